@@ -86,11 +86,11 @@ def run(case: BackendCase, is_dynamic: bool = False) -> BackendResult:
         if is_dynamic:
             model = with_dynamic_inputs(model)
         prepared = prepare(model)
-        for inputs, wanted in data_sets:
+        for inputs, expected in data_sets:
             given = prepared.run([to_array(each) for each in inputs])
             lines = prepared.session.report()
             host = [(line.what, line.reason) for line in lines if line.where == "host"]
-            for one, other in zip(given, wanted, strict=True):
+            for one, other in zip(given, expected, strict=True):
                 _compare(one, to_array(other), case)
     except (XonncError, AssertionError, ValueError) as error:
         return BackendResult(case.name, " ".join(str(error).split())[:150] or type(error).__name__, host)
@@ -173,8 +173,8 @@ def _read(path: Path, port: onnx.ValueInfoProto) -> object:
     return numpy_helper.to_array(onnx.TensorProto.FromString(data))
 
 
-def _compare(given: object, wanted: object, case: BackendCase) -> None:
-    ones, others = _tensors(given), _tensors(wanted)
+def _compare(given: object, expected: object, case: BackendCase) -> None:
+    ones, others = _tensors(given), _tensors(expected)
     if len(ones) != len(others):
         raise AssertionError(f"{len(ones)} tensors, not {len(others)}")
     for one, other in zip(ones, others, strict=True):

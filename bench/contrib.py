@@ -145,8 +145,8 @@ def set_edges(operands: Sequence[Array | None], rng: np.random.Generator) -> Non
     """Set elements of the first operand to edge values, if it is float."""
     first = operands[0]
     if first is not None and first.dtype.kind == "f" and first.size:
-        places = rng.integers(0, first.size, min(first.size, 3))
-        first.reshape(-1)[places] = rng.choice(EDGES, len(places))
+        indices = rng.integers(0, first.size, min(first.size, 3))
+        first.reshape(-1)[indices] = rng.choice(EDGES, len(indices))
 
 
 def further_types(spec: OperatorSpec, have: set[str]) -> list[np.dtype[Any]]:

@@ -52,15 +52,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds")
     parser.add_argument("--page", type=Path, help="the page whose section to write")
     args = parser.parse_args(argv)
-    rows: list[str] = []
-    for name, make in MODELS.items():
-        if re.search(args.match, name):
-            rows.append(row_of(name, make(), args.rounds))
-            print(rows[-1], flush=True)
+    names = [name for name in MODELS if re.search(args.match, name)]
+    if not names:
+        parser.error(f"--match {args.match}: there are {', '.join(MODELS)}")
+    rows: dict[str, str] = {}
+    for name in names:
+        rows[name] = row_of(name, MODELS[name](), args.rounds)
+        print(rows[name], flush=True)
     if args.page is not None:
-        before = args.page.read_text().partition(HEADING)[0]
-        args.page.write_text(before + HEADING + HEAD + "\n".join(rows) + "\n")
+        update(args.page, rows)
     return 0
+
+
+def update(path: Path, rows: Mapping[str, str]) -> None:
+    """Replace the rows of models in the section of a page; other models keep theirs."""
+    before, _, section = path.read_text().partition(HEADING)
+    merged = {line.split("|")[1].strip(): line for line in section.splitlines() if line.startswith("| ")}
+    merged.update(rows)
+    listed = "".join(f"{merged[name]}\n" for name in MODELS if name in merged)
+    path.write_text(before + HEADING + HEAD + listed)
 
 
 def contrib_names(model: onnx.ModelProto) -> list[str]:

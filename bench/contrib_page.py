@@ -82,9 +82,9 @@ class Row:
 def update(path: Path, rows: Sequence[Row]) -> None:
     """Replace the rows of operators in the page at `path`; other operators keep theirs, as do the models."""
     text = path.read_text() if path.is_file() else ""
-    kept, (_, heading, models) = read_rows(text), text.partition(MODELS)
+    old_rows, (_, heading, models) = read_rows(text), text.partition(MODELS)
     new = {row.operator for row in rows}
-    merged = [*(row for row in kept if row.operator not in new), *rows]
+    merged = [*(row for row in old_rows if row.operator not in new), *rows]
     path.write_text(page(sorted(merged, key=lambda row: row.operator)) + heading + models)
 
 

@@ -126,12 +126,12 @@ def _save(folder: Path | None, name: str, number: int, seed: int, fault: str) ->
     """Save the files of a fault with its message."""
     if folder is None:
         return
-    place = folder / f"{name}-{number}"
-    place.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}-{number}"
+    path.mkdir(parents=True, exist_ok=True)
     files, _ = make_case(find_format(name), number, seed)
     for file, content in files.items():
-        (place / file).write_bytes(content)
-    (place / "fault.txt").write_text(fault + "\n")
+        (path / file).write_bytes(content)
+    (path / "fault.txt").write_text(fault + "\n")
 
 
 if __name__ == "__main__":

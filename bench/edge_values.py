@@ -5,8 +5,8 @@ Every operator on edge values, and the page of what is computed where ONNX leave
     python bench/edge_values.py --write docs/edge-values.md
 
 Runs all templates of `fuzzing/edge_templates.py`, also with other element types, empty and of rank 0. Exits 1
-if constant propagation, native code and the reference evaluator disagree. With `--write` only the page is
-written.
+if constant propagation, native code, C source (where there is a C compiler) and the reference evaluator
+disagree. With `--write` only the page is written.
 """
 
 from __future__ import annotations
@@ -16,10 +16,15 @@ import sys
 import warnings
 from pathlib import Path
 
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.c_source.comparison import c_disagreements
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.fuzzing.edge_cases import disagreements, is_valid, value_sets, variants
 from xonnc.fuzzing.edge_templates import TEMPLATES
 from xonnc.fuzzing.edge_values import page
+from xonnc.runtime.native.c_compiler import c_compiler
 
 
 def main() -> int:
@@ -36,7 +41,11 @@ def main() -> int:
     for template in TEMPLATES:
         if options.only not in ("", template.operator):
             continue
-        for each in (template, *filter(is_valid, variants(template))):
+        every = (template, *filter(is_valid, variants(template)))
+        for line in c_disagreements(every) if c_compiler() else ():
+            failed += 1
+            print(line, flush=True)
+        for each in every:
             cases += len(value_sets(each))
             types = ", ".join(f"{data.dtype.name}{list(data.shape)}" for data in each.data.values())
             for line in disagreements(each):

@@ -210,12 +210,12 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS))
-    wanted: list[str] = parser.parse_args().scenarios or list(SCENARIOS)
-    if unknown := [name for name in wanted if name not in SCENARIOS]:
+    scenarios: list[str] = parser.parse_args().scenarios or list(SCENARIOS)
+    if unknown := [name for name in scenarios if name not in SCENARIOS]:
         parser.error(f"no scenario {unknown[0]}; there are {', '.join(SCENARIOS)}")
     print("MB beyond the process before the pass; (bound)")
     broken = False
-    for name in wanted:
+    for name in scenarios:
         scenario = SCENARIOS[name]()
         for host in HOSTS:
             try:

@@ -59,10 +59,10 @@ def read(reader: str, path: Path) -> dict[str, float]:
     work = _ours() if reader == "import" else _theirs()
     before = memory()
     start = time.perf_counter()
-    held = work(str(path))
+    module = work(str(path))
     seconds = time.perf_counter() - start
     after = memory()
-    assert held is not None
+    assert module is not None
     return {
         "seconds": seconds,
         "anonymous": after["RssAnon"] - before["RssAnon"],

@@ -1,10 +1,11 @@
 """
 Does `xonnc verify --bisect` name injected bugs?
 
-Each bug is one edit of the source in a copy of the tree: a wrong rewrite rule or kernel. For each, a small
-model that shows it is bisected in a process of its own.
+Each bug is one edit of the source in a copy of the tree: a wrong rewrite rule or kernel, or one of
+`injected_stage_bugs.py`, which are in all stages.
+For each, a small model that shows it is bisected in a process of its own.
 
-    python bench/injected_bugs.py [NAME …]
+    python -m bench.injected_bugs [NAME …]
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+
+from bench.injected_stage_bugs import ALL, Bug
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDS = "transforms/rules/constprop_elementwise.py"
@@ -26,19 +28,6 @@ KERNELS = "lowering/onnx_to_krnl/elementwise.py"
 
 TIME_LIMIT = 60
 """Seconds in which a bug must be named."""
-
-
-class Bug(NamedTuple):
-    """One edit of the source, a model that shows it, and what bisection has to name."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-    body: str
-    pass_name: str
-    what: str
-    """The rule, or the operator of the kernel."""
 
 
 def fold(rule: str, old: str, new: str, body: str) -> Bug:
@@ -71,7 +60,7 @@ def kernel(operator: str, old: str, new: str, body: str) -> Bug:
 BUGS = (
     unary_fold("Abs", "np.abs", "np.positive"),
     unary_fold("Ceil", "np.ceil", "np.floor"),
-    unary_fold("Cos", "numerics.once_rounded(np.cos)", "numerics.once_rounded(np.sin)"),
+    unary_fold("Cos", "numerics.once_rounded(np.cos, math.cos)", "numerics.once_rounded(np.sin)"),
     unary_fold("Erf", "numerics.erf", "numerics.sigmoid"),
     unary_fold("Exp", "numerics.once_rounded(np.exp)", "numerics.once_rounded(np.exp2)"),
     unary_fold("Floor", "np.floor", "np.trunc"),
@@ -80,9 +69,9 @@ BUGS = (
     unary_fold("Relu", "numerics.relu", "np.abs"),
     unary_fold("Round", "np.rint", "np.ceil"),
     unary_fold("Sigmoid", "numerics.sigmoid", "numerics.once_rounded(np.tanh)"),
-    unary_fold("Sign", "np.sign", "np.abs"),
-    unary_fold("Sin", "numerics.once_rounded(np.sin)", "numerics.once_rounded(np.cos)"),
-    unary_fold("Tan", "numerics.once_rounded(np.tan)", "numerics.once_rounded(np.tanh)"),
+    unary_fold("Sign", "numerics.sign", "np.abs"),
+    unary_fold("Sin", "numerics.once_rounded(np.sin, math.sin)", "numerics.once_rounded(np.cos)"),
+    unary_fold("Tan", "numerics.once_rounded(np.tan, math.tan)", "numerics.once_rounded(np.tanh)"),
     unary_fold("Tanh", "numerics.once_rounded(np.tanh)", "numerics.once_rounded(np.sin)"),
     binary_fold("Add", "np.add", "np.subtract"),
     binary_fold("Mul", "np.multiply", "np.add"),
@@ -157,14 +146,25 @@ import sys
 import numpy as np
 from onnx import parser
 from xonnc.runtime.verification.comparison import Tolerance
-from xonnc.tools.bisection import Case, bisect
-head = '<ir_version: 8, opset_import: ["" : 17]> m (float[4] x) => (float[4] y)'
-constants = "<float c = {-1.6}, float d = {0.3}>"
-model = parser.parse_model(f"{head} {constants} {{ {sys.argv[1]} }}")
+from xonnc.tools.bisection import bisect
+from xonnc.tools.bisection_case import Case
+body, shape, form = sys.argv[1:]
+sizes = [int(size) for size in shape.split(",")]
+head = f'<ir_version: 8, opset_import: ["" : 18]> m (float[{shape}] x) => (y)'
+integers = {"last": -1, "before": -5, "zero": 0, "back": -1}
+constants = ["float c = {-1.6}", "float d = {0.3}", "int64 origin = {0}", "int64[4] order = {2, 0, 3, 1}"]
+constants += [f"int64[1] {name} = {{{value}}}" for name, value in integers.items()]
+weights = {"w": (4, 5), "wide": (4, 40), "filters": (16, 16, 1, 1), "big": (16, 16, 3, 3)}
+for name, dims in weights.items():
+    if f" {name})" in body:
+        values = ", ".join(str(number % 11 * 0.1 - 0.4) for number in range(int(np.prod(dims))))
+        constants.append(f"float[{','.join(map(str, dims))}] {name} = {{{values}}}")
+model = parser.parse_model(f"{head} <{', '.join(constants)}> {{ {body} }}")
 for node in model.graph.node:
     node.name = f"node_{node.output[0]}"
-found = bisect(Case(model, {"x": np.array([1.5, -2.25, 0.5, -0.75], np.float32)}, Tolerance()))
-print("nothing - -" if found is None else f"{found.pass_name} {found.what} {found.node or '-'}")
+x = np.resize(np.array([1.5, -2.25, 0.5, -0.75, 2.0, -1.0, 0.25], np.float32), sizes)
+found = bisect(Case(model, {"x": x}, Tolerance(), form))
+print("nothing|-|-" if found is None else f"{found.pass_name}|{found.what}|{found.node or '-'}")
 """
 
 
@@ -186,35 +186,38 @@ def bisected(tree: Path, bug: Bug) -> tuple[list[str], float]:
     begun = time.monotonic()
     try:
         done = subprocess.run(
-            [sys.executable, "-B", "-c", SCRIPT, bug.body],
+            [sys.executable, "-B", "-c", SCRIPT, bug.body, bug.shape, bug.form],
             env=os.environ | {"PYTHONPATH": str(tree / "src")},
             capture_output=True,
             text=True,
             timeout=TIME_LIMIT,
         )
-        said = done.stdout.split() or ["fails:", *done.stderr.strip().splitlines()[-1:]]
+        output = (done.stdout.strip() or f"fails|{done.stderr[-200:]}|-").split("|")
     except subprocess.TimeoutExpired:
-        said = ["timeout"]
+        output = ["timeout", "-", "-"]
     finally:
         path.write_text(right)
-    return said, time.monotonic() - begun
+    return output, time.monotonic() - begun
 
 
 def main() -> int:
-    """Bisect all bugs, or those named, and print a table."""
-    wanted = set(sys.argv[1:])
-    bugs = [bug for bug in BUGS if not wanted or bug.name in wanted]
+    """Bisect all bugs, or those named, and print a table in Markdown."""
+    selected = set(sys.argv[1:])
+    bugs = [bug for bug in (*BUGS, *ALL) if not selected or bug.name in selected]
     passes = decisions = 0
+    longest = 0.0
+    print("| bug | pass named | rule, operator or decision | node | seconds |\n|---|---|---|---|---|")
     with TemporaryDirectory(prefix="xonnc-bugs-") as folder:
         tree = copied_tree(Path(folder))
         for bug in bugs:
-            said, seconds = bisected(tree, bug)
-            is_pass, is_decision = said[:1] == [bug.pass_name], said[1:2] == [bug.what]
-            passes += is_pass
-            decisions += is_pass and is_decision
-            verdict = "named" if is_pass and is_decision else "pass only" if is_pass else "MISSED"
-            print(f"{bug.name:20} {verdict:10} {seconds:5.1f} s  {' '.join(said)}", flush=True)
-    print(f"{passes} passes and {decisions} rules or nodes of {len(bugs)} bugs")
+            (pass_name, what, node, *_), seconds = bisected(tree, bug)
+            passes += pass_name == bug.pass_name
+            decisions += what == bug.what
+            longest = max(longest, seconds)
+            wrong = "" if pass_name == bug.pass_name else f" (wrong: {bug.pass_name})"
+            print(f"| {bug.name} | `{pass_name}`{wrong} | {what} | `{node}` | {seconds:.0f} |", flush=True)
+    print(f"\n{passes} passes and {decisions} rules, operators or decisions of {len(bugs)} bugs are named,")
+    print(f"each within {longest:.0f} seconds.")
     return 0
 
 

@@ -4,7 +4,7 @@ Kernels of native code against onnxruntime: GEMM, convolution, elementwise, redu
     python bench/kernels.py [--threads 1] [--rounds 5] [--match conv] [--page docs/native-performance.md]
 
 The last column is the fraction of the roofline bound that is reached: the larger of FLOPs over peak FLOP/s
-and bytes over peak bandwidth, both as `bench/latency/roofline.py` measures them, over the measured time.
+and bytes over peak bandwidth, both as `runtime/native/roofline.py` measures them, over the measured time.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from bench.latency.measure import ModelResult, measure
 from bench.latency.page import heading, replace_section
 from bench.latency.peers import BASELINE, XONNC
 from bench.latency.ratios import geometric_mean
-from bench.latency.roofline import peak_bytes_per_second, peak_flops
 from bench.latency.tables import load_averages
+from xonnc.native import resolve_processor
+from xonnc.runtime.native.roofline import MachinePeaks
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,9 @@ class KernelCase:
     def seconds_bound(self, threads: int) -> float:
         """The roofline bound on this processor, in seconds."""
         size = 4 * self.elements
-        moving = self.memory_passes * size / peak_bytes_per_second(size, threads, writes=self.writes)
-        return max(self.flops / peak_flops(threads), moving)
+        peaks = MachinePeaks(resolve_processor("cpu"))
+        moving = self.memory_passes * size / peaks.bytes_per_second(size, threads, writes=self.writes)
+        return max(self.flops / peaks.flops(threads), moving)
 
 
 def matmul_case(m: int, k: int, n: int) -> KernelCase:

@@ -6,8 +6,8 @@ Time per token of a language model with 4-bit weights and a key-value cache, aga
 The model is like Llama, as onnxruntime-genai writes it (`bench/language_models.py`). Each cell is the least
 time of one token after a context of so many; the runtimes alternate. `copied` caches are arrays of a run that
 become the input of the next. Caches `in place` hold the whole context, and are input and output of
-each run (bound by `io_binding` in onnxruntime). onnxruntime runs with float32 activations (accuracy_level 0),
-and with activations quantized to 8 bits (4), which changes the answers.
+each run (bound by `io_binding` in onnxruntime). Both run with float32 activations (accuracy_level 0), and
+both with activations quantized to 8 bits (4), which changes the answers.
 
 The second table is the product with one row alone: bytes of weights and scales a second, against the bytes
 that a copy of a large array reads and writes a second.
@@ -50,11 +50,11 @@ def fastest(runs: Sequence[Run], rounds: int) -> list[float]:
     """Return the least time of each function in seconds; they alternate, after one round to warm up."""
     best = [float("inf")] * len(runs)
     for number in range(rounds + 1):
-        for place, run in enumerate(runs):
+        for index, run in enumerate(runs):
             start = time.perf_counter()
             run()
             if number:
-                best[place] = min(best[place], time.perf_counter() - start)
+                best[index] = min(best[index], time.perf_counter() - start)
             time.sleep(PAUSE)
     return best
 
@@ -71,10 +71,10 @@ def in_place_feeds(size: DecoderSize, feeds: dict[str, Array]) -> tuple[dict[str
     """Return inputs whose caches have capacity for another token, and the same arrays as outputs."""
     capacity = feeds["attention_mask"].shape[1]
     caches: dict[str, Array] = {}
-    for name, held in feeds.items():
+    for name, feed in feeds.items():
         if name.startswith("past"):
-            caches[name] = np.zeros((*held.shape[:2], capacity, size.head), np.float32)
-            caches[name][:, :, : held.shape[2]] = held
+            caches[name] = np.zeros((*feed.shape[:2], capacity, size.head), np.float32)
+            caches[name][:, :, : feed.shape[2]] = feed
     outputs = {name.replace("past_key_values", "present"): each for name, each in caches.items()}
     return {**feeds, **caches}, outputs
 
@@ -99,37 +99,39 @@ def print_decode(folder: Path, size: DecoderSize, threads: int, rounds: int) -> 
         paths.append(folder / f"decoder{level}.onnx")
         paths[-1].write_bytes(decoder(replace(size, accuracy_level=level)).SerializeToString())
     start = time.perf_counter()
-    own = compile_native(paths[0], threads=threads, cache=False)
+    owns = [compile_native(path, threads=threads, cache=False) for path in paths]
     print(f"compiled in {time.perf_counter() - start:.1f} s\n")
     peers = [peer_session(path, threads) for path in paths]
-    print("| context | cache | ms | of onnxruntime, float32 | of onnxruntime, int8 |\n|---|---|---|---|---|")
+    columns = "| context | cache | float32: ms | of onnxruntime | int8: ms | of onnxruntime |"
+    print(f"{columns}\n|---|---|---|---|---|---|")
     rng = np.random.default_rng(0)
     for context in CONTEXTS:
         shape = 1, size.key_heads, context, size.head
         past = [rng.normal(size=shape).astype(np.float32) for _ in range(2 * size.layers)]
         feeds = next_feeds(size, np.array([[5]]), context, past)
-        held, outputs = in_place_feeds(size, feeds)
+        feeds_in_place, outputs = in_place_feeds(size, feeds)
         runs: dict[str, list[Run]] = {
             "copied": [
-                lambda f=feeds: own.run(None, f),
+                *(lambda f=feeds, own=own: own.run(None, f) for own in owns),
                 *(lambda f=feeds, p=p: p.run(None, f) for p in peers),
             ],
             "in place": [
-                lambda h=held, o=outputs: own.run(None, h, out=o),
-                *(bound_run(peer, held, outputs) for peer in peers),
+                *(lambda h=feeds_in_place, o=outputs, own=own: own.run(None, h, out=o) for own in owns),
+                *(bound_run(peer, feeds_in_place, outputs) for peer in peers),
             ],
         }
         for kind, each in runs.items():
             times = fastest(each, rounds)
-            ratios = " | ".join(f"{times[0] / other:.2f}" for other in times[1:])
-            print(f"| {context} | {kind} | {times[0] * 1e3:.1f} | {ratios} |")
-    assert own.compiled == 1
+            pairs = zip(times[:2], times[2:], strict=True)
+            cells = " | ".join(f"{mine * 1e3:.1f} | {mine / other:.2f}" for mine, other in pairs)
+            print(f"| {context} | {kind} | {cells} |", flush=True)
+    assert all(own.compiled == 1 for own in owns)
 
 
 def print_products(folder: Path, threads: int, rounds: int) -> None:
     """Print the table of products with one row."""
     print(
-        "\n| K×N | bits | block | GB/s | of a copy | of onnxruntime, float32 | int8 |"
+        "\n| K×N | bits | block | activations | GB/s | of a copy | of onnxruntime |"
         "\n|---|---|---|---|---|---|---|"
     )
     target, source = np.zeros(24 << 20, np.float32), np.ones(24 << 20, np.float32)
@@ -139,19 +141,20 @@ def print_products(folder: Path, threads: int, rounds: int) -> None:
             paths.append(folder / f"linear{level}.onnx")
             size = DecoderSize(hidden=k, bits=bits, block=block, accuracy_level=level)
             paths[-1].write_bytes(linear_model(size, n).SerializeToString())
-        own = compile_native(paths[0], threads=threads, cache=False)
+        owns = [compile_native(path, threads=threads, cache=False) for path in paths]
         feeds = {"x": np.random.default_rng(0).normal(size=(1, k)).astype(np.float32)}
         peers = [peer_session(path, threads) for path in paths]
         runs: list[Run] = [
-            lambda own=own, feeds=feeds: own.run(None, feeds),
+            *(lambda own=own, feeds=feeds: own.run(None, feeds) for own in owns),
             *(lambda peer=peer, feeds=feeds: peer.run(None, feeds) for peer in peers),
             lambda: np.copyto(target, source),
         ]
         *times, copy = fastest(runs, rounds)
-        rate = k * n * (bits / 8 + 4 / block) / times[0]
-        ratios = " | ".join(f"{times[0] / other:.2f}" for other in times[1:])
-        share = rate / (2 * target.nbytes / copy)
-        print(f"| {k}×{n} | {bits} | {block} | {rate / 1e9:.1f} | {share:.2f} | {ratios} |")
+        moved = k * n * (bits / 8 + 4 / block)
+        for name, mine, other in zip(("float32", "int8"), times[:2], times[2:], strict=True):
+            share = moved / mine / (2 * target.nbytes / copy)
+            rate = moved / mine / 1e9
+            print(f"| {k}×{n} | {bits} | {block} | {name} | {rate:.1f} | {share:.2f} | {mine / other:.2f} |")
 
 
 def main() -> None:

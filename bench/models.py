@@ -141,10 +141,10 @@ def main() -> int:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)}; the networks if none"
     )
-    wanted: list[str] = parser.parse_args().names or list(NETWORKS)
-    if unknown := [name for name in wanted if name not in MODELS]:
+    names: list[str] = parser.parse_args().names or list(NETWORKS)
+    if unknown := [name for name in names if name not in MODELS]:
         parser.error(f"no model '{unknown[0]}'; there are {', '.join(MODELS)}")
-    for name in wanted:
+    for name in names:
         path = path_of(name)
         print(f"{path}  {size_of(path) / 1e6:.2f} MB", flush=True)
     return 0

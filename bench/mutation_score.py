@@ -1,7 +1,8 @@
 """
 Mutation score: mutates sampled operators and conditions of the sources and runs the tests that cover them.
 
-    python bench/mutation_score.py --work DIR [--count 200] [--seed 0] [--jobs 2] [--only GLOB] [--json FILE]
+    python bench/mutation_score.py --work DIR [--count 200] [--seed 0] [--jobs 2] [--scheduler ADDRESS]
+        [--only GLOB] [--json FILE]
 
 The tests run once under coverage with a context per test (cached in DIR for the commit). Each mutant is run
 against the tests that cover its line, the nearest test file first, and against the lit files of its folder.
@@ -16,14 +17,13 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from queue import SimpleQueue
 
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -31,6 +31,7 @@ if __package__ in (None, ""):
 from bench.mutation_testing.checkout import TEST_SECONDS, Checkout
 from bench.mutation_testing.coverage_map import CoverageMap
 from bench.mutation_testing.mutants import Mutant, mutants
+from xonnc.executors.open_executor import open_executor
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -64,6 +65,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="run on a Dask cluster: tcp://host:8786")
     parser.add_argument("--only", default="*", help="glob of the paths to mutate")
     parser.add_argument("--budget", type=float, default=300, help="seconds of tests for one mutant")
     parser.add_argument("--json", type=Path, help="also write all trials to a file")
@@ -74,14 +76,17 @@ def main() -> int:
     coverage = _coverage(options.work, options.jobs)
     if coverage is None:
         return 1
-    results = _run_mutants(chosen, coverage, options.work, options.jobs, options.budget)
+    tasks = [MutantTask(mutant, coverage.tests(mutant.path, mutant.line)) for mutant in chosen]
+    runner = MutantRunner(options.work.resolve(), options.budget)
     done: list[MutantResult] = []
-    for result in results:
-        done.append(result)
-        print(
-            f"{len(done):4} {result.killed_by or 'SURVIVED':8} {result.seconds:5.0f} s  {result.mutant}",
-            flush=True,
-        )
+    with open_executor(options.jobs, options.scheduler) as executor:
+        for outcome in executor.run(runner, tasks):
+            result = outcome.value()
+            done.append(result)
+            print(
+                f"{len(done):4} {result.killed_by or 'SURVIVED':8} {result.seconds:5.0f} s  {result.mutant}",
+                flush=True,
+            )
     _print_score(done)
     if options.json:
         options.json.write_text(json.dumps([asdict(result) for result in done], indent=1) + "\n")
@@ -141,30 +146,35 @@ def failed_tests(log: str) -> set[str]:
     return set(re.findall(r"^(?:FAILED|ERROR) (\S+)", log, re.MULTILINE))
 
 
-def _run_mutants(
-    chosen: Sequence[Mutant], coverage: CoverageMap, work: Path, jobs: int, budget: float
-) -> Iterator[MutantResult]:
-    checkouts: SimpleQueue[Checkout] = SimpleQueue()
-    for job in range(jobs):
-        checkouts.put(Checkout(ROOT, work / f"job{job}"))
+@dataclass(frozen=True)
+class MutantTask:
+    """A mutant, and the tests that cover it, the nearest first."""
 
-    def run_mutant(mutant: Mutant, tests: Sequence[str]) -> MutantResult:
-        checkout = checkouts.get()
-        path = checkout.root / mutant.path
+    mutant: Mutant
+    tests: Sequence[str]
+
+
+class MutantRunner:
+    """Runs mutants in a checkout of its own, which is made for the first one."""
+
+    def __init__(self, work: Path, budget: float) -> None:
+        self._work = work
+        self._budget = budget
+        self._checkout: Checkout | None = None
+
+    def __call__(self, task: MutantTask) -> MutantResult:
+        """Change a file of the checkout, run the tests, and change it back."""
+        if self._checkout is None:
+            self._checkout = Checkout(ROOT, Path(tempfile.mkdtemp(prefix="job-", dir=self._work)))
+        path = self._checkout.root / task.mutant.path
         source = path.read_text()
         start = time.monotonic()
         try:
-            path.write_text(mutant.applied(source))
-            killed_by = _killer(mutant, tests, checkout, start + budget)
+            path.write_text(task.mutant.applied(source))
+            killed_by = _killer(task.mutant, task.tests, self._checkout, start + self._budget)
         finally:
             path.write_text(source)
-            checkouts.put(checkout)
-        return MutantResult(mutant, killed_by, len(tests), time.monotonic() - start)
-
-    # An SQLite connection belongs to its thread: read the coverage database here, not in the pool.
-    reached = [coverage.tests(mutant.path, mutant.line) for mutant in chosen]
-    with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(run_mutant, chosen, reached)
+        return MutantResult(task.mutant, killed_by, len(task.tests), time.monotonic() - start)
 
 
 def _killer(mutant: Mutant, tests: Sequence[str], checkout: Checkout, deadline: float) -> str:

@@ -52,10 +52,10 @@ def main() -> int:
     parser.add_argument("--target", default="", help="the configurations of this target alone")
     parser.add_argument("--markdown", action="store_true", help="as in docs/nvdla-accuracy.md")
     args = parser.parse_args()
-    wanted = [one for one in CONFIGURATIONS if args.target in ("", one.target)]
+    selected = [one for one in CONFIGURATIONS if args.target in ("", one.target)]
     rows: list[NvdlaMemoryResult] = []
     for name in args.names or NETWORKS:
-        for configuration in wanted:
+        for configuration in selected:
             rows.append(measure(name, configuration))
             print(f"\r{name} on {configuration}\x1b[K", end="", file=sys.stderr, flush=True)
     print("\r\x1b[K", end="", file=sys.stderr)
@@ -64,7 +64,7 @@ def main() -> int:
         print("\n".join(markdown(cells(rows))))
     else:
         console.print(as_table(rows))
-    for configuration in wanted:
+    for configuration in selected:
         console.print(summary([row for row in rows if row.configuration == configuration], configuration))
     return 1 if any(row.excess > MAX_EXCESS for row in rows) else 0
 

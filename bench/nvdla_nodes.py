@@ -111,23 +111,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="file for all outcomes")
     parser.add_argument("--write", type=Path, help="file for the page of documentation")
     args = parser.parse_args(arguments)
-    wanted = [
+    selected = [
         one
         for one in CONFIGURATIONS
         if args.target in ("", one.target) and args.precision in ("", one.precision)
     ]
     results: list[NodeResult] = []
     for case in [case for case in load_cases("node") if args.match in case.name][:: args.every]:
-        found = run_case(case, wanted)
+        found = run_case(case, selected)
         results += found
         for one in found:
             if one.is_fault or (args.list and one.kind != "DLA"):
                 print(f"{one.case} on {one.configuration}: {one.kind}: {one.detail}", flush=True)
-    print(page(results, list(map(str, wanted)), args.every))
+    print(page(results, list(map(str, selected)), args.every))
     if args.json:
         args.json.write_text(json.dumps([asdict(one) for one in results], indent=1) + "\n")
     if args.write:
-        args.write.write_text(page(results, list(map(str, wanted)), args.every))
+        args.write.write_text(page(results, list(map(str, selected)), args.every))
     return 1 if any(one.is_fault for one in results) else 0
 
 
@@ -233,12 +233,12 @@ def _ranges(module: ModuleOp, feeds: Feeds) -> Ranges:
     name_values(module)
     model = export_proto(module)
     floats = [info for info in model.graph.value_info if info.type.tensor_type.elem_type == TensorProto.FLOAT]
-    there = {output.name for output in model.graph.output}
-    model.graph.output.extend(info for info in floats if info.name not in there)
+    known_values = {output.name for output in model.graph.output}
+    model.graph.output.extend(info for info in floats if info.name not in known_values)
     found = program(model.SerializeToString(), "the case")(feeds)
     values = {output.name: value for output, value in zip(model.graph.output, found, strict=True)}
-    there = {**feeds, **values}
-    arrays = {name: np.asarray(value) for name, value in there.items() if not isinstance(value, list)}
+    known_values = {**feeds, **values}
+    arrays = {name: np.asarray(value) for name, value in known_values.items() if not isinstance(value, list)}
     finite = {name: array[np.isfinite(array)] for name, array in arrays.items() if array.dtype.kind == "f"}
     return {
         name: Range(float(array.min(initial=0)), float(array.max(initial=0)))
@@ -314,15 +314,21 @@ def difference(
     Integers must be equal; 8-bit ones in a graph that `is_quantized` may differ by 1: ties round either way.
     """
     for one, other in zip(found, expected, strict=True):
-        numbers, wanted = np.asarray(one), np.asarray(other)
-        if wanted.dtype.kind != "f":
-            most = 1 if is_quantized and wanted.dtype.kind in "iu" and wanted.dtype.itemsize == 1 else 0
-            if numbers.shape != wanted.shape or not _is_near(numbers, wanted, most):
+        numbers, expected_numbers = np.asarray(one), np.asarray(other)
+        if expected_numbers.dtype.kind != "f":
+            most = (
+                1
+                if is_quantized
+                and expected_numbers.dtype.kind in "iu"
+                and expected_numbers.dtype.itemsize == 1
+                else 0
+            )
+            if numbers.shape != expected_numbers.shape or not _is_near(numbers, expected_numbers, most):
                 return f"{numbers.dtype} {list(numbers.shape)} that differ"
             continue
-        if numbers.shape != wanted.shape:
-            return f"shape {list(numbers.shape)}, not {list(wanted.shape)}"
-        limited = np.clip(wanted.astype(np.float64), -MAX_FLOAT16, MAX_FLOAT16)
+        if numbers.shape != expected_numbers.shape:
+            return f"shape {list(numbers.shape)}, not {list(expected_numbers.shape)}"
+        limited = np.clip(expected_numbers.astype(np.float64), -MAX_FLOAT16, MAX_FLOAT16)
         errors = np.abs(np.clip(numbers.astype(np.float64), -MAX_FLOAT16, MAX_FLOAT16) - limited)
         largest = float(np.nanmax(np.abs(limited), initial=0.0)) or 1.0
         if np.any(np.isnan(errors) != np.isnan(limited)):
@@ -333,10 +339,10 @@ def difference(
     return ""
 
 
-def _is_near(numbers: Array, wanted: Array, most: int) -> bool:
+def _is_near(numbers: Array, expected: Array, most: int) -> bool:
     if not most:
-        return np.array_equal(numbers, wanted)
-    return bool(np.all(np.abs(numbers.astype(np.int64) - wanted.astype(np.int64)) <= most))
+        return np.array_equal(numbers, expected)
+    return bool(np.all(np.abs(numbers.astype(np.int64) - expected.astype(np.int64)) <= most))
 
 
 def page(results: Sequence[NodeResult], configurations: Sequence[str], every: int = 1) -> str:
@@ -370,7 +376,7 @@ def page(results: Sequence[NodeResult], configurations: Sequence[str], every: in
     )
     lines += ["", f"Refused everywhere: {', '.join(nowhere)}.", "", "## Reasons", ""]
     lines += [
-        "Of refusals, in all configurations, the most frequent first.",
+        "Of refusals in all configurations, most frequent first.",
         "",
         "| cases | operator | reason |",
     ]

@@ -36,12 +36,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--save", type=Path, help="folder for reduced failing models")
     args = parser.parse_args()
-    wanted = [
+    selected = [
         one
         for one in CONFIGURATIONS
         if args.target in ("", one.target) and args.precision in ("", one.precision)
     ]
-    failures = sum(swept(configuration, args) for configuration in wanted)
+    failures = sum(swept(configuration, args) for configuration in selected)
     return 1 if failures else 0
 
 

@@ -14,6 +14,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from oracles.golden import GoldenCase, Mismatch, golden_cases, run_case, summary
 from xonnc.errors import XonncError
 from xonnc.runtime.nvdla.simulator import Mode

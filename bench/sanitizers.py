@@ -100,12 +100,12 @@ def main() -> int:
         return _invalid(arguments.count, arguments.seed, arguments.flag)
     seed, clean, passed, failed = arguments.seed, 0, 0, 0
     while clean + failed < arguments.count:
-        said = _tried(random_model(seed), arguments.flag)
-        if said is None:
+        report = _tried(random_model(seed), arguments.flag)
+        if report is None:
             passed += 1
-        elif said:
+        elif report:
             failed += 1
-            print(f"seed {seed}: {said}", flush=True)
+            print(f"seed {seed}: {report}", flush=True)
         else:
             clean += 1
         seed += 1
@@ -135,13 +135,13 @@ def _mutants(seed: int) -> Iterator[tuple[str, InvalidModel]]:
     tests = [
         (case.name, case.model, feeds) for case in load_cases("node") if case.model and (feeds := _fed(case))
     ]
-    for turn in count_from(seed):
-        generator = np.random.default_rng((seed, turn))
+    for iteration in count_from(seed):
+        generator = np.random.default_rng((seed, iteration))
         name, model, feeds = tests[int(generator.integers(len(tests)))]
-        if turn % 4 == 0:
-            drawn = random_model(turn)
-            name, model, feeds = f"seed {turn}", drawn.model, drawn.feeds[0]
-        for mutant in mutants(model, feeds, 1, turn):
+        if iteration % 4 == 0:
+            drawn = random_model(iteration)
+            name, model, feeds = f"seed {iteration}", drawn.model, drawn.feeds[0]
+        for mutant in mutants(model, feeds, 1, iteration):
             yield name, mutant
 
 
@@ -185,8 +185,10 @@ def outcome_of(mutant: InvalidModel, flags: Sequence[str]) -> str:
         if made.returncode:
             return made.stderr[:500]
         # The test program does not free its memory when a run fails.
-        told = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}
-        done = subprocess.run(["./main"], cwd=folder, input=data, capture_output=True, check=False, env=told)
+        environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run(
+            ["./main"], cwd=folder, input=data, capture_output=True, check=False, env=environment
+        )
         report = done.stderr.decode(errors="replace")
         if report or done.returncode not in (0, 1):
             return f"exit {done.returncode}: {report[:800]}"
@@ -196,12 +198,12 @@ def outcome_of(mutant: InvalidModel, flags: Sequence[str]) -> str:
 def _tried(drawn: RandomModel, flags: Sequence[str]) -> str | None:
     """The failure, empty if there is none; `None` if the model is skipped."""
     shapes = {port: array.shape for port, array in drawn.feeds[0].items()}
-    said = _tried_for(drawn, shapes, flags)
-    inputs = compile_native(drawn.model, cache=False).inputs if said == "" else ()
+    report = _tried_for(drawn, shapes, flags)
+    inputs = compile_native(drawn.model, cache=False).inputs if report == "" else ()
     if any(None in (port.shape or ()) for port in inputs):
         # The same with dynamic shapes, if every operator has a kernel for them.
-        said = _tried_for(drawn, None, flags) or ""
-    return said
+        report = _tried_for(drawn, None, flags) or ""
+    return report
 
 
 def _tried_for(drawn: RandomModel, shapes: InputShapes | None, flags: Sequence[str]) -> str | None:
@@ -213,7 +215,7 @@ def _tried_for(drawn: RandomModel, shapes: InputShapes | None, flags: Sequence[s
             if session.shape_determining:
                 return None
             compile_artifact(drawn.model, folder / "model.c", input_shapes=shapes)
-            wanted = session.run(None, feeds)
+            expected = session.run(None, feeds)
         except RefusalError:
             return None
         except XonncError as error:
@@ -224,25 +226,25 @@ def _tried_for(drawn: RandomModel, shapes: InputShapes | None, flags: Sequence[s
         if made.returncode:
             return made.stderr[:500]
         data = _as_bytes([feeds[port.name] for port in session.inputs])
-        return _compared(folder, session, data, [np.asarray(each) for each in wanted])
+        return _compared(folder, session, data, [np.asarray(each) for each in expected])
 
 
 def _as_bytes(fed: Sequence[RuntimeValue]) -> bytes:
     """Serialize inputs as the C program reads them: int64 shape, then the elements."""
     data = b""
-    for held in fed:
-        array = np.asarray(held)
+    for feed in fed:
+        array = np.asarray(feed)
         data += np.array(array.shape, np.int64).tobytes() + np.ascontiguousarray(array).tobytes()
     return data
 
 
-def _compared(folder: Path, session: Session, data: bytes, wanted: list[np.ndarray]) -> str:
+def _compared(folder: Path, session: Session, data: bytes, expected: list[np.ndarray]) -> str:
     done = subprocess.run(["./main"], cwd=folder, input=data, capture_output=True, check=False)
     report = done.stderr.decode(errors="replace")
     if done.returncode or report:
         return f"exit {done.returncode}: {done.stdout[:200]!r} {report[:800]}"
     start = 0
-    for port, array in zip(session.outputs, wanted, strict=True):
+    for port, array in zip(session.outputs, expected, strict=True):
         found = np.frombuffer(done.stdout, array.dtype, array.size, start).reshape(array.shape)
         start += array.nbytes
         wrong = differing(array, found)

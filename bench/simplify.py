@@ -115,10 +115,10 @@ def _add(measurements: Measurements, file: Path) -> None:
 def _print_progress(model: str, tool: str, cell: ToolResult) -> None:
     if cell.is_done:
         last = cell.samples[-1]
-        told = f"{last.seconds:8.3f} s {last.peak:6.0f} MB {cell.nodes:6} nodes  {cell.disagreement or ''}"
+        text = f"{last.seconds:8.3f} s {last.peak:6.0f} MB {cell.nodes:6} nodes  {cell.disagreement or ''}"
     else:
-        told = cell.failure
-    print(f"{model:<20} {tool:<14} {told}", file=sys.stderr, flush=True)
+        text = cell.failure
+    print(f"{model:<20} {tool:<14} {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

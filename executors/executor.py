@@ -28,7 +28,7 @@ class Outcome(Generic[Result]):
     """The result of a task, or why it has none."""
 
     index: int
-    """The place of the task among those given."""
+    """The index of the task among those given."""
     result: Result | None
     error: str = ""
     """The message of the exception, or how the workers ended; empty if there is a result."""

@@ -28,7 +28,7 @@ DEFLATE_RATIO = 1032
 """Deflate makes at most this many bytes of one (zlib's "Maximum Compression Factor")."""
 
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-"""How headers are read, by version; version 3 is for structured arrays alone (NEP 1)."""
+"""The header formats, by version; version 3 is for structured arrays alone (NEP 1)."""
 
 _DAMAGED = (
     ArithmeticError,
@@ -46,7 +46,7 @@ _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What NumPy and `zipfile` raise for bytes that are no array."""
+"""Exceptions of NumPy and `zipfile` for bytes that are no array."""
 
 
 def read_array(path: Path) -> Array:
@@ -98,11 +98,11 @@ def _array(file: IO[bytes], size: int) -> Array:
         raise ValueError(f"elements of type {dtype}; tensors have numbers, booleans or text")
     if len(shape) > MAX_RANK or any(type(extent) is not int or extent < 0 for extent in shape):
         raise ValueError(f"shape {str(shape)[:100]}; it is up to {MAX_RANK} integers from 0 on")
-    wanted = prod(shape) * dtype.itemsize
-    there = size - file.tell()
-    if wanted > there:
-        raise ValueError(f"{there} bytes of elements; {dtype} of shape {list(shape)} takes {wanted}")
-    flat: Array = np.frombuffer(bytearray(file.read(wanted)), dtype, prod(shape))
+    expected = prod(shape) * dtype.itemsize
+    available = size - file.tell()
+    if expected > available:
+        raise ValueError(f"{available} bytes of elements; {dtype} of shape {list(shape)} takes {expected}")
+    flat: Array = np.frombuffer(bytearray(file.read(expected)), dtype, prod(shape))
     return flat.reshape(shape, order="F" if in_columns else "C")
 
 

@@ -25,7 +25,9 @@ Bytes: TypeAlias = bytes | memoryview | mmap
 
 _ZIP = b"PK\x03\x04"
 _ENTRY = b"PK\x01\x02"
-"""How a member begins in the directory of a ZIP archive; the length of its name is 28 bytes behind."""
+"""
+The signature of a member in the directory of a ZIP archive; the length of its name is 28 bytes after it.
+"""
 
 ONNX_MODEL = "an ONNX model; 'xonnc compile' makes a loadable, a package or native code of it"
 PACKAGE = "a package; xonnc run, simulate, inspect, explain, report and check take it as .xpkg"
@@ -148,13 +150,13 @@ def _of_archive(data: Bytes) -> str:
 
 def _members(directory: bytes | memoryview) -> list[str]:
     """Return the member names from the directory at the end of a ZIP archive, without a full read."""
-    held = bytes(directory)
+    buffer = bytes(directory)
     found: list[str] = []
-    place = held.find(_ENTRY)
-    while place >= 0:
-        size = int.from_bytes(held[place + 28 : place + 30], "little")
-        found.append(held[place + 46 : place + 46 + size].decode("utf-8", "replace"))
-        place = held.find(_ENTRY, place + 46)
+    offset = buffer.find(_ENTRY)
+    while offset >= 0:
+        size = int.from_bytes(buffer[offset + 28 : offset + 30], "little")
+        found.append(buffer[offset + 46 : offset + 46 + size].decode("utf-8", "replace"))
+        offset = buffer.find(_ENTRY, offset + 46)
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import onnx
+from onnx import compose, helper
 
 from xonnc.errors import XonncError
 from xonnc.fuzzing.edge_templates import DataOperand, NodeTemplate
@@ -71,17 +72,17 @@ def _value_sets(dtype: np.dtype[Any]) -> Mapping[str, Sequence[float]]:
 
 def value_sets(template: NodeTemplate) -> Sequence[str]:
     """Names of the value sets for a template."""
-    held = template.data
-    return tuple(_value_sets(next(iter(held.values())).dtype)) if held else ("nothing drawn",)
+    data = template.data
+    return tuple(_value_sets(next(iter(data.values())).dtype)) if data else ("nothing drawn",)
 
 
 def instantiate(template: NodeTemplate, value_set: str) -> EdgeNode:
     """Fill the operands of a template from a value set, each operand starting at another value."""
     inputs = [
-        _fill(each, value_set, place) if isinstance(each, DataOperand) else each
-        for place, each in enumerate(template.inputs)
+        _fill(each, value_set, index) if isinstance(each, DataOperand) else each
+        for index, each in enumerate(template.inputs)
     ]
-    constant = [place for place in range(len(inputs)) if place not in template.data]
+    constant = [index for index in range(len(inputs)) if index not in template.data]
     return EdgeNode(
         template.operator,
         inputs,
@@ -93,27 +94,46 @@ def instantiate(template: NodeTemplate, value_set: str) -> EdgeNode:
     )
 
 
-def _fill(data: DataOperand, value_set: str, turn: int) -> Array:
+def joined(nodes: Sequence[EdgeNode]) -> onnx.ModelProto:
+    """One model of all nodes, in the newest of their opsets; names of node 2 begin with `n2_`."""
+    models = [
+        compose.add_prefix(node.model(is_constant=False), f"n{index}_") for index, node in enumerate(nodes)
+    ]
+    whole = models[0]
+    imports: dict[str, int] = {}
+    for entry in (entry for model in models for entry in model.opset_import):
+        imports[entry.domain] = max(entry.version, imports.get(entry.domain, 0))
+    del whole.opset_import[:]
+    whole.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in imports.items())
+    for other in models[1:]:
+        whole.graph.node.extend(other.graph.node)
+        whole.graph.input.extend(other.graph.input)
+        whole.graph.output.extend(other.graph.output)
+        whole.graph.initializer.extend(other.graph.initializer)
+    return whole
+
+
+def _fill(data: DataOperand, value_set: str, iteration: int) -> Array:
     kinds = _value_sets(data.dtype)
     # An integer operand beside floats has other value sets.
     numbers = np.array(kinds.get(value_set, next(iter(kinds.values()))), object)
-    return np.resize(np.roll(numbers, -turn), data.shape).astype(data.dtype)
+    return np.resize(np.roll(numbers, -iteration), data.shape).astype(data.dtype)
 
 
 def variants(template: NodeTemplate) -> Iterator[NodeTemplate]:
     """Variants of a template: other element types, empty operands, rank 0; some may be invalid."""
-    held = template.data
-    if not held:
+    data = template.data
+    if not data:
         return
     formals = onnx.defs.get_schema(template.operator, template.opset, template.domain).inputs
-    named = {place: formals[min(place, len(formals) - 1)] for place in held}
-    first = named[min(held)]
+    named = {index: formals[min(index, len(formals) - 1)] for index in data}
+    first = named[min(data)]
     for dtype in TYPES:
         if f"tensor({SPELLINGS.get(dtype.name, dtype.name)})" in first.types:
-            same = [place for place in held if named[place].type_str == first.type_str]
-            yield template.changed({place: replace(held[place], dtype=dtype) for place in same})
-    yield template.changed({place: replace(each, shape=(0, *each.shape[1:])) for place, each in held.items()})
-    yield template.changed({place: replace(each, shape=()) for place, each in held.items()})
+            same = [index for index in data if named[index].type_str == first.type_str]
+            yield template.changed({index: replace(data[index], dtype=dtype) for index in same})
+    yield template.changed({index: replace(each, shape=(0, *each.shape[1:])) for index, each in data.items()})
+    yield template.changed({index: replace(each, shape=()) for index, each in data.items()})
 
 
 def is_valid(template: NodeTemplate) -> bool:
@@ -143,6 +163,9 @@ EITHER_ZERO = frozenset("GlobalMaxPool MaxPool ReduceMax ReduceMin".split())
 OVERFLOWING = ("edges", "extremes")
 """Value sets whose sums overflow."""
 
+CANCELLING = frozenset("AveragePool GRU LSTM RNN".split())
+"""Sums and averages of narrow floats whose largest terms cancel, so that the order decides the rest."""
+
 REFERENCE_DEVIATIONS: Mapping[str, str] = {
     "Adam": "gives doubles",
     "AveragePool": "takes NaN to be padding",
@@ -163,10 +186,49 @@ REFERENCE_DEVIATIONS: Mapping[str, str] = {
     "QuantizeLinear": "casts what is out of range as the processor does",
     "Resize": "multiplies what has no weight, and clips",
     "STFT": "transforms each part by itself",
+    "Scaler": "gives the type of its operand, of rank 1 at least",
     "ScatterElements": "keeps NaN out of extremes",
     "TopK": "takes NaN to be the greatest",
 }
 """Known deviations of the reference evaluator, by operator."""
+
+
+PARTIAL_DEVIATIONS: Mapping[str, tuple[Sequence[str], str]] = {
+    "Adagrad": (("rank 0",), "gives a vector for a scalar"),
+    "AffineGrid": (
+        ("float16", "bfloat16", "float64", "infinity", "both infinities"),
+        "gives float32, and multiplies infinities by rounding errors of 0",
+    ),
+    "DequantizeLinear": (("int32",), "subtracts no zero points of 32 bits"),
+    "FeatureVectorizer": (("float64", "int32", "int64"), "keeps the type of its operands"),
+    "Gelu": (("float64",), "computes the error function in 32 bits"),
+    "GridSample": (("float64",), "interpolates at coordinates of 32 bits"),
+    "HardSwish": (("float64",), "has 1/6 as a float32"),
+    "LayerNormalization": (("float16",), "overflows where the operator computes in 32 bits"),
+    "LinearClassifier": (("float64", "int32", "int64"), "gives scores of the type of its operand"),
+    "LinearRegressor": (("float64", "int32", "int64"), "gives the type of its operand"),
+    "Momentum": (("rank 0",), "gives a vector for a scalar"),
+    "Pow": (("int32", "int64"), "casts what is out of range as the processor does"),
+    "ReduceL2": (("int32", "uint32", "int64"), "overflows in squares"),
+    "ReduceMean": (("int64",), "divides doubles"),
+    "SVMClassifier": (("float64", "int32", "int64"), "gives scores of the type of its operand"),
+    "SVMRegressor": (("float64", "int32", "int64"), "gives the type of its operand"),
+    "TreeEnsembleRegressor": (("float64", "int32", "int64"), "gives the type of its operand"),
+    "Unique": (("bfloat16",), "takes each NaN for another"),
+}
+"""Known deviations for some element types, value sets or ranks: these, and what the reference does."""
+
+
+def deviates(template: NodeTemplate, value_set: str) -> bool:
+    """Whether the reference evaluator is known to be wrong for a template and a value set."""
+    where, _ = PARTIAL_DEVIATIONS.get(template.operator, ((), ""))
+    operands = template.data.values()
+    traits = {
+        value_set,
+        *(data.dtype.name for data in operands),
+        *(f"rank {len(data.shape)}" for data in operands),
+    }
+    return template.operator in REFERENCE_DEVIATIONS or not traits.isdisjoint(where)
 
 
 def difference(operator: str, value_set: str, expected: Array, found: Array, *, is_exact: bool = True) -> str:
@@ -184,11 +246,11 @@ def difference(operator: str, value_set: str, expected: Array, found: Array, *, 
     if operator in EITHER_ZERO or is_rounded:
         wrong &= ~((_elements(expected) == 0) & (_elements(found) == 0)).reshape(-1)
     if is_rounded and expected.dtype.name in FLOATS:
-        wrong &= _differing(expected, found, value_set).reshape(-1)
-    places = np.flatnonzero(wrong)
-    if not places.size:
+        wrong &= _differing(operator, expected, found, value_set).reshape(-1)
+    positions = np.flatnonzero(wrong)
+    if not positions.size:
         return ""
-    first = int(places[0])
+    first = int(positions[0])
     return f"{found.reshape(-1)[first]!s} at {first}, not {expected.reshape(-1)[first]!s}"
 
 
@@ -196,14 +258,15 @@ def _elements(array: Array) -> Array:
     return array.reshape(-1, 1)
 
 
-def _differing(expected: Array, found: Array, value_set: str) -> Array:
+def _differing(operator: str, expected: Array, found: Array, value_set: str) -> Array:
     """Mask of floats that differ by more than rounding error of the largest magnitude, or of 1."""
     if expected.dtype.itemsize < 4:
         expected, found = expected.astype(np.float16), found.astype(np.float16)
     with np.errstate(all="ignore"):
         wrong = differing(expected, found, 1.0)
     if value_set in OVERFLOWING:
-        wrong &= np.isfinite(expected) & np.isfinite(found) & (np.abs(expected) < 1e3)
+        is_compared = operator not in CANCELLING or expected.dtype.itemsize > 2
+        wrong &= np.isfinite(expected) & np.isfinite(found) & (np.abs(expected) < 1e3) & is_compared
     return wrong
 
 
@@ -213,7 +276,11 @@ def disagreements(template: NodeTemplate, kinds: Sequence[str] = ()) -> Iterator
     for value_set in kinds or value_sets(template):
         node = instantiate(template, value_set)
         about = f"{template.operator}, {value_set}"
-        folded = node.folded()
+        try:
+            folded = node.folded()
+        except XonncError as error:
+            yield f"{about}: folding says: {error}"
+            continue
         try:
             session = session or compile_native(node.model(is_constant=False), cache=False)
             native = [np.asarray(each) for each in session.run(None, node.feeds)]
@@ -223,7 +290,7 @@ def disagreements(template: NodeTemplate, kinds: Sequence[str] = ()) -> Iterator
             continue
         others = {"folded": folded, "by the reference": _by_reference(node)}
         for what, values in others.items():
-            if values is None or (what == "by the reference" and template.operator in REFERENCE_DEVIATIONS):
+            if values is None or (what == "by the reference" and deviates(template, value_set)):
                 continue
             for number, (expected, found) in enumerate(zip(values, native, strict=True)):
                 wrong = difference(template.operator, value_set, expected, found, is_exact=what == "folded")

@@ -46,11 +46,11 @@ class NodeTemplate:
     @property
     def data(self) -> Mapping[int, DataOperand]:
         """Operands to fill, by index."""
-        return {place: each for place, each in enumerate(self.inputs) if isinstance(each, DataOperand)}
+        return {index: each for index, each in enumerate(self.inputs) if isinstance(each, DataOperand)}
 
     def changed(self, data: Mapping[int, DataOperand]) -> NodeTemplate:
         """The template with some operands replaced, by index."""
-        return replace(self, inputs=[data.get(place, each) for place, each in enumerate(self.inputs)])
+        return replace(self, inputs=[data.get(index, each) for index, each in enumerate(self.inputs)])
 
 
 def _d(*shape: int, dtype: npt.DTypeLike = F32) -> DataOperand:

@@ -47,9 +47,9 @@ class EdgeNode:
 
     def model(self, *, is_constant: bool) -> onnx.ModelProto:
         """The node alone in a model whose inputs are all constants, or fed but for those in `constant`."""
-        given = {f"x{place}": array for place, array in enumerate(self.inputs) if array is not None}
-        names = ["" if array is None else f"x{place}" for place, array in enumerate(self.inputs)]
-        made = [f"y{place}" for place in range(self.outputs)]
+        given = {f"x{index}": array for index, array in enumerate(self.inputs) if array is not None}
+        names = ["" if array is None else f"x{index}" for index, array in enumerate(self.inputs)]
+        made = [f"y{index}" for index in range(self.outputs)]
         node = helper.make_node(self.operator, names, made, "node", domain=self.domain)
         node.attribute.extend(helper.make_attribute(name, value) for name, value in self.attributes.items())
         fed = {} if is_constant else self.feeds
@@ -72,9 +72,9 @@ class EdgeNode:
     def feeds(self) -> dict[str, Array]:
         """Inputs of native code."""
         return {
-            f"x{place}": array
-            for place, array in enumerate(self.inputs)
-            if array is not None and place not in self.constant
+            f"x{index}": array
+            for index, array in enumerate(self.inputs)
+            if array is not None and index not in self.constant
         }
 
     def folded(self) -> list[Array] | None:
@@ -194,7 +194,7 @@ OTHERS = (
     ),
 )
 
-ZEROS = "nothing of the sign of zero"
+ZEROS = "does not specify the sign of zero"
 
 EXTREMES = (
     ImplementationChoice(
@@ -264,21 +264,21 @@ SUMS = (
         [_floats(INF, 1).reshape(2, 1)],
     ),
     ImplementationChoice(
-        "nothing of the steps",
+        "does not specify intermediate types",
         "integers",
         "root of squares in float64, towards 0; they do not wrap",
         EdgeNode("ReduceL2", [np.array([123456789, 3], np.int32), AXES], {"keepdims": 0}, constant=[1]),
         [np.array(123456789, np.int32)],
     ),
     ImplementationChoice(
-        "`(maximum(0, max(x)) - minimum(0, min(x))) / 255`; nothing of `x / 0`",
+        "`(maximum(0, max(x)) - minimum(0, min(x))) / 255`; does not specify `x / 0`",
         "zeros",
         "scale 0, zero point 0, all 0",
         EdgeNode("DynamicQuantizeLinear", [_floats(0, -0.0, 0)], outputs=3),
         [np.zeros(3, np.uint8), np.array(0, np.float32), np.array(0, np.uint8)],
     ),
     ImplementationChoice(
-        "nothing of the maximum of nothing",
+        "does not specify the maximum of no elements",
         "no elements",
         "as of zeros: scale 0, zero point 0",
         EdgeNode("DynamicQuantizeLinear", [_floats()], outputs=3),
@@ -357,7 +357,7 @@ NAN_CASES = (
         folds=False,
     ),
     ImplementationChoice(
-        "`(maximum(0, max(x)) - minimum(0, min(x))) / 255`; nothing of `inf / inf`",
+        "`(maximum(0, max(x)) - minimum(0, min(x))) / 255`; does not specify `inf / inf`",
         "NaN, or inf",
         "scale NaN, or inf; zero point and all elements 0",
         EdgeNode("DynamicQuantizeLinear", [_floats(INF, -2, 1)], outputs=3),
@@ -382,9 +382,9 @@ NAN_CASES = (
         folds=False,
     ),
     ImplementationChoice(
-        "nothing of an infinite element whose weight is 0",
+        "does not specify an infinite element with weight 0",
         "inf beside a weight of 0",
-        "the other element: what has no weight is not read",
+        "the other element: elements with weight 0 are not read",
         EdgeNode(
             "Resize",
             [_floats(INF, 1).reshape(1, 1, 2), None, _floats(1, 1, 2)],

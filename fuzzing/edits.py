@@ -112,7 +112,7 @@ def bypasses(case: ReductionCase) -> Iterator[ReductionCase]:
 
 
 def inlined(case: ReductionCase) -> Iterator[ReductionCase]:
-    """A branch in the place of its If."""
+    """A branch instead of its If."""
     for index, node in enumerate(case.model.graph.node):
         if node.op_type != "If":
             continue
@@ -150,9 +150,9 @@ def plainer_model(case: ReductionCase) -> Iterator[ReductionCase]:
         node.ClearField("name")
     del model.graph.value_info[:]
     called = {node.op_type for node in model.graph.node}
-    kept = [one for one in model.functions if one.name in called]
+    retained = [one for one in model.functions if one.name in called]
     del model.functions[:]
-    model.functions.extend(kept)
+    model.functions.extend(retained)
     if model != case.model:
         yield ReductionCase(model, case.feeds)
     if not case.feeds:
@@ -283,7 +283,7 @@ Path = tuple[int | str, ...]
 
 
 def _nodes(graph: onnx.GraphProto, path: Path = ()) -> Iterator[tuple[Path, onnx.NodeProto]]:
-    """All nodes with where they are: places in turn with names of attributes."""
+    """All nodes with their paths: indices alternate with names of attributes."""
     for index, node in enumerate(graph.node):
         yield (*path, index), node
         for attribute in node.attribute:
@@ -292,7 +292,7 @@ def _nodes(graph: onnx.GraphProto, path: Path = ()) -> Iterator[tuple[Path, onnx
 
 
 def _found(graph: onnx.GraphProto, path: Path) -> tuple[onnx.GraphProto, int]:
-    """The graph that a path leads to, and the place in it."""
+    """The graph that a path leads to, and the index in it."""
     for step, name in zip(path[:-1:2], path[1::2], strict=True):
         node = graph.node[int(step)]
         graph = next(attribute.g for attribute in node.attribute if attribute.name == name)
@@ -300,7 +300,7 @@ def _found(graph: onnx.GraphProto, path: Path) -> tuple[onnx.GraphProto, int]:
 
 
 def _rename(graph: onnx.GraphProto, old: str, new: str) -> None:
-    """Reads one value in the place of another; an output of that name is computed from it."""
+    """Reads one value instead of another; an output of that name is computed from it."""
     for node in graph.node:
         for index, name in enumerate(node.input):
             if name == old:
@@ -316,13 +316,13 @@ def _without_dead(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> ReductionCa
     """Without nodes that no output needs, and without inputs and constants that nothing reads."""
     graph = model.graph
     needed = {output.name for output in graph.output}
-    kept: list[onnx.NodeProto] = []
+    retained: list[onnx.NodeProto] = []
     for node in reversed(graph.node):
         if needed.intersection(node.output):
-            kept.append(node)
+            retained.append(node)
             needed.update(_reads(node))
     del graph.node[:]
-    graph.node.extend(reversed(kept))
+    graph.node.extend(reversed(retained))
     for field in (graph.input, graph.initializer):
         for index in reversed(range(len(field))):
             if field[index].name not in needed:

@@ -55,10 +55,10 @@ def mutants(model: onnx.ModelProto, feeds: Feeds, count: int, seed: int) -> Iter
         given = dict(feeds)
         change = CHANGES[int(generator.integers(len(CHANGES)))]
         try:
-            said = change(copy, given, generator)
+            description = change(copy, given, generator)
         except _NotApplicable:
             continue
-        yield InvalidModel(said, copy, given)
+        yield InvalidModel(description, copy, given)
 
 
 def _one(found: Sequence[_T], generator: np.random.Generator) -> _T:
@@ -109,8 +109,8 @@ def _mutated_list(numbers: list[int], generator: np.random.Generator) -> list[in
         return [*numbers, int(_one(UNUSUAL_INTEGERS, generator))]
     if not numbers:
         raise _NotApplicable
-    place = int(generator.integers(len(numbers)))
-    numbers[place] = numbers[place - 1] if kind == 2 else int(_one(UNUSUAL_INTEGERS, generator))
+    index = int(generator.integers(len(numbers)))
+    numbers[index] = numbers[index - 1] if kind == 2 else int(_one(UNUSUAL_INTEGERS, generator))
     return numbers
 
 
@@ -148,9 +148,9 @@ def _unknown_attribute(
 
 def _drop_attribute(model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator) -> str:
     node = _one([node for node in _nodes(model) if node.attribute], generator)
-    place = int(generator.integers(len(node.attribute)))
-    name = node.attribute[place].name
-    del node.attribute[place]
+    index = int(generator.integers(len(node.attribute)))
+    name = node.attribute[index].name
+    del node.attribute[index]
     return f"{node.op_type}: {name} left out"
 
 
@@ -159,9 +159,9 @@ def _drop_operand(model: onnx.ModelProto, feeds: dict[str, Array], generator: np
     if generator.integers(2):
         del node.input[-1]
         return f"{node.op_type}: without its last operand"
-    place = int(generator.integers(len(node.input)))
-    node.input[place] = ""
-    return f"{node.op_type}: without operand {place}"
+    index = int(generator.integers(len(node.input)))
+    node.input[index] = ""
+    return f"{node.op_type}: without operand {index}"
 
 
 def _swap_operands(model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator) -> str:
@@ -177,9 +177,9 @@ def _swap_operands(model: onnx.ModelProto, feeds: dict[str, Array], generator: n
 def _other_operand(model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator) -> str:
     node = _one([node for node in _nodes(model) if node.input], generator)
     names = [info.name for info in model.graph.input] + [each.name for each in model.graph.initializer]
-    place = int(generator.integers(len(node.input)))
-    node.input[place] = _one([name for name in names if name != node.input[place]], generator)
-    return f"{node.op_type}: operand {place} is '{node.input[place]}'"
+    index = int(generator.integers(len(node.input)))
+    node.input[index] = _one([name for name in names if name != node.input[index]], generator)
+    return f"{node.op_type}: operand {index} is '{node.input[index]}'"
 
 
 def _change_shape(model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator) -> str:
@@ -205,15 +205,15 @@ def _make_shape_dynamic(
     model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator
 ) -> str:
     """The same with all dimensions dynamic."""
-    said = _change_shape(model, feeds, generator)
+    description = _change_shape(model, feeds, generator)
     for info in model.graph.input:
         for dim in info.type.tensor_type.shape.dim:
             dim.Clear()
-    return f"{said}, dynamic shapes"
+    return f"{description}, dynamic shapes"
 
 
-def _is_numeric(held: Array | None) -> bool:
-    return held is not None and held.dtype.kind not in "OSU"
+def _is_numeric(value: Array | None) -> bool:
+    return value is not None and value.dtype.kind not in "OSU"
 
 
 def _other_shape(shape: tuple[int, ...], generator: np.random.Generator) -> tuple[int, ...]:
@@ -224,9 +224,9 @@ def _other_shape(shape: tuple[int, ...], generator: np.random.Generator) -> tupl
         return shape[1:]
     if kind == 2:
         return shape[:-1]
-    place = int(generator.integers(len(shape)))
-    size = (0, 1, shape[place] + 1, max(shape[place] - 1, 0))[int(generator.integers(4))]
-    made = (*shape[:place], size, *shape[place + 1 :])
+    index = int(generator.integers(len(shape)))
+    size = (0, 1, shape[index] + 1, max(shape[index] - 1, 0))[int(generator.integers(4))]
+    made = (*shape[:index], size, *shape[index + 1 :])
     return made if np.prod(made) <= MAX_ELEMENTS else shape[1:]
 
 
@@ -264,21 +264,21 @@ def _freeze(model: onnx.ModelProto, feeds: dict[str, Array], generator: np.rando
 
 def _unusual_feed(model: onnx.ModelProto, feeds: dict[str, Array], generator: np.random.Generator) -> str:
     """An input of integers fed with other numbers."""
-    name = _one([name for name, held in feeds.items() if _is_count(held)], generator)
+    name = _one([name for name, value in feeds.items() if _is_count(value)], generator)
     feeds[name] = _unusual(feeds[name], generator)
     return f"'{name}' is fed {feeds[name].reshape(-1)[:8].tolist()}"
 
 
-def _is_count(held: Array | None) -> bool:
+def _is_count(value: Array | None) -> bool:
     """Whether integers may be indices, axes, counts or sizes."""
-    return held is not None and held.dtype.kind in "iu" and 0 < held.size <= 64
+    return value is not None and value.dtype.kind in "iu" and 0 < value.size <= 64
 
 
 def _unusual(array: Array, generator: np.random.Generator) -> Array:
     made = array.copy().reshape(-1)
     limits = np.iinfo(made.dtype)
-    place = int(generator.integers(made.size))
-    made[place] = np.clip(int(_one(UNUSUAL_INTEGERS, generator)), limits.min, limits.max)
+    index = int(generator.integers(made.size))
+    made[index] = np.clip(int(_one(UNUSUAL_INTEGERS, generator)), limits.min, limits.max)
     return made.reshape(array.shape)
 
 

@@ -153,13 +153,13 @@ class ModelBuilder:
 
     def attempt(self, motif: Callable[[ModelBuilder], None]) -> bool:
         """Add a motif; if it does not apply, the graph stays unchanged."""
-        kept = len(self.nodes), len(self.initializers), len(self.values), len(self.shared.inputs)
+        lengths = len(self.nodes), len(self.initializers), len(self.values), len(self.shared.inputs)
         try:
             motif(self)
         except NotApplicable:
             lists = (self.nodes, self.initializers, self.values, self.shared.inputs)
-            for held, length in zip(lists, kept, strict=True):
-                del held[length:]
+            for items, length in zip(lists, lengths, strict=True):
+                del items[length:]
             return False
         return True
 

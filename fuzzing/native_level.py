@@ -48,7 +48,7 @@ def _outputs(session: Session, feeds: Feeds) -> Outputs:
 
 def _difference(session: Session, original: Original) -> LevelFailure | None:
     for feeds, expected in original.runs:
-        for given, said in ((feeds, ""), (_non_contiguous(feeds), "non-contiguous inputs: ")):
+        for given, prefix in ((feeds, ""), (_non_contiguous(feeds), "non-contiguous inputs: ")):
             try:
                 found = _outputs(session, given)
             except XonncError as error:
@@ -56,12 +56,12 @@ def _difference(session: Session, original: Original) -> LevelFailure | None:
                     raise
                 continue
             perturbed = Lazy(lambda feeds=feeds: original.perturbed(feeds))
-            for name, wanted in expected.items():
-                wrong = disagreement({name: wanted}, {name: found[name]}, perturbed)
+            for name, expected_array in expected.items():
+                wrong = disagreement({name: expected_array}, {name: found[name]}, perturbed)
                 if wrong and contradicts(original, feeds, wrong):
                     continue
-                if wrong and not is_explained(original, feeds, name, wanted, found[name]):
-                    return LevelFailure(NATIVE, DIFFERS, said + wrong)
+                if wrong and not is_explained(original, feeds, name, expected_array, found[name]):
+                    return LevelFailure(NATIVE, DIFFERS, prefix + wrong)
     return None
 
 
@@ -98,7 +98,7 @@ def _invalid_feeds(feeds: Feeds) -> Iterator[tuple[str, Feeds]]:
     """Invalid inputs, with a description."""
     yield "an input of another name", {**feeds, "no such input": np.zeros(1, np.float32)}
     for name, array in feeds.items():
-        yield "no input", {other: held for other, held in feeds.items() if other != name}
+        yield "no input", {other: value for other, value in feeds.items() if other != name}
         yield "an input of another rank", {**feeds, name: array[np.newaxis]}
         other = np.complex128 if array.dtype != np.complex128 else np.float32
         yield "an input of another type", {**feeds, name: np.zeros(array.shape, other)}

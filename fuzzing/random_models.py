@@ -94,14 +94,14 @@ def random_model(seed: int) -> RandomModel:
         seed, opset, allows_nonfinite=chooser.random() < 0.25, allows_empty=chooser.random() < 0.06
     )
     favourites = [str(name) for name in chooser.choice(list(MOTIFS_BY_THEME), 3, replace=False)]
-    wanted = int(chooser.integers(2, MAX_MOTIFS + 1))
+    motif_count = int(chooser.integers(2, MAX_MOTIFS + 1))
     motifs: list[str] = []
     for _ in range(MAX_ATTEMPTS):
         theme = builder.random.choice(favourites if builder.chance(0.8) else list(MOTIFS_BY_THEME))
         motif = builder.random.choice(MOTIFS_BY_THEME[theme])
         if builder.attempt(motif):
             motifs.append(f"{theme}.{motif.__name__}")
-        if len(motifs) >= wanted and builder.values:
+        if len(motifs) >= motif_count and builder.values:
             break
     if not builder.values:
         builder.attempt(elementwise.unary)

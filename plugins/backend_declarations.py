@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xonnc.plugins.backend_nodes import BackendNode
 
 Lowered: TypeAlias = "Operation | SSAValue | Sequence[Operation]"
-"""What replaces a node: an op, an existing value, or ops in order, the last of which has the results."""
+"""The replacement of a node: an op, an existing value, or ops in order, the last of which has the results."""
 
 Lower: TypeAlias = "Callable[[BackendNode, Any], Lowered]"
 Constrain: TypeAlias = "Callable[[BackendNode, Any], str | None]"

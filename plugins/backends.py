@@ -82,7 +82,7 @@ def backends() -> Sequence[Backend]:
 
 def require_new_backends(plugin: Plugin) -> None:
     """Raise `PluginError` if a backend is incomplete, or its name or a target is taken."""
-    taken = {name: "xonnc" for name in ("cpu", *cpu_names(), *target_names())}
+    taken = {name: "xonnc" for name in ("cpu", "tosa", *cpu_names(), *target_names())}
     taken |= {name: f"plug-in {each.plugin.name}" for each in backends() for name in each.targets}
     for backend in plugin.backends:
         if backend.name in _backends:

@@ -132,9 +132,9 @@ class Builder:
         end = YieldOp()
         end.location = root.location
         block.add_op(end)
-        held = [Value(each, self._describe) for each in block.args]
+        arguments = [Value(each, self._describe) for each in block.args]
         count = len(states)
-        following, outputs = body(Builder(end, self._describe), held[:count], held[count:])
+        following, outputs = body(Builder(end, self._describe), arguments[:count], arguments[count:])
         if len(following) != count:
             raise XonncError(f"scan: the body gives {len(following)} states, not {count}")
         end.operands = [each.ssa for each in (*following, *outputs)]

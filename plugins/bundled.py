@@ -49,8 +49,8 @@ BUNDLED = {
 def offer() -> None:
     """Let the operator registry load a bundled plug-in at the first look-up in its domain."""
     for name, each in BUNDLED.items():
-        wanted = [(each.domain, ""), *(("", operator) for operator in each.operators)]
-        registry.provide(partial(_register, name), wanted)
+        operators = [(each.domain, ""), *(("", operator) for operator in each.operators)]
+        registry.provide(partial(_register, name), operators)
 
 
 def load(name: str) -> Plugin:

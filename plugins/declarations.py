@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import Any, Generic, Literal, TypeVar, cast, overload
 
 import numpy as np
 
@@ -106,6 +106,13 @@ class _Required:
 REQUIRED: Any = _Required()
 
 
+def _as_floats(value: Any) -> Any:
+    """Return floats for integers, and for those in a list."""
+    if isinstance(value, list | tuple):
+        return [_as_floats(each) for each in cast("Sequence[object]", value)]
+    return float(value) if type(value) is int else value
+
+
 def attribute(
     type_: type[ValueT],
     *,
@@ -122,6 +129,8 @@ def attribute(
     if type_ not in KINDS:
         allowed = "int, float, str, list[int], list[float], list[str] and np.ndarray"
         raise XonncError(f"attributes are of {allowed}, not of {type_!r}")
+    if "FLOAT" in KINDS[type_]:
+        default, choices = _as_floats(default), _as_floats(list(choices))
     is_required = default is REQUIRED
     return AttributeDeclaration(
         KINDS[type_], None if is_required else default, is_required, source, tuple(choices)

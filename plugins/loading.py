@@ -83,7 +83,9 @@ def disable() -> None:
 
 def plugins_in(module: ModuleType, source: str) -> Sequence[Plugin]:
     """Return the plug-ins that a module defines; raise `PluginError` if there are none."""
-    found = list({id(held): held for held in vars(module).values() if isinstance(held, Plugin)}.values())
+    found = list(
+        {id(plugin): plugin for plugin in vars(module).values() if isinstance(plugin, Plugin)}.values()
+    )
     if not found:
         raise PluginError(f"{source}: no plug-in in it; it needs a Plugin('name')")
     return found
@@ -98,11 +100,11 @@ def _register(plugin: Plugin) -> None:
 
 def plugins_of(entry: EntryPoint) -> Sequence[Plugin]:
     """Return the plug-ins of an entry point, which names a `Plugin` or a module with plug-ins."""
-    held: object = entry.load()
-    if isinstance(held, Plugin):
-        return [held]
-    if isinstance(held, ModuleType):
-        return plugins_in(held, entry.value)
+    loaded: object = entry.load()
+    if isinstance(loaded, Plugin):
+        return [loaded]
+    if isinstance(loaded, ModuleType):
+        return plugins_in(loaded, entry.value)
     raise PluginError(f"entry point {entry.value} is neither a Plugin nor a module")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.errors import PluginFunctionError
 from xonnc.lowering.onnx_to_dla.quantized_lookup import add_unary_function
 from xonnc.plugins.elementwise_kernels import Bind
 from xonnc.plugins.op_class import PluginOp
@@ -26,6 +26,8 @@ def add_lookup(kind: type[PluginOp], bind: Bind) -> None:
             try:
                 with np.errstate(all="ignore"):
                     found = np.asarray(lookup(bound, x), np.float64)
+            except PluginFunctionError:
+                raise
             except Exception as error:
                 raise bound.fail(f"lookup raised {type(error).__name__}: {error}") from error
             if found.shape != x.shape:
@@ -35,8 +37,3 @@ def add_lookup(kind: type[PluginOp], bind: Bind) -> None:
         return function
 
     add_unary_function(kind, function_of)
-
-
-def has_lookup(op: Operation) -> bool:
-    """Return whether NVDLA computes an op by its `lookup`."""
-    return isinstance(op, PluginOp) and op.DECLARATION.function("lookup") is not None

@@ -14,16 +14,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from xonnc.errors import XonncError, suggest
 from xonnc.plugins.operators import JoiningPass, Plugin, PluginError
-from xonnc.rewriting.extensions import is_taken
+from xonnc.rewriting.extensions import NATIVE_STAGES, is_taken
 from xonnc.rewriting.pass_retry import RetryError, run_with_retry
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., None])
 
 OPTION_TYPES = (int, float, bool, str)
 """The types of options of passes."""
-
-NATIVE_STAGES = ("simplified", "legalized", "outlined", "fused", "layout", "krnl", "planned")
-"""The stages of native compilation, in sessions and ahead of time, after which passes can run."""
 
 NVDLA_STAGES = ("onnx", "simplified", "dla", "scheduled", "allocated")
 """The stages of compilation for NVDLA after which passes can run."""

@@ -117,7 +117,7 @@ def op_class(spec: OperatorSpec, name: str, until: int | None) -> type[PluginOp]
     made = irdl_op_definition(type(f"{spec.name}Op", (PluginOp,), members))
     # Set after the definition, because IRDL takes every member of the class for a field definition.
     made.DOMAIN, made.OP_TYPE, made.SINCE, made.UNTIL = spec.domain, spec.name, spec.since, until
-    made.DECLARATION = spec
+    made.DECLARATION, made.PLUGIN = spec, spec.plugin.name
     return made
 
 

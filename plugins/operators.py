@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy.typing as npt
 
-from xonnc.errors import XonncError
+from xonnc.errors import PluginFunctionError, XonncError
 from xonnc.plugins.declarations import AttributeDeclaration, ElementTypes, ParameterDeclaration, Ports
 from xonnc.plugins.types import TensorType
 
@@ -32,7 +32,7 @@ class PluginError(XonncError):
 @dataclass
 class Plugin:
     """
-    A named set of operators, rules, passes and backends.
+    A named set of operators, rules, passes, backends and layout preferences.
 
     The name is the dialect prefix of its ops in IR (`acme.AddN`). With `override` it may replace operators
     that are registered already under the same domain, name and version.
@@ -45,6 +45,8 @@ class Plugin:
     rules: list[JoiningRule] = field(default_factory=list["JoiningRule"])
     passes: dict[str, JoiningPass] = field(default_factory=dict[str, "JoiningPass"])
     backends: list[Backend] = field(default_factory=list["Backend"])
+    layouts: dict[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
+    """Layout preferences by ONNX operator."""
     source: str = ""
     """Its origin, for messages: a file or a package."""
 
@@ -122,10 +124,12 @@ def operator(
 
     def declare(body: ClassT) -> ClassT:
         where = f"plug-in {plugin.name}: {name}"
-        if since < 1:
-            raise PluginError(f"{where}: since={since}; versions are counted from 1")
+        if not isinstance(cast("object", since), int) or since < 1:
+            raise PluginError(f"{where}: since={since!r}; versions are integers from 1")
         if until is not None and until <= since:
             raise PluginError(f"{where}: until={until}; it is a version after since={since}")
+        if not isinstance(cast("object", domain), str):
+            raise PluginError(f"{where}: domain={domain!r}; it is a string, as 'com.acme'")
         inputs = _ports(getattr(body, "inputs", ()), "input", where)
         outputs = _ports(getattr(body, "outputs", ()), "output", where)
         if not outputs:
@@ -144,8 +148,8 @@ def operator(
             inputs,
             outputs,
             declared,
-            vars(body).get("attributes") == "auto",
-            vars(body).get("types", {}),
+            getattr(body, "attributes", None) == "auto",
+            getattr(body, "types", {}),
             inspect.getdoc(body) or "",
             until,
         )
@@ -163,7 +167,12 @@ def operator(
 
 
 def _ports(given: Ports | Any, default: str, where: str) -> Sequence[ParameterDeclaration]:
-    ports = (given,) if isinstance(given, ParameterDeclaration) else tuple(given)
+    listed = cast("Sequence[object]", given if isinstance(given, tuple | list) else (given,))
+    ports = [port for port in listed if isinstance(port, ParameterDeclaration)]
+    if len(ports) < len(listed):
+        raise PluginError(
+            f"{where}: {default}s is {given!r}; it is one(…), optional(…), variadic(…), or a tuple of them"
+        )
     named: list[ParameterDeclaration] = []
     for index, port in enumerate(ports):
         if port.count == "variadic" and index < len(ports) - 1:
@@ -202,7 +211,7 @@ class BoundOperator:
 
     def fail(self, problem: str) -> XonncError:
         """Return the error for an invalid node: `raise op.fail("…")`."""
-        return XonncError(f"{self.node}: {problem}")
+        return PluginFunctionError(f"{self.node}: {problem}")
 
 
 _BOUND: dict[type, type] = {}
@@ -225,8 +234,8 @@ def bind(
     values = {
         declared.name: attributes.get(declared.onnx_name, declared.default) for declared in spec.attributes
     }
-    held = vars(made)
-    held.update(
+    members = vars(made)
+    members.update(
         attributes_={**attributes, **values},
         constants_=constants,
         integers_=integers,
@@ -236,5 +245,5 @@ def bind(
     )
     for port, value in zip(spec.inputs, inputs, strict=False):
         if port.count != "variadic" and port.name not in values:
-            held[port.name] = value
+            members[port.name] = value
     return made

@@ -35,12 +35,16 @@ from xonnc.formats.onnx.made_schemas import AttributeParameter, FormalParameter,
 from xonnc.formats.onnx.op_signatures import attribute_kinds
 from xonnc.plugins.backends import register_backends, require_new_backends
 from xonnc.plugins.builder import Builder, Value
-from xonnc.plugins.c_sources import add_c_source, read_c_source
+from xonnc.plugins.c_sources import read_c_source
+from xonnc.plugins.declaration_checks import require_valid_declaration
 from xonnc.plugins.declarations import ElementTypes, ParameterDeclaration
-from xonnc.plugins.elementwise_kernels import add_kernel, has_kernel_for
+from xonnc.plugins.elementwise_kernels import has_kernel_for
 from xonnc.plugins.kept_operators import is_kept
+from xonnc.plugins.layout_bodies import has_layout
+from xonnc.plugins.layout_preferences import add_preferences, require_new_preferences
 from xonnc.plugins.op_class import PluginOp, op_class, python_value
 from xonnc.plugins.operators import Array, OperatorSpec, Plugin, PluginError, bind
+from xonnc.plugins.target_bodies import add_target_bodies, require_unary_lookup
 from xonnc.plugins.types import Dim, Size, TensorType
 from xonnc.plugins.types import form_of as form_of_size
 from xonnc.rewriting import extensions
@@ -99,9 +103,15 @@ def register(plugin: Plugin) -> Plugin:
             f"{earlier.source or 'one'} and {plugin.source or 'another'}"
         )
     _require_new_operators(plugin)
+    if plugin.operators and extensions.is_dialect(plugin.name):
+        raise PluginError(f"plug-in '{plugin.name}': a dialect of xonnc has this name; choose another")
     for spec in plugin.operators:
+        require_valid_declaration(spec)
         spec.c_function = read_c_source(spec)
+        has_layout(spec)
+        require_unary_lookup(spec)
     require_new_backends(plugin)
+    require_new_preferences(plugin)
     kinds = [_define(spec, plugin) for spec in plugin.operators]
     replaced = registry.register(kinds)
     for kind in replaced:
@@ -121,6 +131,7 @@ def register(plugin: Plugin) -> Plugin:
         if joining.after is not None:
             extensions.join_stage(joining.after, name)
     register_backends(plugin)
+    add_preferences(plugin)
     dialects = [backend.dialect for backend in plugin.backends if backend.dialect is not None]
     for dialect in [*dialects, *([dialect_of(plugin)] if kinds else [])]:
         extensions.add_dialect(dialect.name, partial(_held, dialect))
@@ -162,6 +173,7 @@ def _identity(plugin: Plugin) -> str:
     names = [spec.body.__module__ for spec in plugin.operators]
     names += [joining.kind.__module__ for joining in plugin.passes.values()]
     names += [joining.module for joining in plugin.rules]
+    names += [function.__module__ for function in plugin.layouts.values()]
     digest = sha256()
     for module in map(sys.modules.get, dict.fromkeys(names)):
         if module is not None:
@@ -228,19 +240,7 @@ def _install(spec: OperatorSpec) -> None:
         folding = _table(root, _fold, f"{name}:fold")
         for pass_name in FOLDING:
             extensions.extend(pass_name, folding)
-    if spec.function("kernel") is not None:
-        add_kernel(kind, lambda op: _bound(op, (), DimSymbols()))
-    if spec.c_function is not None:
-        add_c_source(kind, spec.c_function, lambda op: _bound(op, (), DimSymbols()))
-    if spec.function("lookup") is not None:
-        # Imported late: most plug-ins need nothing of NVDLA.
-        from xonnc.plugins.lookup_tables import add_lookup
-
-        if [port.count for port in (*spec.inputs, *spec.outputs)] != ["one", "one"]:
-            raise PluginError(
-                f"plug-in {spec.plugin.name}: {spec}: a lookup is of one operand and one result"
-            )
-        add_lookup(kind, lambda op: _bound(op, (), DimSymbols()))
+    add_target_bodies(kind, lambda op, operands: _bound(op, operands, DimSymbols()), _bound_types)
     if spec.function("decompose") is not None:
         table = _table(root, _decompose_unless_kept, f"{name}:decompose")
         for pass_name in DECOMPOSING:
@@ -275,15 +275,19 @@ def spec_of(op: Operation) -> OperatorSpec:
     return op.DECLARATION
 
 
-def _bound(
-    op: Operation, inputs: Sequence[Any], symbols: DimSymbols, integers: Callable[[int], Any] | None = None
-) -> Any:
+def _bound_types(op: Operation) -> Any:
+    """Bind a node to its declaration, with the types of its operands as inputs."""
+    symbols = DimSymbols()
+    return _bound(op, [tensor_type_of(operand, symbols) for operand in op.operands], symbols)
+
+
+def _bound(op: Operation, inputs: Sequence[Any], symbols: DimSymbols) -> Any:
     spec = spec_of(op)
     # The op of an operator with attributes="auto" has them as discardable attributes, not as properties.
     # Names with a dot are prefixed by a dialect: they are not the node's.
     attributes = {
-        name: python_value(held)
-        for name, held in {**op.attributes, **op.properties}.items()
+        name: python_value(value)
+        for name, value in {**op.attributes, **op.properties}.items()
         if "." not in name
     }
     site = InferenceContext(op)
@@ -294,7 +298,7 @@ def _bound(
         attributes,
         [tensor_type_of(result, symbols) for result in op.results],
         site.constant,
-        integers or (lambda index: _integers(site.partly(index))),
+        lambda index: _integers(site.partly(index)),
     )
 
 
@@ -333,15 +337,7 @@ def _inferred(op: Operation, bound: Any) -> Sequence[TensorType | None]:
 
 
 def _static_shapes(site: InferenceContext) -> Sequence[Attribute | None]:
-    symbols = DimSymbols()
-    op = site.op
-    bound = _bound(
-        op,
-        [tensor_type_of(operand, symbols) for operand in op.operands],
-        symbols,
-        lambda index: _integers(site.partly(index)),
-    )
-    return [None if each is None else _ir_type(each) for each in _inferred(op, bound)]
+    return [None if each is None else _ir_type(each) for each in _inferred(site.op, _bound_types(site.op))]
 
 
 def _ir_type(type_: TensorType) -> Attribute:
@@ -385,7 +381,7 @@ def _fold(root: Operation) -> RewriteResult:
         if shape is not None and element is not None:
             if int(np.prod(shape, dtype=np.int64)) * numpy_dtype(element).itemsize > MAX_FOLDED_BYTES:
                 return MatchFailure("the result is larger than what is folded")
-    arrays = [cast("Array | None", operand.held) for operand in operands if operand is not None]
+    arrays = [cast("Array | None", operand.value) for operand in operands if operand is not None]
     results = zip(root.results, _computed(root, arrays), strict=False)
     parts = result_parts(root, [array for result, array in results if result.type != NONE])
     return parts if isinstance(parts, MatchFailure) else tuple(parts)
@@ -441,16 +437,17 @@ def _decompose(root: Operation) -> RewriteResult:
         except Exception as error:
             raise bound.fail(f"decompose raised {type(error).__name__}: {error}") from error
         results = _listed(found)
-        wanted = [result.type != NONE for result in op.results]
+        is_requested = [result.type != NONE for result in op.results]
         if len(results) != len(op.results) or not all(
-            isinstance(each, Value) or not is_wanted for each, is_wanted in zip(results, wanted, strict=True)
+            isinstance(each, Value) or not is_wanted
+            for each, is_wanted in zip(results, is_requested, strict=True)
         ):
             raise bound.fail(f"decompose gave {len(results)} values for {len(op.results)} results")
         _keep_location(op, results)
         # A result that the node leaves out is replaced by no value.
         return [
             each.ssa if is_wanted else builder.absent()
-            for each, is_wanted in zip(results, wanted, strict=True)
+            for each, is_wanted in zip(results, is_requested, strict=True)
         ]
 
     return ImperativeRewrite(write)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from typing_extensions import TypeIs
-from xdsl.dialects.builtin import LocationAttr, NoneType
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.elements import DisposablePool
@@ -40,9 +40,6 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.plans import NewConstant, NewNone, NewOp, PlannedValue, RewritePlan
 from xonnc.rewriting.rules import definition_of
-
-NONE = NoneType()
-
 
 Getter = Callable[[Match], object]
 
@@ -78,14 +75,14 @@ class ReplacementBuilder:
         parts: list[PlannedValue] = []
         for part in result if isinstance(result, tuple) else (result,):
             if isinstance(part, Native) and not isinstance(result, tuple):
-                return self.whole(self.call(part, match), match)
+                return self.as_plan(self.call(part, match), match)
             planned = self.part(part, match)
             if isinstance(planned, MatchFailure):
                 return planned
             parts.append(planned)
         return tuple(parts)
 
-    def whole(self, outcome: RewriteResult, match: Match) -> RewritePlan | MatchFailure:
+    def as_plan(self, outcome: RewriteResult, match: Match) -> RewritePlan | MatchFailure:
         """Plan the outcome of a native function that computes all results of the root."""
         if isinstance(outcome, MatchFailure | ImperativeRewrite):
             return outcome
@@ -114,12 +111,12 @@ class ReplacementBuilder:
         return tuple(self.getter(name, native.arrays) for name in names)
 
     def getter(self, name: str, arrays: bool) -> Getter:
-        place = self.matcher.slots[name]
+        slot = self.matcher.slots[name]
         kind = self.matcher.kinds.get(name)
         read = reader_of(self.dialect, kind, arrays, self.pool) if kind else None
         if read is None:
-            return lambda match: match[place]
-        return lambda match: read(match[place])
+            return lambda match: match[slot]
+        return lambda match: read(match[slot])
 
     def part(self, part: RewriteResult, match: Match) -> PlannedValue | MatchFailure:
         # xDSL's own classes last: to say that something is none of theirs takes the longest.
@@ -150,9 +147,9 @@ class ReplacementBuilder:
         return self.part(self.call(native, match), match)
 
     def node(self, node: Node, match: Match) -> PlannedValue | MatchFailure:
-        for place, known in enumerate(self.matcher.nodes):
+        for index, known in enumerate(self.matcher.nodes):
             if node is known:
-                return self.matcher.ops(match)[place].results[node.result]
+                return self.matcher.ops(match)[index].results[node.result]
         if (again := self.planned.get(id(node))) is not None:
             return again
         operands: list[PlannedValue] = []
@@ -216,9 +213,7 @@ class _OpBuilder:
             case NewConstant(value=value):
                 return self.constant(value, derived(self.location)).results
             case NewNone():
-                made = self.builder.dialect.absent.create(
-                    result_types=[NONE], location=derived(self.location)
-                )
+                made = self.builder.dialect.absent(derived(self.location))
                 self.ops.append(made)
                 return made.results
             case tuple():
@@ -252,20 +247,20 @@ class _OpBuilder:
         return made
 
     def types(self, node: Node) -> tuple[Attribute, ...]:
-        return tuple(self.type(wanted) for wanted in node.types)
+        return tuple(self.type(type_spec) for type_spec in node.types)
 
-    def type(self, wanted: Attribute | SSAValue | Bound) -> Attribute:
-        if isinstance(wanted, Bound):
-            slot = self.match[self.builder.matcher.slots[wanted.name]]
+    def type(self, type_spec: Attribute | SSAValue | Bound) -> Attribute:
+        if isinstance(type_spec, Bound):
+            slot = self.match[self.builder.matcher.slots[type_spec.name]]
             assert isinstance(slot, SSAValue)
             return slot.type
-        return wanted.type if isinstance(wanted, SSAValue) else wanted
+        return type_spec.type if isinstance(type_spec, SSAValue) else type_spec
 
     def properties(self, node: Node, op_class: type[Operation]) -> dict[str, Attribute]:
         definition = definition_of(node.template)
         assert definition is not None
         properties = dict(self.liked(node.like))
-        properties = {name: kept for name, kept in properties.items() if name in definition.properties}
+        properties = {name: value for name, value in properties.items() if name in definition.properties}
         for name, given in node.properties.items():
             if isinstance(given, AttrName):
                 slot = self.match[self.builder.matcher.slots[given.name]]

@@ -1,7 +1,8 @@
 """
 A limit on the optional decisions of the compiler, for bisection (as LLVM's `-opt-bisect-limit`).
 
-A decision is one rewrite by a rule, one merge of equal nodes, one fusion group, or the layouts of a function.
+A decision is one rewrite by a rule, one merge of equal nodes, one fusion group, the layouts of a function,
+or a choice of a pass for NVDLA: layers that are fused, or a cube that shares memory with others.
 
     with limiting_decisions(40) as decisions:
         simplify(model)

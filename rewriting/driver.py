@@ -309,11 +309,11 @@ class _Driver:
         A user of such a result relies on its type to tell an absent operand.
         """
         made: list[Operation] = []
-        for place, old in enumerate(op.results):
-            if type(old.type) is NoneType and type(results[place].type) is not NoneType and old.first_use:
-                absent = builder.dialect.absent.create(result_types=[old.type], location=derived(op.location))
+        for index, old in enumerate(op.results):
+            if type(old.type) is NoneType and type(results[index].type) is not NoneType and old.first_use:
+                absent = builder.dialect.absent(derived(op.location))
                 made.append(absent)
-                results[place] = absent.results[0]
+                results[index] = absent.results[0]
         return made
 
     def redirect(self, old: SSAValue, new: SSAValue) -> None:

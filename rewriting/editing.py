@@ -34,12 +34,12 @@ def retype_function(function: FuncOp) -> bool:
     end = None if last is None else last.last_op
     if first is None or end is None or not end.has_trait(IsTerminator):
         return False
-    wanted = FunctionType.from_lists(
+    function_type = FunctionType.from_lists(
         [argument.type for argument in first.args], [each.type for each in end.operands]
     )
-    if wanted == function.function_type:
+    if function_type == function.function_type:
         return False
-    function.function_type = wanted
+    function.function_type = function_type
     return True
 
 

@@ -1,4 +1,4 @@
-"""What plug-ins add to the compiler: rules of passes, passes of pipelines, dialects."""
+"""Extensions of the compiler by plug-ins: rules of passes, passes of pipelines, dialects."""
 
 from __future__ import annotations
 
@@ -13,11 +13,25 @@ if TYPE_CHECKING:
 
     from xonnc.rewriting.rules import RuleSet
 
+NATIVE_STAGES = (
+    "simplified",
+    "legalized",
+    "outlined",
+    "fused",
+    "layout",
+    "krnl",
+    "prepacked",
+    "parallel",
+    "planned",
+)
+"""The stages of native compilation, in sessions and ahead of time, after which passes can run."""
+
 _rules: dict[str, RuleSet] = {}
 _passes: dict[str, type[ModulePass]] = {}
 _joined: dict[str, list[str]] = {}
 _dialects: dict[str, Callable[[], Dialect]] = {}
 _reserved: set[str] = set()
+_reserved_dialects: set[str] = set()
 _identities: list[str] = []
 
 
@@ -71,6 +85,16 @@ def added_passes() -> Mapping[str, type[ModulePass]]:
     return _passes
 
 
+def reserve_dialects(names: Iterable[str]) -> None:
+    """The names that dialects of the compiler have."""
+    _reserved_dialects.update(names)
+
+
+def is_dialect(name: str) -> bool:
+    """Whether a dialect of the compiler has this name."""
+    return name in _reserved_dialects
+
+
 def add_dialect(name: str, factory: Callable[[], Dialect]) -> None:
     """Adds a dialect from outside."""
     _dialects[name] = factory
@@ -87,5 +111,5 @@ def add_identity(identity: str) -> None:
 
 
 def identities() -> str:
-    """What tells the extensions in use from others."""
+    """The fingerprint of the extensions in use."""
     return "\n".join(sorted(_identities))

@@ -47,8 +47,8 @@ def inherited_attributes(made: type[Operation], matched: Sequence[Operation]) ->
     """
     Return documentation and metadata of the first matched op of the new op's class, else of any matched op.
     """
-    told = [op for op in matched if not INHERITED_ATTRIBUTES.isdisjoint(op.attributes)]
-    source = next((op for op in told if isinstance(op, made)), told[0] if told else None)
+    described = [op for op in matched if not INHERITED_ATTRIBUTES.isdisjoint(op.attributes)]
+    source = next((op for op in described if isinstance(op, made)), described[0] if described else None)
     if source is None:
         return {}
     return {name: value for name, value in source.attributes.items() if name in INHERITED_ATTRIBUTES}

@@ -82,10 +82,10 @@ class Matcher:
 
     def _run_first(self, op: Operation) -> Match | int | str:
         operands = operands_of(op)
-        for place, maker in self._producers:
-            if place >= len(operands):
+        for slot, maker in self._producers:
+            if slot >= len(operands):
                 return NO_MATCH
-            value = operands[place]
+            value = operands[slot]
             if not isinstance(value, OpResult) or value.op.__class__ is not maker:
                 return NO_MATCH
         return self.compiled.match(op)
@@ -147,13 +147,13 @@ def _producers(root: Node) -> Iterator[tuple[int, type[Operation]]]:
     Yield index and op class of the operands that need a defining op; those before a `Rest` have fixed
     indices.
     """
-    for place, part in enumerate(root.operands):
+    for index, part in enumerate(root.operands):
         if isinstance(part, Rest):
             return
         if isinstance(part, Node):
-            yield place, class_of(part)
+            yield index, class_of(part)
         elif isinstance(part, Const):
-            yield place, root.template.dialect.constant
+            yield index, root.template.dialect.constant
 
 
 def property_name(definition: OpDef, name: str) -> str:
@@ -203,17 +203,17 @@ class _PatternCompiler:
         body = "\n".join(f"    {line}" for line in (*self.lines, f"return ({bound},)"))
         source = f"def match(root):\n{body}\n"
         exec(compile(source, f"<rule {self.rule.name}>", "exec"), self.names)
-        places = {name: place for place, name in enumerate(self.slots)}
+        slot_indices = {name: index for index, name in enumerate(self.slots)}
         run = cast("Callable[[Operation], Match | int | str]", self.names["match"])
-        return CompiledPattern(run, source, tuple(self.steps), places, nodes, self.kinds)
+        return CompiledPattern(run, source, tuple(self.steps), slot_indices, nodes, self.kinds)
 
     def local(self, prefix: str) -> str:
         return f"{prefix}{next(self.fresh)}"
 
-    def known(self, prefix: str, thing: object) -> str:
+    def known(self, prefix: str, item: object) -> str:
         """Add a global of the generated function; return its name."""
         name = self.local(prefix)
-        self.names[name] = thing
+        self.names[name] = item
         return name
 
     def refuse_if(self, test: str, reason: str) -> None:
@@ -233,8 +233,8 @@ class _PatternCompiler:
             self.refuse_if(f"len({operands}) {relation} {len(fixed)}", f"{node.template} has other operands")
         for name, given in node.properties.items():
             self.property(f"{op}.properties.get({property_name(definition, name)!r})", name, given)
-        for place, part in enumerate(fixed):
-            self.operand(part, f"{operands}[{place}]")
+        for index, part in enumerate(fixed):
+            self.operand(part, f"{operands}[{index}]")
         if spread:
             self.spread(spread, f"{operands}[{len(fixed)}:]" if fixed else operands)
 
@@ -242,8 +242,8 @@ class _PatternCompiler:
         if isinstance(given, AttrName):
             self.bind(given, found)
             return
-        wanted = self.known("wanted", encode(cast("int | float | str | Attribute", given)))
-        self.refuse_if(f"{found} != {wanted}", f"{name} is not {show_literal(cast('str', given))}")
+        expected = self.known("wanted", encode(cast("int | float | str | Attribute", given)))
+        self.refuse_if(f"{found} != {expected}", f"{name} is not {show_literal(cast('str', given))}")
 
     def bind(self, part: Bound, found: str) -> None:
         if known := self.slots.get(part.name):
@@ -270,8 +270,8 @@ class _PatternCompiler:
             case MaybeConst(name=name):
                 self.bind(part, found)
                 slot = self.slots[name]
-                there = f"{slot}.type.__class__ is not NoneType"
-                self.refuse_if(f"{there} and ({self.no_elements(slot)})", f"{name} is not a constant")
+                is_present = f"{slot}.type.__class__ is not NoneType"
+                self.refuse_if(f"{is_present} and ({self.no_elements(slot)})", f"{name} is not a constant")
             case Node():
                 self.inner(part, found)
             case _:
@@ -290,10 +290,10 @@ class _PatternCompiler:
         value, op = self.local("value"), self.local("op")
         op_class = self.known("Op", class_of(node))
         self.lines.append(f"{value} = {found}")
-        wanted = f"operand {found.partition('[')[2][:-1]} is not made by {node.template}"
-        self.refuse_if(f"{value}.__class__ is not Result", wanted)
+        reason = f"operand {found.partition('[')[2][:-1]} is not made by {node.template}"
+        self.refuse_if(f"{value}.__class__ is not Result", reason)
         self.lines.append(f"{op} = {value}.op")
-        self.refuse_if(f"{op}.__class__ is not {op_class}", wanted)
+        self.refuse_if(f"{op}.__class__ is not {op_class}", reason)
         if self.several_results(node):
             self.refuse_if(f"{value}.index != {node.result}", f"another result of {node.template} is read")
         if node.single:
@@ -314,8 +314,8 @@ class _PatternCompiler:
 
     def condition(self, condition: Condition, name: str) -> None:
         self.names[name] = condition
-        wanted = [self.argument(parameter) for parameter in inspect.signature(condition).parameters]
-        self.lines.append(f"reason = {name}({', '.join(wanted)})")
+        parameters = [self.argument(parameter) for parameter in inspect.signature(condition).parameters]
+        self.lines.append(f"reason = {name}({', '.join(parameters)})")
         self.lines.append("if reason is not None: return reason")
 
     def argument(self, name: str) -> str:

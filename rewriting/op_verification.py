@@ -43,5 +43,5 @@ def unknown_attribute(op: OnnxOp) -> str | None:
 
 def node_message(op: Operation, reason: str) -> str:
     """Return a verifier's error for users of a model: node, operator, rule."""
-    told = " ".join(_OP_PREFIX.sub("", reason).split())
-    return f"{describe(op)}: {op.name.removeprefix('onnx.')}: {told}"
+    text = " ".join(_OP_PREFIX.sub("", reason).split())
+    return f"{describe(op)}: {op.name.removeprefix('onnx.')}: {text}"

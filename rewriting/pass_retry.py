@@ -19,7 +19,7 @@ from xonnc.rewriting.remarks import remark
 ParametersT = TypeVar("ParametersT", bound=Mapping[str, object])
 
 MAX_TRIES = 8
-"""How often a pass is run on a module at most."""
+"""The maximum number of runs of a pass on a module."""
 
 
 class RetryError(Exception):

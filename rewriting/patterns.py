@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import LocationAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.elements import (
@@ -181,14 +181,14 @@ RewriteResult: TypeAlias = "OperandSpec | MatchFailure | ImperativeRewrite | Seq
 
 @dataclass(frozen=True)
 class DialectInterface:
-    """What the rewrite engine needs to know about a dialect."""
+    """The properties of a dialect that the rewrite engine needs."""
 
     op_class: Callable[[str], type[Operation] | None]
     """Return the op class of a template name."""
     constant: type[Operation]
     """The constant op; its `value` property holds the elements."""
-    absent: type[Operation]
-    """The op whose result is an absent operand."""
+    absent: Callable[[LocationAttr], Operation]
+    """Create an op at a location whose result is an absent operand."""
     result_types: Callable[
         [type[Operation], Sequence[SSAValue], Mapping[str, Attribute]], Sequence[Attribute]
     ]

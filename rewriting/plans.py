@@ -112,20 +112,20 @@ def no_more_ops(root: Operation, plan: tuple[PlannedValue, ...]) -> str | None:
     return None if made <= freed else f"{made} ops would take the place of {freed}"
 
 
-def _freed(root: Operation, kept: frozenset[SSAValue], enough: int) -> int:
+def _freed(root: Operation, live: frozenset[SSAValue], enough: int) -> int:
     """Count the ops that become dead with `root`, up to `enough`."""
-    gone = {root}
+    removed = {root}
     waiting = list(root.operands)
-    while waiting and len(gone) < enough:
+    while waiting and len(removed) < enough:
         value = waiting.pop()
-        if not isinstance(value, OpResult) or is_constant_or_none(value) or value.op in gone:
+        if not isinstance(value, OpResult) or is_constant_or_none(value) or value.op in removed:
             continue
         maker = value.op
         if any(
-            result in kept or any(use.operation not in gone for use in result.uses)
+            result in live or any(use.operation not in removed for use in result.uses)
             for result in maker.results
         ):
             continue
-        gone.add(maker)
+        removed.add(maker)
         waiting.extend(maker.operands)
-    return len(gone)
+    return len(removed)

@@ -73,11 +73,11 @@ def _name(op: Operation) -> str:
     return "" if isinstance(op, ModuleOp) and not node_name(op) else describe(op)
 
 
-def _tell(told: Remark) -> None:
+def _tell(remark: Remark) -> None:
     listener = _LISTENER.get()
     if listener is not None:
-        listener(told)
-    elif told.severity == "warning":
-        warnings.warn(str(told), XonncWarning, stacklevel=3)
+        listener(remark)
+    elif remark.severity == "warning":
+        warnings.warn(str(remark), XonncWarning, stacklevel=3)
     else:
-        logging.getLogger("xonnc").info("%s", told)
+        logging.getLogger("xonnc").info("%s", remark)

@@ -65,7 +65,7 @@ class Rule:
     result: OperandSpec | Native | tuple[OperandSpec | Native, ...]
     where: tuple[Condition, ...] = ()
     benefit: int = 0
-    """How early it is tried: ops in the pattern plus what was added (docs/internals/onnx-rules.md §1.1)."""
+    """The benefit, higher first: ops in the pattern plus a bonus (docs/internals/onnx-rules.md §1.1)."""
     doc: str = ""
     name: str = ""
     guards: tuple[Condition, ...] = field(default=())
@@ -181,7 +181,7 @@ class RuleSet(Mapping[str, Rule]):
         for name in names:
             if name not in self.rules:
                 raise XonncError(f"no rule is called '{name}'{suggest(name, self.rules)}")
-        return RuleSet({name: kept for name, kept in self.rules.items() if name not in names})
+        return RuleSet({name: rule for name, rule in self.rules.items() if name not in names})
 
     def guarded(self, names: Collection[str], *guards: Condition) -> RuleSet:
         """Return the same rules with further conditions on the root op of those named."""
@@ -235,9 +235,9 @@ class _RuleChecker:
         for result in results:
             self.result(result, all_uses(given.root))
         definition = self.definition(given.root)
-        whole = len(results) == 1 and isinstance(results[0], Native)
-        variadic = any(isinstance(wanted, VariadicDef) for _, wanted in definition.results)
-        if not whole and not variadic and len(results) not in (1, len(definition.results)):
+        is_native = len(results) == 1 and isinstance(results[0], Native)
+        variadic = any(isinstance(constraint, VariadicDef) for _, constraint in definition.results)
+        if not is_native and not variadic and len(results) not in (1, len(definition.results)):
             raise self.fail(
                 f"{given.root.template} has {len(definition.results)} results, not {len(results)}"
             )
@@ -253,14 +253,14 @@ class _RuleChecker:
         for name in node.properties:
             if name not in definition.properties and name not in definition.accessor_names:
                 raise self.fail(f"{node.template} has no property {name!r}")
-        variadic = any(isinstance(wanted, VariadicDef) for _, wanted in definition.operands)
+        variadic = any(isinstance(constraint, VariadicDef) for _, constraint in definition.operands)
         spread = any(isinstance(operand, Rest) for operand in node.operands)
         if spread and (not variadic or not isinstance(node.operands[-1], Rest)):
             raise self.fail(f"{node.template} takes no {show(node.operands[-1])}")
         if not variadic and len(node.operands) != len(definition.operands):
-            wanted = ", ".join(operand for operand, _ in definition.operands)
+            names = ", ".join(operand for operand, _ in definition.operands)
             raise self.fail(
-                f"{node.template} takes {len(definition.operands)} operands ({wanted}),"
+                f"{node.template} takes {len(definition.operands)} operands ({names}),"
                 f" not {len(node.operands)}"
             )
         for operand in node.operands:
@@ -278,8 +278,8 @@ class _RuleChecker:
                 raise self.fail(f"{node.name!r} is bound twice")
             self.bound[node.name] = node
 
-    def names(self, wanted: Mapping[str, inspect.Parameter], where: str) -> None:
-        for name in wanted:
+    def names(self, parameters: Mapping[str, inspect.Parameter], where: str) -> None:
+        for name in parameters:
             if name not in self.bound and name != ROOT:
                 raise self.fail(f"{where} asks for {name!r}, which the pattern does not bind")
 
@@ -306,7 +306,7 @@ class _RuleChecker:
                 raise self.fail(f"{node.template} has no property {name!r}")
         if isinstance(node.like, Node) and not any(node.like is known for known in matched):
             raise self.fail(f"the result copies properties of {node.like}, which is not in the pattern")
-        variadic = any(isinstance(wanted, VariadicDef) for _, wanted in definition.operands)
+        variadic = any(isinstance(constraint, VariadicDef) for _, constraint in definition.operands)
         if not variadic and len(node.operands) != len(definition.operands):
             raise self.fail(
                 f"{node.template} takes {len(definition.operands)} operands, not {len(node.operands)}"

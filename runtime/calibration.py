@@ -11,7 +11,7 @@ of each channel are recorded as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
+from xonnc.executors.executor import Executor, Outcome
 from xonnc.formats.nvdla.calibration import Range, Ranges
 
 Array = npt.NDArray[Any]
@@ -114,9 +115,9 @@ def _divergence(counts: Array, end: int, count: int) -> float:
 
     Each level spreads its sum evenly over its non-empty bins, as in TensorRT's entropy calibration.
     """
-    kept = counts[:end].copy()
+    clipped = counts[:end].copy()
     # Clipping moves the values past the limit into the last bin.
-    kept[-1] += counts[end:].sum()
+    clipped[-1] += counts[end:].sum()
     levels = (np.arange(end) * count) // end
     filled = counts[:end] > 0
     sums = np.bincount(levels, counts[:end], count)
@@ -124,11 +125,13 @@ def _divergence(counts: Array, end: int, count: int) -> float:
     rounded = np.where(filled, (sums / np.maximum(holders, 1))[levels], 0.0)
     # Both histograms are divided by the count of all values. `rounded` lacks the clipped ones, so its sum is
     # below 1 and clipping many values raises the divergence.
-    exact, rounded = kept / counts.sum(), rounded / counts.sum()
-    there = exact > 0
+    exact, rounded = clipped / counts.sum(), rounded / counts.sum()
+    is_nonzero = exact > 0
     # `rounded` is zero where clipped values were moved into an empty last bin: they count as lost, with a
     # lower bound that keeps the logarithm finite.
-    found = float(np.sum(exact[there] * np.log(exact[there] / np.maximum(rounded[there], 1e-9))))
+    found = float(
+        np.sum(exact[is_nonzero] * np.log(exact[is_nonzero] / np.maximum(rounded[is_nonzero], 1e-9)))
+    )
     # Correct the bias of the estimate from a finite sample: (bins - levels) / 2n (Miller and Madow, 1955).
     # Without it, with few values, the limit would fall to where each bin is a level of its own.
     return found - (int(filled.sum()) - int((holders > 0).sum())) / (2 * float(counts.sum()))
@@ -167,6 +170,43 @@ class _Channels:
         return replace(found, means=means, lows=lows, highs=highs)
 
 
+@dataclass(frozen=True)
+class _Observed:
+    """A tensor in one run: its extremes, and those of its channels."""
+
+    least: float
+    largest: float
+    channels: _Channels | None
+
+
+@dataclass(frozen=True)
+class _Observation:
+    """
+    Runs a model on a sample; both, and the results, can be sent to other processes.
+
+    A sample without ranges gives the extremes of each tensor, one with them the counts of its histogram.
+    """
+
+    run: RunModel
+    names: Sequence[str]
+
+    def __call__(self, task: tuple[Mapping[str, Array], Mapping[str, Range] | None]) -> dict[str, Any]:
+        sample, ranges = task
+        found = _values(self.run, self.names, sample)
+        if ranges is None:
+            return {name: _observed(numbers) for name, numbers in found}
+        counts: dict[str, Array] = {}
+        for name, numbers in found:
+            histogram = Histogram.of(ranges[name])
+            histogram.add(numbers)
+            counts[name] = histogram.counts
+        return counts
+
+
+def _observed(numbers: Array) -> _Observed:
+    return _Observed(_extreme(np.min, numbers), _extreme(np.max, numbers), _Channels.of(numbers))
+
+
 def calibrate(
     run: RunModel,
     names: Sequence[str],
@@ -174,35 +214,33 @@ def calibrate(
     method: str = DEFAULT_METHOD,
     step: Callable[[int, int, str], None] | None = None,
     scores: Mapping[str, float] | None = None,
+    executor: Executor | None = None,
 ) -> Ranges:
     """
     Return the range of each output of a model and of each input over all samples (arrays by input name).
 
     `run` computes the outputs called `names`, which include every tensor to calibrate. `scores` maps each
     tensor that only a softmax reads to the distance below a sample's maximum at which a score no longer
-    contributes. `step` reports progress: runs done, runs in all, and the current phase. Raises `XonncError`
-    if there are no samples.
+    contributes. `step` reports progress: runs done, runs in all, and the current phase. With an executor its
+    workers run the samples; `run` is then sent to them. The ranges are the same. Raises `XonncError` if there
+    are no samples.
     """
     if not samples:
         raise XonncError("no samples to calibrate with")
     runs = len(samples) * (1 if method == "minmax" else 2)
-    extremes: dict[str, Range] = {}
-    channels: dict[str, _Channels] = {}
-    lowest: dict[str, float] = dict.fromkeys(scores or {}, np.inf)
-    for number, sample in enumerate(samples, 1):
-        for name, numbers in _values(run, names, sample):
-            found = extremes.get(name, Range(np.inf, -np.inf))
-            extremes[name] = Range(
-                min(found.least, _extreme(np.min, numbers)), max(found.largest, _extreme(np.max, numbers))
-            )
-            if (one := _Channels.of(numbers)) is not None:
-                channels[name] = channels[name].with_image(one) if name in channels else one
-            if name in lowest:
-                lowest[name] = min(lowest[name], _extreme(np.max, numbers))
-        if step is not None:
-            step(number, runs, "ranges")
-    for name, found in channels.items():
-        extremes[name] = found.noted(extremes[name], len(samples))
+    observe = _Observation(run, names)
+
+    def results(ranges: Mapping[str, Range] | None) -> Iterator[dict[str, Any]]:
+        """Run all samples; yield what they give, in their order."""
+        phase, before = ("ranges", 0) if ranges is None else ("histograms", len(samples))
+        tasks = [(sample, ranges) for sample in samples]
+        found = map(observe, tasks) if executor is None else _in_order(executor.run(observe, tasks))
+        for number, each in enumerate(found, 1):
+            yield each
+            if step is not None:
+                step(before + number, runs, phase)
+
+    extremes, lowest = _extremes(results(None), len(samples))
     counting = {
         name: _of_scores(extremes[name], lowest[name], depth)
         for name, depth in (scores or {}).items()
@@ -211,18 +249,49 @@ def calibrate(
     if method == "minmax":
         return extremes | counting
     histograms = {name: Histogram.of(found) for name, found in extremes.items()}
-    for number, sample in enumerate(samples, 1):
-        for name, numbers in _values(run, names, sample):
-            histograms[name].add(numbers)
-        if step is not None:
-            step(len(samples) + number, runs, "histograms")
+    # Workers need the limits of the bins alone.
+    limits = {name: Range(found.least, found.largest) for name, found in extremes.items()}
+    for counts in results(limits):
+        for name, numbers in counts.items():
+            histograms[name].counts += numbers
     return {name: histogram.cut(method) for name, histogram in histograms.items()} | counting
+
+
+def _extremes(
+    results: Iterable[Mapping[str, _Observed]], images: int
+) -> tuple[dict[str, Range], dict[str, float]]:
+    """Return the range of each tensor over all samples, and the smallest of the samples' maxima."""
+    extremes: dict[str, Range] = {}
+    channels: dict[str, _Channels] = {}
+    lowest: dict[str, float] = {}
+    for observed in results:
+        for name, one in observed.items():
+            found = extremes.get(name, Range(np.inf, -np.inf))
+            extremes[name] = Range(min(found.least, one.least), max(found.largest, one.largest))
+            if one.channels is not None:
+                known = channels.get(name)
+                channels[name] = one.channels if known is None else known.with_image(one.channels)
+            lowest[name] = min(lowest.get(name, np.inf), one.largest)
+    for name, found in channels.items():
+        extremes[name] = found.noted(extremes[name], images)
+    return extremes, lowest
+
+
+def _in_order(outcomes: Iterable[Outcome[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    """Yield results in the order of their tasks: sums of floats depend on the order."""
+    waiting: dict[int, dict[str, Any]] = {}
+    due = 0
+    for outcome in outcomes:
+        waiting[outcome.index] = outcome.value()
+        while due in waiting:
+            yield waiting.pop(due)
+            due += 1
 
 
 def _values(run: RunModel, names: Sequence[str], sample: Mapping[str, Array]) -> list[tuple[str, Array]]:
     # Sequences and maps, which models may have beside tensors, have no range.
     found: list[tuple[str, object]] = [*sample.items(), *zip(names, run(sample), strict=True)]
-    tensors = [(name, cast("Array", held)) for name, held in found if isinstance(held, np.ndarray)]
+    tensors = [(name, cast("Array", value)) for name, value in found if isinstance(value, np.ndarray)]
     return [(name, tensor) for name, tensor in tensors if tensor.dtype.kind == "f"]
 
 

@@ -54,8 +54,8 @@ class LoadedPackage:
     A loaded package, which can be run any number of times.
 
     `target` overrides the target that the package names: a name, or the path of a target file. CPU partitions
-    run in `engine` if it can load them, else in onnxruntime or the reference evaluator. Raises `XonncError`
-    for partitions that cannot be loaded.
+    run in `engine` if it can load them, else in onnxruntime or the reference evaluator. `backend` gives the
+    engine for the partitions of a plug-in's target. Raises `XonncError` for partitions that cannot be loaded.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class LoadedPackage:
         target: str | None = None,
         mode: Mode = "fast",
         engine: Engine | None = None,
+        backend: Callable[[str], Engine] | None = None,
     ):
         self.manifest = package.manifest
         hardware = _hardware(package, target)
@@ -80,6 +81,13 @@ class LoadedPackage:
                 _check_ports(step, simulator, name)
                 self.bound += simulator.inputs
                 self._steps.append(("simulator", _on_dla(step, simulator, self.manifest.values)))
+            elif step.kind == "backend":
+                if backend is None:
+                    raise XonncError(
+                        f"{name}: a part for the backend of a plug-in; load it by xonnc.load_package"
+                    )
+                run_in = backend(target or self.manifest.target)
+                self._steps.append(_on_cpu(step, part, name, run_in))
             else:
                 require_self_contained(part, name)
                 self._steps.append(_on_cpu(step, part, name, engine))
@@ -136,10 +144,14 @@ def _hardware(package: Package, target: str | None) -> Callable[[], NvdlaTarget]
 
 
 def load_package(
-    path: str | Path, target: str | None = None, mode: Mode = "fast", engine: Engine | None = None
+    path: str | Path,
+    target: str | None = None,
+    mode: Mode = "fast",
+    engine: Engine | None = None,
+    backend: Callable[[str], Engine] | None = None,
 ) -> LoadedPackage:
     """Read a package from a file and load it; see `LoadedPackage`."""
-    return LoadedPackage(read_package(Path(path)), target, mode, engine)
+    return LoadedPackage(read_package(Path(path)), target, mode, engine, backend)
 
 
 def _check_fits(name: str, value: Any, tensor: TensorInfo) -> None:
@@ -157,22 +169,23 @@ def _check_fits(name: str, value: Any, tensor: TensorInfo) -> None:
     if tensor.shape is None:
         return
     fits = len(array.shape) == len(tensor.shape) and all(
-        said in (None, size) for size, said in zip(array.shape, tensor.shape, strict=True)
+        declared in (None, size) for size, declared in zip(array.shape, tensor.shape, strict=True)
     )
     if not fits:
-        said = ["?" if size is None else size for size in tensor.shape]
-        raise XonncError(f"input '{name}': shape {list(array.shape)}, the model takes {said}")
+        declared = ["?" if size is None else size for size in tensor.shape]
+        raise XonncError(f"input '{name}': shape {list(array.shape)}, the model takes {declared}")
 
 
 def _check_ports(step: PackageStep, simulator: Simulator, name: str) -> None:
-    for what, said, bound in (
+    for what, declared, bound in (
         ("inputs", step.inputs, simulator.inputs),
         ("outputs", step.outputs, simulator.outputs),
     ):
         found = [tensor.name for tensor in bound]
-        if found != list(said):
+        if found != list(declared):
             raise XonncError(
-                f"{name}: its {what} are {', '.join(found) or 'none'}, the manifest says {', '.join(said)}"
+                f"{name}: its {what} are {', '.join(found) or 'none'}, the "
+                f"manifest says {', '.join(declared)}"
             )
 
 
@@ -185,17 +198,17 @@ def _on_dla(step: PackageStep, simulator: Simulator, values: Mapping[str, Tensor
     between the two.
     """
 
-    def run(there: Values) -> None:
+    def run(environment: Values) -> None:
         bound: list[Array] = []
         for name, tensor in zip(step.inputs, simulator.inputs, strict=True):
-            array = np.asarray(there[name])
+            array = np.asarray(environment[name])
             if array.size != prod(tensor.model_shape):
                 raise XonncError(
                     f"'{name}': shape {list(array.shape)}; {step.file} takes {list(tensor.model_shape)}"
                 )
             bound.append(array.reshape(tensor.model_shape))
         for name, output in zip(step.outputs, simulator.run(bound), strict=True):
-            there[name] = _as_said(name, output.numbers, values[name], step)
+            environment[name] = _as_said(name, output.numbers, values[name], step)
 
     return run
 
@@ -213,16 +226,16 @@ def _as_said(name: str, numbers: Array, tensor: TensorInfo, step: PackageStep) -
     return numbers.reshape(shape).astype(dtype)
 
 
-def _on_cpu(step: PackageStep, part: bytes, name: str, wanted: Engine | None) -> tuple[str, Run]:
-    """Return the name of the engine for a CPU step, `wanted` if it can load it, and a function to run it."""
-    made = None if wanted is None else wanted(part, name)
+def _on_cpu(step: PackageStep, part: bytes, name: str, chosen_engine: Engine | None) -> tuple[str, Run]:
+    """Return the name of the engine of a CPU step and a function to run it; prefer `chosen_engine`."""
+    made = None if chosen_engine is None else chosen_engine(part, name)
     engine, outputs_of = made or _engine(part, name)
 
-    def run(there: Values) -> None:
-        outputs = outputs_of({value: there[value] for value in step.inputs})
+    def run(environment: Values) -> None:
+        outputs = outputs_of({value: environment[value] for value in step.inputs})
         if len(outputs) != len(step.outputs):
             raise XonncError(f"{name}: gives {len(outputs)} values, the manifest says {len(step.outputs)}")
-        there.update(zip(step.outputs, outputs, strict=True))
+        environment.update(zip(step.outputs, outputs, strict=True))
 
     return engine, run
 

@@ -6,19 +6,23 @@ The verifier, the lowering, error messages and the generated documentation all r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from xonnc.argument_types import checks_arguments
 from xonnc.errors import UnknownNameError, XonncError, suggest
-from xonnc.targets.toml_tables import KINDS, PropertyType, is_names, read_toml, values_of
+from xonnc.targets.toml_tables import KINDS, PropertyType, is_integer, is_names, read_toml, values_of
 
 FOLDER = Path(__file__).parent
 
 DEFAULT_TARGET = "nv_full"
 """The target used when none is named."""
+
+
+ByteCount: TypeAlias = int
+"""A number of bytes, which may be 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +80,12 @@ class NvdlaTarget:
 
     Designs for a longer latency are taken to have as many as it needs (not measured).
     """
+    cvsram_bytes: ByteCount = 0
+    """The size of the on-chip memory behind the second interface (CV-SRAM), 0 if there is none."""
+    cvsram_gb_per_s: float = 25.0
+    """Bandwidth of the on-chip memory, reads and writes together."""
+    cvsram_bits: int = 512
+    """The width of the interface to the on-chip memory."""
     has_measured_cycles: bool = False
     """Whether the cycle model was held against the RTL of this configuration (§9.4)."""
     sdp_elements_per_cycle: float = 1.0
@@ -92,6 +102,11 @@ class NvdlaTarget:
     def bytes_per_cycle(self) -> float:
         """Bytes that memory delivers in a cycle: its bandwidth, limited by the width of the interface."""
         return min(self.dram_gb_per_s * 1000 / self.clock_mhz, self.memory_bits / 8)
+
+    @property
+    def cvsram_bytes_per_cycle(self) -> float:
+        """Bytes that the on-chip memory delivers in a cycle."""
+        return min(self.cvsram_gb_per_s * 1000 / self.clock_mhz, self.cvsram_bits / 8)
 
     @property
     def has_16_bits(self) -> bool:
@@ -135,6 +150,23 @@ def load_target(name: str) -> NvdlaTarget:
     return _target(path, read_toml(path))
 
 
+def derive_target(base: str, changes: Mapping[str, Any], name: str) -> NvdlaTarget:
+    """
+    Return a target with some properties changed.
+
+    Parameters:
+        base: the name of a target, or the path of a TOML file.
+        changes: values by property.
+        name: the name of the result.
+
+    Returns: the target.
+
+    Raises: `UnknownNameError` for an unknown base, `XonncError` for properties that no hardware can have.
+    """
+    table = {**asdict(load_target(base)), **changes, "name": name, "has_measured_cycles": False}
+    return _target(Path(name), table)
+
+
 def _target(path: Path, table: dict[str, Any]) -> NvdlaTarget:
     """Return the target that a file describes; raise `XonncError` with a line for each problem in it."""
     target = NvdlaTarget(**values_of(NvdlaTarget, {"name": path.stem} | table, str(path), _KINDS, given=()))
@@ -162,6 +194,8 @@ def _contradictions(target: NvdlaTarget) -> Iterator[str]:
         yield f"cbuf_banks = {target.cbuf_banks}; descriptors count up to 32"
     if target.memory_bits % 8:
         yield f"memory_bits = {target.memory_bits}; it is whole bytes"
+    if target.cvsram_bits % 8:
+        yield f"cvsram_bits = {target.cvsram_bits}; it is whole bytes"
 
 
 PRECISIONS = ("int8", "int16", "fp16")
@@ -171,4 +205,12 @@ def _is_precisions(value: Any) -> bool:
     return is_names(value) and bool(value) and set(value) <= set(PRECISIONS)
 
 
-_KINDS = {**KINDS, "tuple[str, ...]": PropertyType(f"a list of {', '.join(PRECISIONS)}", _is_precisions)}
+def _is_byte_count(value: Any) -> bool:
+    return is_integer(value) and value >= 0
+
+
+_KINDS = {
+    **KINDS,
+    "tuple[str, ...]": PropertyType(f"a list of {', '.join(PRECISIONS)}", _is_precisions),
+    "ByteCount": PropertyType("an integer, 0 for none", _is_byte_count),
+}

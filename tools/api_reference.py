@@ -117,8 +117,8 @@ def _class_members(kind: type[object]) -> Iterator[tuple[str, object]]:
     for base in kind.__mro__:
         if not base.__module__.startswith("xonnc"):
             continue
-        for member, held in vars(base).items():
-            value: object = getattr(held, "__func__", held)
+        for member, member_value in vars(base).items():
+            value: object = getattr(member_value, "__func__", member_value)
             is_shown = isinstance(value, property) or inspect.isfunction(value) or hasattr(value, "attrname")
             if member.startswith("_") or member in seen or not is_shown or not inspect.getdoc(value):
                 continue

@@ -11,12 +11,17 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc compile model.onnx --package -o model.xpkg",
         "xonnc compile model.onnx -o model.so --input-shape x:1,3,224,224",
         "xonnc compile model.onnx -o model.c --no-malloc --calibrate images.npz",
+        "xonnc compile model.onnx --target tosa -o model.mlir",
         "xonnc compile model.onnx --stop-after simplified -o model.mlir",
     ),
     "run": (
         "xonnc run model.onnx --input x=x.npy --output y=y.npy",
         "xonnc run model.onnx --input x.npy --profile",
         "xonnc run model.xpkg --input x.npy --output y.npy",
+    ),
+    "registers": (
+        "xonnc registers model.nvdla --target nv_small -o model-registers",
+        "xonnc registers model.nvdla --target nv_small --header opendla.h --base 0xc0000000 -o trace",
     ),
     "simulate": (
         "xonnc simulate model.nvdla --input x.npy --output y.npy",
@@ -93,11 +98,17 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "sweep": (
         "xonnc sweep sweep.toml",
+        "xonnc sweep sweep.toml --html results.html",
         "xonnc sweep sweep.toml --scheduler tcp://host:8786 --csv results.csv",
+    ),
+    "size": (
+        "xonnc size model.onnx --fps 30",
+        "xonnc size model.onnx --fps 30 --ranges sweep.toml --samples images.npz",
     ),
     "demo": ("xonnc demo digits", "xonnc demo squeezenet --target nv_full"),
     "targets": ("xonnc targets", "xonnc targets nv_small --json"),
     "passes": ("xonnc passes", "xonnc passes --levels"),
+    "rules": ("xonnc rules list", "xonnc rules list 'Add*' --json"),
     "new-backend": ("xonnc new-backend npu", "xonnc new-backend npu -o backends/npu"),
     "plugins": ("xonnc plugins list", "xonnc plugins new addn.py", "xonnc plugins check addn.py"),
     "ops": ("xonnc ops --target nv_small", "xonnc ops Conv Resize --target nv_full"),

@@ -39,11 +39,11 @@ class Diagnostic:
 
     def text(self, source: str = "") -> str:
         """Return the message as printed, with its line of `source`."""
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        lines = [f"{place}: {self.severity}: {self.message}"]
+        location = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        lines = [f"{location}: {self.severity}: {self.message}"]
         if self.line is not None and self.column is not None:
             lines += _excerpt(source, self.line, self.column)
-        lines += [f"{place}: note: {note}" for note in self.notes]
+        lines += [f"{location}: note: {note}" for note in self.notes]
         return "\n".join(lines)
 
 
@@ -62,7 +62,7 @@ def _excerpt(source: str, line: int, column: int) -> list[str]:
 
 def parse_diagnostic(error: ParseError, parser: OnnxParser, file: str) -> Diagnostic:
     """Return the diagnostic of a parse error."""
-    line, column = parser.place(error.span.start)
+    line, column = parser.position(error.span.start)
     return Diagnostic("error", _one_line(error.msg), file, line, column)
 
 
@@ -91,15 +91,15 @@ def op_diagnostic(
     if node_name(op):
         message = f"{describe(op)}: {message}"
     notes = (f"see current operation: {_shown(op)}",) if show_op else ()
-    line, column = place_of(op, parser, file) or (None, None)
+    line, column = position_of(op, parser, file) or (None, None)
     return Diagnostic("error", message, file, line, column, notes)
 
 
-def remark_diagnostic(told: Remark, parser: OnnxParser, file: str) -> Diagnostic:
+def remark_diagnostic(remark: Remark, parser: OnnxParser, file: str) -> Diagnostic:
     """Return the diagnostic of a pass's warning or remark, at the location of its op."""
-    place = place_of(told.about, parser, file) if told.about is not None else None
-    line, column = place or (None, None)
-    return Diagnostic(told.severity, str(told), file, line, column)
+    location = position_of(remark.about, parser, file) if remark.about is not None else None
+    line, column = location or (None, None)
+    return Diagnostic(remark.severity, str(remark), file, line, column)
 
 
 def error_diagnostics(error: XonncError, parser: OnnxParser, file: str) -> list[Diagnostic]:
@@ -120,9 +120,9 @@ def _place_of_error(
 ) -> tuple[int, int] | tuple[None, None]:
     """Return the location of an error's op, or of the op that its message names."""
     if isinstance(about, Operation):
-        found = place_of(about, names.parser, file)
+        found = position_of(about, names.parser, file)
     else:
-        found = names.place(re.split(r": | \(", reason, maxsplit=1)[0])
+        found = names.position(re.split(r": | \(", reason, maxsplit=1)[0])
     return found or (None, None)
 
 
@@ -132,29 +132,29 @@ class _Names:
 
     parser: OnnxParser
 
-    def place(self, name: str) -> tuple[int, int] | None:
+    def position(self, name: str) -> tuple[int, int] | None:
         """Return the location of the only node of this name."""
         found = {start for op, start in self.parser.starts.items() if name and node_name(op) == name}
-        return self.parser.place(found.pop()) if len(found) == 1 else None
+        return self.parser.position(found.pop()) if len(found) == 1 else None
 
 
-def place_of(op: Operation, parser: OnnxParser, file: str) -> tuple[int, int] | None:
+def position_of(op: Operation, parser: OnnxParser, file: str) -> tuple[int, int] | None:
     """Return line and column of an op, else of the op it was derived from, else of its parent op."""
     around: Operation | None = op
     while around is not None:
         if around in parser.starts:
-            return parser.place(parser.starts[around])
-        if found := _place(around.location, file) or _place_of_name(around.location, parser):
+            return parser.position(parser.starts[around])
+        if found := _position(around.location, file) or _position_of_name(around.location, parser):
             return found
         around = around.parent_op()
     return None
 
 
-def _place_of_name(location: Attribute, parser: OnnxParser) -> tuple[int, int] | None:
+def _position_of_name(location: Attribute, parser: OnnxParser) -> tuple[int, int] | None:
     """Return the position of the first node in the text that a location names."""
-    if isinstance(location, NameLoc) and (found := _Names(parser).place(location.desc.data)):
+    if isinstance(location, NameLoc) and (found := _Names(parser).position(location.desc.data)):
         return found
-    return next((found for part in _parts(location) if (found := _place_of_name(part, parser))), None)
+    return next((found for part in _parts(location) if (found := _position_of_name(part, parser))), None)
 
 
 def _parts(location: Attribute) -> Iterable[Attribute]:
@@ -163,11 +163,11 @@ def _parts(location: Attribute) -> Iterable[Attribute]:
     return location if is_array(location) else ()
 
 
-def _place(location: LocationAttr | Attribute, file: str) -> tuple[int, int] | None:
+def _position(location: LocationAttr | Attribute, file: str) -> tuple[int, int] | None:
     """Return the first file position in a location or its nested locations."""
     if isinstance(location, FileLineColLoc) and location.filename.data == file:
         return location.line.data, location.column.data
-    return next((found for part in _parts(location) if (found := _place(part, file))), None)
+    return next((found for part in _parts(location) if (found := _position(part, file))), None)
 
 
 def _shown(op: Operation) -> str:

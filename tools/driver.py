@@ -6,8 +6,10 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext, redirect_stdout, suppress
 from importlib import import_module
 from importlib.metadata import version
+from io import StringIO
 from typing import NamedTuple, NoReturn
 
 from xonnc.errors import suggest
@@ -21,6 +23,7 @@ COMMANDS = {
     "compile": "compile an ONNX model to an NVDLA loadable, a package or native code",
     "run": "run a model as native code, or a package with its loadables on the simulator",
     "deploy": "write a C++ program that runs a package on a board with NVDLA",
+    "registers": "write the register writes of a loadable, to run it without driver and runtime",
     "simulate": "run a loadable or a package on the functional NVDLA simulator",
     "emit": "write an ONNX model as IR or code, with the options of onnx-mlir",
     "tune": "measure tile sizes for the kernels of a model on this processor",
@@ -45,8 +48,10 @@ COMMANDS = {
     "report": "estimate the cycles, memory traffic and memory of a compiled model",
     "demo": "compile, simulate and check a trained classifier and a well-known network",
     "sweep": "compile many models for many targets and compare the estimates",
+    "size": "find the smallest NVDLA configuration that runs a model fast enough",
     "targets": "list the targets and their properties",
     "passes": "list the passes and their options",
+    "rules": "list the rewrite rules and their tests",
     "plugins": "list, check or create plug-ins",
     "new-backend": "write an installable package with a backend of your own",
     "ops": "list the ONNX operators, or those that a target supports",
@@ -108,6 +113,11 @@ def command_parser(name: str) -> CommandParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _command(name).add_arguments(parser)
+    # Commands that only print have no -q of their own: with it, their exit code is the answer.
+    with suppress(argparse.ArgumentError):
+        parser.add_argument(
+            "-q", "--quiet", action="store_true", dest="silent", help="print nothing on success"
+        )
     add_plugin_options(parser)
     parser.epilog = "\n\n".join(filter(None, (parser.epilog, examples_of(name)))) or None
     return parser
@@ -118,9 +128,15 @@ def _run_command(name: str, argv: Sequence[str]) -> int:
     if command.peer_tool is not None:
         return _run_like_peer(command, parser, argv, command.peer_tool)
     try:
-        return command.run(_parsed(command, parser, argv))
+        return _run_quietly(command, _parsed(command, parser, argv))
     except UsageError as error:
         parser.error(str(error))
+
+
+def _run_quietly(command: Command, args: argparse.Namespace) -> int:
+    """Run a command; the driver's own -q drops what it prints."""
+    with redirect_stdout(StringIO()) if getattr(args, "silent", False) else nullcontext():
+        return command.run(args)
 
 
 def _run_like_peer(command: Command, parser: CommandParser, argv: Sequence[str], tool: Tool) -> int:
@@ -131,7 +147,7 @@ def _run_like_peer(command: Command, parser: CommandParser, argv: Sequence[str],
         peer, argv = take_peer_flags(argv, tool, command.own_flags)
         args = _parsed(command, parser, argv)
         args.peer = peer
-        return command.run(args)
+        return _run_quietly(command, args)
     except UsageError as error:
         parser.error(str(error))
 

@@ -47,7 +47,7 @@ class Difference:
     """The largest difference of numbers, relative to the largest number of the original's output."""
     allowed_error: float
     mismatch: str
-    """What differs beyond numbers; empty if nothing does."""
+    """Structural differences; empty if there are none."""
     is_random: bool = False
     """Whether two runs of the original differ, so that nothing can be said."""
 
@@ -163,8 +163,8 @@ def _is_nondeterministic(before: object, again: object, other: object) -> bool:
     return _layout(before) == _layout(other) or _layout(before) != _layout(again)
 
 
-def _layout(held: object) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
-    return [(part.shape, part.dtype) for part in tensors_in(held)]
+def _layout(value: object) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
+    return [(part.shape, part.dtype) for part in tensors_in(value)]
 
 
 def _is_same(before: object, after: object) -> bool:

@@ -42,7 +42,7 @@ FILE_KINDS: Mapping[str, str] = {
     ".toml": "target",
     ".html": "page",
 }
-"""What a file's name says that it holds."""
+"""The format of a file by its name."""
 
 
 def is_package(path: Path) -> bool:
@@ -64,9 +64,9 @@ def require_output(path: Path, endings: Collection[str], *inputs: Path, takes_ot
     is_other = ending in FILE_KINDS if takes_others else bool(ending)
     if not is_other or ending in endings or is_special(path):
         return
-    said = f" says {FILE_KINDS[ending]}" if ending in FILE_KINDS else " is none of an output"
+    reason = f" says {FILE_KINDS[ending]}" if ending in FILE_KINDS else " is none of an output"
     listed = ", ".join(f"{each} ({FILE_KINDS.get(each, 'output')})" for each in endings)
-    raise XonncError(f"{path}: the ending {ending}{said}; supported: {listed}")
+    raise XonncError(f"{path}: the ending {ending}{reason}; supported: {listed}")
 
 
 def stage_file(folder: Path, stages: Sequence[str], stage: str) -> Path:

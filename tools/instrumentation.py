@@ -172,7 +172,7 @@ class IrPrinter:
     debuginfo: bool
     local_scope: bool = False
     tree: IrTree | None = None
-    """Where to print; standard error without it."""
+    """The output stream; standard error by default."""
     _last: str = field(default="", init=False)
 
     def before(self, pass_: ModulePass, module: ModuleOp) -> None:

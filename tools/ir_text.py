@@ -33,7 +33,7 @@ _UNPARSABLE = (
     ValueError,
     struct.error,
 )
-"""What parsers of xDSL's own dialects raise, instead of a `ParseError`, for text they cannot take."""
+"""Exceptions of parsers of xDSL's own dialects, besides `ParseError`, for invalid text."""
 
 _BLANK = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z))*")
 """White space and comments."""
@@ -60,13 +60,13 @@ def parse_ir(
     except ParseError as error:
         return parse_diagnostic(error, parser, name)
     except _UNPARSABLE as error:
-        line, column = parser.place(parser.pos)
+        line, column = parser.position(parser.pos)
         reason = " ".join(str(error).split()) or type(error).__name__
         return Diagnostic("error", f"cannot parse this: {reason}", name, line, column)
     deep = _too_deep(module)
     if deep is None:
         return module
-    line, column = parser.place(parser.starts[deep]) if deep in parser.starts else (None, None)
+    line, column = parser.position(parser.starts[deep]) if deep in parser.starts else (None, None)
     return Diagnostic(
         "error", f"'{deep.name}' op is in over {MAX_DEPTH} regions within each other", name, line, column
     )

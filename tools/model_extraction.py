@@ -31,11 +31,11 @@ def extract(loaded: LoadedModel, inputs: Sequence[str] | None, outputs: Sequence
             raise XonncError(f"{loaded.name}: there is no value '{name}'{suggest(name, graph.own)}")
     own = [info.name for info in loaded.proto.graph.input if info.name not in graph.initializers]
     given = set(own if inputs is None else inputs)
-    kept: list[onnx.NodeProto] = []
+    retained: list[onnx.NodeProto] = []
     needed = set(outputs)
     for node in reversed(list(graph.nodes())):
         if any(name in needed and name not in given for name in node.output):
-            kept.append(node)
+            retained.append(node)
             needed.update(name for name in (*node.input, *captured_names(node)) if name)
     missing = [name for name in own if name in needed and name not in given]
     if missing:
@@ -44,7 +44,7 @@ def extract(loaded: LoadedModel, inputs: Sequence[str] | None, outputs: Sequence
     defaults = [info.name for info in loaded.proto.graph.input if info.name in graph.initializers]
     names += [name for name in defaults if name in needed]
     model.rebuild(
-        list(reversed(kept)),
+        list(reversed(retained)),
         [_info(model, name) for name in names],
         [_info(model, name) for name in outputs],
     )

@@ -17,7 +17,7 @@ from xonnc.formats.onnx.tensors import DTYPES, stored_size
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a model consists of, subgraphs included."""
+    """Counts of a model's nodes and parameters, subgraphs included."""
 
     opsets: dict[str, int]
     inputs: dict[str, str]

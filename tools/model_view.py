@@ -71,18 +71,18 @@ def svg(drawn: View) -> str:
     for start, end, _ in drawn.edges:
         layer[end] = max(layer[end], layer[start] + 1)
     counts: dict[int, int] = {}
-    places: list[tuple[int, int]] = []
+    positions: list[tuple[int, int]] = []
     for each in layer:
         column = counts[each] = counts.get(each, -1) + 1
-        places.append((GAP_X + column * (WIDTH + GAP_X), GAP_Y + each * (HEIGHT + GAP_Y)))
+        positions.append((GAP_X + column * (WIDTH + GAP_X), GAP_Y + each * (HEIGHT + GAP_Y)))
     width = GAP_X + (max(counts.values(), default=0) + 1) * (WIDTH + GAP_X)
     height = GAP_Y + (max(layer, default=0) + 1) * (HEIGHT + GAP_Y)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         'font-family="sans-serif" font-size="11" text-anchor="middle">'
     ]
-    lines += [_edge(places[start], places[end], name) for start, end, name in drawn.edges]
-    lines += [_box(place, *box) for place, box in zip(places, drawn.boxes, strict=True)]
+    lines += [_edge(positions[start], positions[end], name) for start, end, name in drawn.edges]
+    lines += [_box(position, *box) for position, box in zip(positions, drawn.boxes, strict=True)]
     return "\n".join([*lines, "</svg>", ""])
 
 
@@ -92,8 +92,8 @@ def _edge(start: tuple[int, int], end: tuple[int, int], name: str) -> str:
     return f"<g><title>{escape(name)}</title>{line}</g>"
 
 
-def _box(place: tuple[int, int], label: str, kind: str) -> str:
-    x, y = place
+def _box(position: tuple[int, int], label: str, kind: str) -> str:
+    x, y = position
     fill = "#eef" if kind == "node" else "#efe"
     radius = 3 if kind == "node" else HEIGHT // 2
     texts = [

@@ -33,7 +33,7 @@ extern const unsigned char *const xonnc_inside;
 int xonnc_main(const void *weights, void *arena, const void *const *inputs, void *const *outputs,
     const int64_t *sizes);
 """
-"""What stands in front of the text where it is compiled by itself."""
+"""The prologue of the text if it is compiled by itself."""
 
 FLAGS = (
     *("-target", "x86_64-linux-musl", "-std=c11", "-Oz", "-g0", "-Wno-unused-command-line-argument"),

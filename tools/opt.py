@@ -29,6 +29,7 @@ from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.input_files import record_input
 from xonnc.passes import PASSES
 from xonnc.passes import pass_factories as own_passes
+from xonnc.rewriting.analyses import sharing_analyses
 from xonnc.rewriting.remarks import Remark, listening
 from xonnc.rewriting.statistics import collecting
 from xonnc.tools.diagnostics import Diagnostic, error_diagnostics, remark_diagnostic, verify
@@ -51,7 +52,7 @@ from xonnc.tools.ir_text import make_ir_parser, parse_ir
 from xonnc.tools.nested_passes import pipeline_text
 from xonnc.tools.opt_arguments import add_arguments, make_parser
 from xonnc.tools.pass_flags import ALIASES, make_pass, split_pass_flags, suggest_pass
-from xonnc.tools.pass_observers import HeapReporter, PassAnnouncer
+from xonnc.tools.pass_observers import AnalysisObserver, HeapReporter, PassAnnouncer
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.plugin_options import take_plugin_options
 from xonnc.tools.process import Exit, run
@@ -206,7 +207,7 @@ class OnnxOptMain(xDSLOptMain):
 
     @contextmanager
     def output(self) -> Generator[IO[str]]:
-        """Where the result goes: standard output, or a file that appears only when all is written."""
+        """The output: standard output, or a file that appears only when all is written."""
         name = self.args.output_file
         if name in (None, "-"):
             yield sys.stdout
@@ -225,17 +226,17 @@ class OnnxOptMain(xDSLOptMain):
                 self.ctx = Context()
                 self.register_all_dialects()
                 self.ctx.allow_unregistered = self.args.allow_unregistered_dialect
-            # Empty lines in front keep the places in messages those of the whole file.
+            # Empty lines in front keep the line numbers in messages those of the whole file.
             yield self.one_part("\n" * line + part, stream)
             line += part.count("\n")
 
     def one_part(self, text: str, stream: IO[str]) -> bool:
         """Reads, transforms and prints one module; tells what is wrong with it."""
         produced: list[Diagnostic] = []
-        told: list[Diagnostic] = []
-        module = self.transformed(text, produced, told)
+        remarks: list[Diagnostic] = []
+        module = self.transformed(text, produced, remarks)
         if self.args.verify_diagnostics:
-            problems = unmet_expectations(text, [*told, *produced], self.get_input_name())
+            problems = unmet_expectations(text, [*remarks, *produced], self.get_input_name())
         else:
             problems = [diagnostic.text(text) for diagnostic in produced]
         for problem in problems:
@@ -246,7 +247,9 @@ class OnnxOptMain(xDSLOptMain):
             self.print_module(module, stream)
         return True
 
-    def transformed(self, text: str, produced: list[Diagnostic], told: list[Diagnostic]) -> ModuleOp | None:
+    def transformed(
+        self, text: str, produced: list[Diagnostic], remarks: list[Diagnostic]
+    ) -> ModuleOp | None:
         """
         The module after all passes; `None`, with messages in `produced`, if it did not get there.
 
@@ -267,7 +270,7 @@ class OnnxOptMain(xDSLOptMain):
         if produced:
             return None
         try:
-            with self.listening(parser, text, told):
+            with self.listening(parser, text, remarks):
                 self.sign(module)
                 self.apply(module, parser, text)
         except PassError as error:
@@ -279,13 +282,13 @@ class OnnxOptMain(xDSLOptMain):
         return None if produced else module
 
     @contextmanager
-    def listening(self, parser: OnnxParser, text: str, told: list[Diagnostic]) -> Generator[None]:
+    def listening(self, parser: OnnxParser, text: str, remarks: list[Diagnostic]) -> Generator[None]:
         """Hears what passes warn of, and what watched rules do."""
 
         def tell(heard: Remark) -> None:
             diagnostic = remark_diagnostic(heard, parser, self.get_input_name())
             if self.args.verify_diagnostics:
-                told.append(diagnostic)
+                remarks.append(diagnostic)
             else:
                 print(diagnostic.text(text), file=sys.stderr)
 
@@ -301,7 +304,7 @@ class OnnxOptMain(xDSLOptMain):
 
     def apply(self, module: ModuleOp, parser: OnnxParser, text: str) -> None:
         """Runs the passes."""
-        with collecting() as ledger:
+        with collecting() as ledger, sharing_analyses() as shared:
             recorder = PassRecorder(self.ctx, ledger)
             verifier = Verifier(self, parser)
             observers: list[PassObserver] = [
@@ -310,6 +313,7 @@ class OnnxOptMain(xDSLOptMain):
                 PoolRecorder(recorder),
                 ConstantCollector(self.ctx),
                 *([PassAnnouncer("onnx-opt")] if self.peer.on("v") else []),
+                AnalysisObserver(shared, self.args.print_pass_order),
                 HeapReporter(self.ctx, self.heap_before, self.heap_after),
                 *([recorder] if self.measures else []),
             ]
@@ -328,7 +332,7 @@ class OnnxOptMain(xDSLOptMain):
         return self.args.timing or self.peer.on("enable-timing")
 
     def ir_printer(self) -> IrPrinter:
-        """What prints the module around passes, as asked for."""
+        """Return the callbacks that print the module around passes, from the options."""
         return IrPrinter(
             None if self.args.print_ir_before_all else _named(self.args.print_ir_before),
             None

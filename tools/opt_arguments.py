@@ -79,6 +79,11 @@ def _pipeline(group: OptionGroup) -> Iterator[argparse.Action]:
     )
     yield add("--help-passes", action="store_true", help="list the passes and their options")
     yield add("--dump-pass-pipeline", action="store_true", help="print the pipeline before it runs")
+    yield add(
+        "--print-pass-order",
+        action="store_true",
+        help="print each pass as it ends, with the analyses that it computes, reuses, keeps and drops",
+    )
     yield add("--show-dialects", action="store_true", help="list the dialects")
     yield add(
         "--mlir-pass-pipeline-crash-reproducer",

@@ -37,11 +37,11 @@ class Agreement:
     largest_error: float
     """The largest absolute difference, relative to the largest reference value of its input."""
     same_top: int
-    """Inputs whose highest score stands at the same place."""
+    """Inputs whose highest score has the same index."""
     clear_top: int
     """Inputs whose two highest reference scores differ by more than FP16 noise."""
     same_clear_top: int
-    """Of those, the inputs whose highest score stands at the same place."""
+    """Of those, the inputs whose highest score has the same index."""
     scores: bool
     """Whether the output is a vector of scores, for which a top-1 means something."""
     least_cosine: float = COSINE_BOUND

@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from xonnc.rewriting.analyses import SharedAnalyses, kept_by, needed_by
 from xonnc.tools.console import size
 from xonnc.tools.instrumentation import pool_of
 
@@ -28,6 +29,39 @@ class PassAnnouncer:
 
     def after(self, pass_: ModulePass, module: ModuleOp) -> None:
         """Do nothing."""
+
+
+@dataclass
+class AnalysisObserver:
+    """Drops the analyses that a pass does not keep; prints the passes in order (`--print-pass-order`)."""
+
+    shared: SharedAnalyses
+    prints: bool
+    number: int = 0
+    computed: int = 0
+
+    def before(self, pass_: ModulePass, module: ModuleOp) -> None:
+        """Count the pass, and what was computed before it."""
+        self.number += 1
+        self.computed = len(self.shared.computed)
+
+    def after(self, pass_: ModulePass, module: ModuleOp) -> None:
+        """Print what the pass did with analyses."""
+        computed = self.shared.computed[self.computed :]
+        reused = [kind for kind in needed_by(pass_) if kind not in computed]
+        done = {
+            "computes": computed,
+            "reuses": reused,
+            "keeps": kept_by(pass_),
+            "drops": self.shared.finish(pass_),
+        }
+        effects = [
+            f"{verb} {', '.join(kind.__name__ for kind in dict.fromkeys(kinds))}"
+            for verb, kinds in done.items()
+            if kinds
+        ]
+        if self.prints:
+            print(f"{self.number}. {pass_.name}: {', '.join(effects) or 'no analyses'}", file=sys.stderr)
 
 
 @dataclass
@@ -51,8 +85,8 @@ class HeapReporter:
     def _report(self, when: str, pass_: ModulePass) -> None:
         pool = pool_of(self.ctx)
         constants = size(pool.live_bytes) if pool is not None else "none"
-        held = resident_bytes()
-        process = f"{size(held)} resident, " if held is not None else ""
+        resident = resident_bytes()
+        process = f"{size(resident)} resident, " if resident is not None else ""
         print(f"heap {when} {pass_.name}: {process}constants {constants}", file=sys.stderr)
 
 

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 Tool: TypeAlias = Literal["onnx-opt", "onnx-translate", "xonnc emit", "xonnc simplify"]
 
 Declared: TypeAlias = Literal["common", "onnx-mlir", "onnx-mlir-opt"]
-"""Where onnx-mlir declares an option: for all its tools, for its driver, for its `opt`."""
+"""The tools for which onnx-mlir declares an option: all its tools, for its driver, for its `opt`."""
 
 OPT: tuple[Tool, ...] = ("onnx-opt",)
 EMIT: tuple[Tool, ...] = ("xonnc emit",)
@@ -35,15 +35,17 @@ class PeerFlag:
     """Its name without dashes; of several that choose one thing, all of them with commas between."""
     declared: Declared
     does: str
-    """What it does here; of a flag that no tool takes, the nearest we have."""
+    """Its effect here; for an unsupported flag the nearest equivalent."""
     value: str | None = None
-    """What is written behind `=`; `None` for a switch, which may be given `true` or `false`."""
+    """The value after `=`; `None` for a switch, which takes `true` or `false`."""
     by: tuple[Tool, ...] = ()
     """The tools that take it; none if it is not taken."""
     sets: tuple[tuple[str, str], ...] = ()
     """The passes, each with its option, that it stands for wherever they are asked for."""
     choices: tuple[str, ...] = ()
     """The values that are taken; any if there are none."""
+    default: str | None = None
+    """The value where none is written; `None` if one has to be."""
     is_own: bool = False
     """Whether the tools have it among their own options, with the same meaning."""
 
@@ -382,6 +384,7 @@ DRIVER = (
         "greedy",
         EMIT,
         choices=("greedy",),
+        default="greedy",
     ),
     PeerFlag("test-compiler-opt", "onnx-mlir", "none; it is for tests of onnx-mlir itself"),
 )

@@ -121,6 +121,8 @@ def _take(
         value = value if equals else "true"
         if value not in _SWITCH:
             raise UsageError(f"option '{spelled(name)}' takes true or false, found '{value}'")
+    elif not equals and flag.default is not None:
+        value = flag.default
     elif not equals:
         found = next(following, None)
         if found is None:
@@ -162,7 +164,7 @@ def _take_stored(settings: PeerSettings, argv: Sequence[str], tool: Tool) -> Non
         # One variable serves all tools; each takes what is its own.
         if tool in flag.by:
             _take(settings, argument, arguments, tool, ())
-        elif flag.value is not None and not equals:
+        elif flag.value is not None and flag.default is None and not equals:
             next(arguments, None)
 
 

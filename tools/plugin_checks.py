@@ -31,7 +31,7 @@ from xonnc.transforms.shape_inference_onnx import infer_shapes
 from xonnc.transforms.shapes.inference_context import UNKNOWN
 
 PARAMETERS = {"infer": 1, "reference": 1, "decompose": 2}
-"""How many parameters the bodies have at least."""
+"""The minimum number of parameters of the bodies."""
 
 SHAPES: Sequence[tuple[int, ...]] = ((2, 3), (4,), (1, 5, 2), (), (0, 3), (3, 1, 2, 2))
 """Shapes of drawn operands; all operands of a sample have the same."""
@@ -40,7 +40,16 @@ OPSET = 21
 """The standard opset of sample models: the reference evaluator lacks older forms of some operators."""
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
-"""How far results may lie apart: native code fuses and reorders operations."""
+"""The tolerance of results: native code fuses and reorders operations."""
+
+FP16 = 4e-3, 4e-3
+"""Relative and absolute tolerance of results computed in float16 by a few layers."""
+
+LAYERS_TARGET = "nv_full"
+"""The target whose simulator runs the `layers` of an operator."""
+
+MAX_SIMULATED = 4
+"""The number of samples that the simulator runs, which takes its time."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +98,8 @@ def check_operator(spec: OperatorSpec) -> Iterator[CheckResult]:
         name, "decompose", _first(samples, lambda each: _check_decompose(spec, each), spec, "decompose")
     )
     yield CheckResult(name, "lookup", _first(samples, lambda each: _check_lookup(spec, each), spec, "lookup"))
+    if spec.function("layers") is not None:
+        yield CheckResult(name, "layers", _check_layers(spec, samples))
     can_run = spec.function("decompose") is not None or spec.function("infer") is not None
     yield CheckResult(
         name, "native", _first(samples, lambda each: _check_native(spec, each), spec) if can_run else "-"
@@ -224,19 +235,19 @@ def _array(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generato
 
 def sample_model(spec: OperatorSpec, sample: NodeSample, is_dynamic: bool = False) -> onnx.ModelProto:
     """Return a model of one node; with `is_dynamic`, all dimensions of its inputs are symbolic."""
-    names = [f"x{index}" if held is not None else "" for index, held in enumerate(sample.operands)]
+    names = [f"x{index}" if operand is not None else "" for index, operand in enumerate(sample.operands)]
     while names and not names[-1]:
         names.pop()
     outputs = [f"y{index}" for index in range(len(sample.results))]
     node = onnx.helper.make_node(spec.name, names, outputs, "node", domain=spec.domain, **sample.attributes)
     inputs = [
-        _value(name, held, is_dynamic)
-        for name, held in zip(names, sample.operands, strict=False)
-        if held is not None
+        _value(name, operand, is_dynamic)
+        for name, operand in zip(names, sample.operands, strict=False)
+        if operand is not None
     ]
     results = [
-        onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(held.dtype), None)
-        for name, held in zip(outputs, sample.results, strict=True)
+        onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(operand.dtype), None)
+        for name, operand in zip(outputs, sample.results, strict=True)
     ]
     graph = onnx.helper.make_graph([node], "sample", inputs, results)
     return onnx.helper.make_model(graph, opset_imports=opsets_of(spec), ir_version=8)
@@ -251,9 +262,9 @@ def opsets_of(spec: OperatorSpec) -> list[onnx.OperatorSetIdProto]:
     return opsets
 
 
-def _value(name: str, held: Array, is_dynamic: bool) -> onnx.ValueInfoProto:
-    shape = [f"{name}_{axis}" if is_dynamic else size for axis, size in enumerate(held.shape)]
-    return onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(held.dtype), shape)
+def _value(name: str, array: Array, is_dynamic: bool) -> onnx.ValueInfoProto:
+    shape = [f"{name}_{axis}" if is_dynamic else size for axis, size in enumerate(array.shape)]
+    return onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(array.dtype), shape)
 
 
 def _check_infer(spec: OperatorSpec, sample: NodeSample) -> str:
@@ -286,7 +297,7 @@ def _check_decompose(spec: OperatorSpec, sample: NodeSample) -> str:
     convert(module, context, rules, pass_name=Decompose.name)
     if any(type(op) is spec.kind for op in module.walk()):
         return "the operator was not replaced"
-    results = program_of(module)([held for held in sample.operands if held is not None])
+    results = program_of(module)([operand for operand in sample.operands if operand is not None])
     return _compared("decompose", [np.asarray(each) for each in results], sample.results)
 
 
@@ -300,20 +311,48 @@ def _check_lookup(spec: OperatorSpec, sample: NodeSample) -> str:
     return _compared("lookup", [found.astype(operand.dtype)], sample.results)
 
 
+def _check_layers(spec: OperatorSpec, samples: Sequence[NodeSample]) -> str:
+    """Compare NVDLA's simulator with `reference`, on samples that the target takes."""
+    from xonnc.dla_model import compile_for_dla
+
+    compared, refusal = 0, ""
+    for sample in samples:
+        if any(operand is None or operand.dtype != np.float32 for operand in sample.operands):
+            continue
+        compiled = compile_for_dla(sample_model(spec, sample), LAYERS_TARGET)
+        if compiled.package.whole is None:
+            refusal = refusal or "; ".join(node.reason for node in compiled.package.cpu_nodes)
+            continue
+        feeds = {f"x{index}": operand for index, operand in enumerate(sample.operands)}
+        found = [np.asarray(each, np.float32) for each in compiled.run(None, feeds)]
+        problem = _compared("layers", found, sample.results, FP16)
+        if problem:
+            return f"{_shown(sample)}: {problem}"
+        compared += 1
+        if compared == MAX_SIMULATED:
+            break
+    return "ok" if compared else f"{LAYERS_TARGET} takes no sample: {refusal or 'none is of float32'}"
+
+
 def _check_native(spec: OperatorSpec, sample: NodeSample) -> str:
     from xonnc.native import compile_native
 
     session = compile_native(sample_model(spec, sample))
-    feeds = {f"x{index}": held for index, held in enumerate(sample.operands) if held is not None}
+    feeds = {f"x{index}": operand for index, operand in enumerate(sample.operands) if operand is not None}
     return _compared("native code", session.run(None, feeds), sample.results)
 
 
-def _compared(what: str, found: Sequence[Any], wanted: Sequence[Array]) -> str:
-    for index, (one, other) in enumerate(zip(found, wanted, strict=False)):
+def _compared(
+    what: str,
+    found: Sequence[Any],
+    expected: Sequence[Array],
+    tolerance: tuple[float, float] = (RELATIVE, ABSOLUTE),
+) -> str:
+    for index, (one, other) in enumerate(zip(found, expected, strict=False)):
         if one.dtype != other.dtype or one.shape != other.shape:
             return f"{what} gives {one.dtype}{list(one.shape)}, reference {other.dtype}{list(other.shape)}"
         both = one.astype(np.float64), other.astype(np.float64)
-        if not np.allclose(*both, RELATIVE, ABSOLUTE, equal_nan=True):
+        if not np.allclose(*both, *tolerance, equal_nan=True):
             largest = float(np.nanmax(np.abs(both[0] - both[1])))
             return f"output {index} of {what} and reference differ by {largest:.3g}"
     return ""

@@ -44,7 +44,7 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
         with (
             protect_inputs(),
             warnings.catch_warnings(),
-            listening(lambda told: print(f"{tool}: {told.severity}: {told}", file=sys.stderr)),
+            listening(lambda remark: print(f"{tool}: {remark.severity}: {remark}", file=sys.stderr)),
         ):
             warnings.showwarning = partial(_show_warning, tool)
             _ignore_numpy()
@@ -60,8 +60,8 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
         # The reader of a pipe left (`| head`): nothing is wrong, and Python must not flush at exit.
         sys.stdout = open("/dev/null", "w")
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"{tool}: {place}{error.strerror or error}", file=sys.stderr)
+        location = f"{error.filename}: " if error.filename else ""
+        print(f"{tool}: {location}{error.strerror or error}", file=sys.stderr)
     except MemoryError:
         print(f"{tool}: there is not enough memory for this input", file=sys.stderr)
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from xonnc.formats.nvdla.checks.catalogue import RULES, WARNINGS
 from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import pdp_line_width
 from xonnc.formats.onnx.function_bodies import has_function_body
-from xonnc.formats.onnx.op_versions import identity_of_class
+from xonnc.formats.onnx.op_versions import OpIdentity, identity_of_class
 from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import DATA_MOVEMENT, ELEMENTWISE, LOWERINGS
@@ -33,7 +33,7 @@ from xonnc.tools.refusals import refusals
 from xonnc.transforms.models.standard_functions import OWN
 
 BY_SESSION = "strings, maps; by the session"
-"""What operators without kernels take that the session does."""
+"""The element types of operators that the session computes."""
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -63,11 +63,16 @@ def write() -> None:
         (ROOT / "docs" / name).write_text(text)
 
 
+def _identity(op: type[OnnxOp]) -> OpIdentity | None:
+    # The pages are about the compiler, not the plug-ins that this process has loaded.
+    return None if issubclass(op, PluginOp) else identity_of_class(op)
+
+
 def operators() -> Mapping[str, tuple[str, ...]]:
     """Return the dialect's ops for each ONNX operator, newest first, in alphabetical order."""
     found: dict[str, tuple[str, ...]] = {}
     for op in op_classes():
-        if identity := identity_of_class(op):
+        if identity := _identity(op):
             found[identity.op_type] = (*found.get(identity.op_type, ()), op.name)
     return dict(sorted(found.items()))
 
@@ -76,7 +81,7 @@ def dla_operators(precision: str) -> Mapping[str, str]:
     """Return the DLA lowering of each supported ONNX operator in `fp16` or `int8`, in alphabetical order."""
     found: dict[str, str] = {}
     for op, function in LOWERINGS_BY_PRECISION[precision].items():
-        if identity := identity_of_class(op):
+        if identity := _identity(op):
             found[identity.op_type] = " ".join((function.__doc__ or "").split())
     return dict(sorted(found.items()))
 
@@ -95,7 +100,7 @@ def native_operators() -> Mapping[str, NativeOperator]:
     """Return the native lowering of each supported ONNX operator, in alphabetical order."""
     found: dict[str, NativeOperator] = {}
     for op, function in {**LOWERINGS, **ELEMENTWISE}.items():
-        identity = identity_of_class(op) if issubclass(op, OnnxOp) else None
+        identity = _identity(op) if issubclass(op, OnnxOp) else None
         if identity is not None and identity.op_type not in found:
             text = " ".join((function.__doc__ or "").split()) or "A function of numbers."
             elements = "any but strings" if op in DATA_MOVEMENT else "numbers"
@@ -114,11 +119,7 @@ def native_operators() -> Mapping[str, NativeOperator]:
 
 
 def _native_operators() -> str:
-    # Operators of plug-ins that this process has loaded are no part of the page.
-    kinds = [op for op in (*LOWERINGS, *ELEMENTWISE) if issubclass(op, OnnxOp)]
-    added = {op.OP_TYPE for op in kinds if issubclass(op, PluginOp)}
-    added -= {op.OP_TYPE for op in kinds if not issubclass(op, PluginOp)}
-    rows = {name: row for name, row in native_operators().items() if name not in added}
+    rows = native_operators()
     kernels = sum(each.elements not in ("as in that", BY_SESSION) for each in rows.values())
     decomposed = sum(each.elements == "as in that" for each in rows.values())
     lines = [
@@ -266,8 +267,8 @@ def _nvdla_refusals() -> str:
         if refusal.theme != theme:
             theme = refusal.theme
             lines += ["", f"## {theme.capitalize()}", "", "| message | what to do |", "|---|---|"]
-        said, todo = (each.replace("|", "\\|") for each in (refusal.rule, refusal.way_out))
-        lines.append(f"| {said} | {todo} |")
+        rule, todo = (each.replace("|", "\\|") for each in (refusal.rule, refusal.way_out))
+        lines.append(f"| {rule} | {todo} |")
     return "\n".join(lines) + "\n"
 
 

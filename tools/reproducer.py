@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from xonnc.compiler import InternalCompilerError
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_writes
 from xonnc.tools.files import write_array
+from xonnc.verification_models import ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from xonnc.tools.bisection import Case, Culprit
+    from xonnc.tools.bisection import Culprit
+    from xonnc.tools.bisection_case import Case
 
 README = """# Wrong result of xonnc
 
@@ -25,7 +29,7 @@ README = """# Wrong result of xonnc
 | node | {node} |
 | decisions up to this one | {decisions} |
 
-`model.onnx` has {nodes} nodes, reduced from {before}. `inputs` has its inputs, `expected` the outputs of the
+Nodes of `model.onnx`: {nodes}, reduced from {before}. `inputs` has its inputs, `expected` the outputs of the
 reference, `actual` those of {form}. To run it again:
 
 ```
@@ -40,11 +44,11 @@ def write_reproducer(folder: Path, case: Case, culprit: Culprit, before: int) ->
 
     `case` is the reduced model, and `before` the number of nodes of the original.
     """
-    from xonnc.tools.bisection import run_form
+    from xonnc.tools.bisection_case import run_form
 
     try:
-        actual = run_form(case.model, case.feeds, culprit.is_native)
-    except XonncError:
+        actual = run_form(replace(case, form=culprit.form))
+    except (XonncError, InternalCompilerError):
         actual = ()
     names = [info.name for info in case.model.graph.output]
     command = f"xonnc verify {folder / 'model.onnx'} --inputs {folder / 'inputs'}"
@@ -55,8 +59,8 @@ def write_reproducer(folder: Path, case: Case, culprit: Culprit, before: int) ->
         decisions=culprit.decisions,
         nodes=len(case.model.graph.node),
         before=before,
-        form="native code" if culprit.is_native else "the simplified model",
-        command=command if culprit.is_native else f"{command} --simplify",
+        form=ENGINES[culprit.form],
+        command=command + _engine(culprit.form, case.target),
     )
     for part in ("inputs", "expected", "actual"):
         (folder / part).mkdir(parents=True, exist_ok=True)
@@ -69,6 +73,12 @@ def write_reproducer(folder: Path, case: Case, culprit: Culprit, before: int) ->
     found += _arrays(folder / "expected", names, case.expected())
     found += _arrays(folder / "actual", names, actual)
     return found
+
+
+def _engine(form: str, target: str | None) -> str:
+    """The options that select the engine that is wrong."""
+    options = {"native": "", "simplified": " --simplify"}.get(form, f" --other-engine {form}")
+    return options + (f" --target {target}" if target else "")
 
 
 def _arrays(folder: Path, names: Sequence[str], values: Sequence[object]) -> list[Path]:

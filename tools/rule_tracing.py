@@ -21,7 +21,7 @@ class RuleNameFilter:
     patterns: tuple[str, ...]
     asked: dict[str, bool] = field(default_factory=dict[str, bool])
     """Each name, and whether it matches."""
-    told: set[tuple[str, Operation, str]] = field(default_factory=set[tuple[str, Operation, str]])
+    reported: set[tuple[str, Operation, str]] = field(default_factory=set[tuple[str, Operation, str]])
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
@@ -32,8 +32,8 @@ class RuleNameFilter:
 
     def tell(self, name: str, op: Operation, refusal: str) -> None:
         """Print a remark on an attempt, once per outcome."""
-        if (name, op, refusal) not in self.told:
-            self.told.add((name, op, refusal))
+        if (name, op, refusal) not in self.reported:
+            self.reported.add((name, op, refusal))
             remark(f"{name} does not apply: {refusal}" if refusal else f"{name} applies", op)
 
     def untried(self) -> list[str]:

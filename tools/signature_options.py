@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from xonnc.transforms.models.signatures import Signature
 
 MAX_INPUT_RANGE = 1 << 16
-"""A longer range of places is a slip of the pen."""
+"""A longer range of indices is taken for a typing error."""
 
 _SHAPE = re.compile(r"(-1|\d+)(?:-(\d+))?:((?:-1|\d+)(?:x(?:-1|\d+))*)")
 _NAMES = re.compile(r"(-?\d+):(.*)", re.DOTALL)
@@ -44,8 +44,8 @@ def read_shapes(text: str) -> Mapping[int, Sequence[int]]:
         sizes = [int(size) for size in match[3].split("x")]
         if any(size >= 1 << 63 for size in sizes):
             raise UsageError(f"option '--shapeInformation': '{item}' has a size beyond 64 bits")
-        for place in range(first, last + 1):
-            found.setdefault(place, sizes)
+        for index in range(first, last + 1):
+            found.setdefault(index, sizes)
     return found
 
 
@@ -70,5 +70,5 @@ def _named(item: str, text: str) -> Iterator[tuple[int, str]]:
 
 def _no_names(item: str) -> UsageError:
     return UsageError(
-        f"option '--dimParams' takes places and names as 0:0=batch,1=seq|1:0=batch, found '{item}'"
+        f"option '--dimParams' takes indices and names as 0:0=batch,1=seq|1:0=batch, found '{item}'"
     )

@@ -44,7 +44,7 @@ TRANSLATIONS: dict[Format, tuple[Format, ...]] = {
     "mlir": ("onnx", "onnxtxt", "json", "mlir", "nvdla"),
     "nvdla": ("txt",),
 }
-"""What each format can be turned into; the first is what becomes of it on standard output."""
+"""The output formats of each input format; the first is the one for standard output."""
 
 STDIN = "-"
 
@@ -90,7 +90,7 @@ class Translation:
     hardware: str
     """The target of the compiler that a loadable is for."""
     import_options_of: ImportOptions | None = None
-    """What is done to a model before it is imported."""
+    """Preprocessing of a model before its import."""
     signature: Signature | None = None
     """Shapes and dimension names that the inputs get."""
 

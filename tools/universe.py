@@ -18,14 +18,25 @@ if TYPE_CHECKING:
 
 
 def installed_dialects() -> dict[str, Callable[[], Dialect]]:
-    """The dialects of everything installed; xDSL's `llvm` with the vectors that code for the CPU has."""
-    return {**Universe.get_multiverse().all_dialects, **dialect_factories(), "llvm": _vector_llvm}
+    """
+    The dialects of everything installed.
+
+    Of xDSL's, `llvm` has the vectors that code for the CPU has, and `tosa` the ops that it lacks.
+    """
+    found = {**Universe.get_multiverse().all_dialects, **dialect_factories()}
+    return {**found, "llvm": _vector_llvm, "tosa": _tosa}
 
 
 def _vector_llvm() -> Dialect:
     from xonnc.dialects.krnl.vector_llvm import VECTOR_LLVM
 
     return VECTOR_LLVM
+
+
+def _tosa() -> Dialect:
+    from xonnc.dialects.tosa import get_tosa
+
+    return get_tosa()
 
 
 XONNC_UNIVERSE = Universe(all_dialects=dialect_factories(), all_passes=pass_factories())

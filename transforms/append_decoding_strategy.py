@@ -76,7 +76,7 @@ def append(function: FuncOp) -> None:
     if rank(logits) != AXES:
         raise XonncError(
             f"append-decoding-strategy: {maker(logits)} is {logits.type},"
-            " logits have 3 axes: batch, place in the sequence, token",
+            " logits have 3 axes: batch, position in the sequence, token",
             end,
         )
     end.operands[0] = next_token(end, logits)

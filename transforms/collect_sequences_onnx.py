@@ -54,10 +54,10 @@ def _rewritten(concat: ConcatFromSequenceOp) -> bool:
     loop = sequence.owner
     if not isinstance(loop, LoopOp) or not isinstance(sequence, OpResult) or sequence.uses.get_length() != 1:
         return False
-    place = sequence.index
-    if place >= len(loop.v_initial) or not isinstance(loop.v_initial[place].owner, SequenceEmptyOp):
+    position = sequence.index
+    if position >= len(loop.v_initial) or not isinstance(loop.v_initial[position].owner, SequenceEmptyOp):
         return False
-    insert = _insert(loop.body.block, place)
+    insert = _insert(loop.body.block, position)
     shape = None if insert is None else static_shape(insert.tensor.type)
     axis = concat.axis.value.data
     is_new = bool(concat.new_axis.value.data)
@@ -66,10 +66,10 @@ def _rewritten(concat: ConcatFromSequenceOp) -> bool:
     rank = len(shape) + is_new
     if not -rank <= axis < rank:
         return False
-    stacked = _stack(loop, place, insert, shape)
+    stacked = _stack(loop, position, insert, shape)
     made = _placed(concat, stacked, shape, axis % rank)
     concat.concat_result.replace_all_uses_with(made)
-    empty = loop.v_initial[place].owner
+    empty = loop.v_initial[position].owner
     erase(concat)
     erase(loop)
     if isinstance(empty, SequenceEmptyOp) and not empty.output.uses.get_length():
@@ -77,42 +77,42 @@ def _rewritten(concat: ConcatFromSequenceOp) -> bool:
     return True
 
 
-def _insert(body: Block, place: int) -> SequenceInsertOp | None:
+def _insert(body: Block, index: int) -> SequenceInsertOp | None:
     """
     Return the SequenceInsert on a carried sequence, if neither the sequence nor its result has another use.
     """
-    carried, end = body.args[place + 2], body.last_op
+    carried, end = body.args[index + 2], body.last_op
     assert end is not None
-    insert = end.operands[place + 1].owner
+    insert = end.operands[index + 1].owner
     if not isinstance(insert, SequenceInsertOp) or insert.input_sequence is not carried:
         return None
     is_alone = carried.uses.get_length() == 1 and insert.output_sequence.uses.get_length() == 1
     return insert if is_alone and insert.parent is body and insert.position.type == NONE else None
 
 
-def _stack(loop: LoopOp, place: int, insert: SequenceInsertOp, shape: Sequence[int]) -> SSAValue:
+def _stack(loop: LoopOp, index: int, insert: SequenceInsertOp, shape: Sequence[int]) -> SSAValue:
     """Create a Loop that has the inserted tensor as a scan output; return that output."""
     body = loop.body.block
     end = body.last_op
     assert end is not None
     tensor = insert.tensor
-    end.operands = [each for number, each in enumerate(end.operands) if number != place + 1] + [tensor]
+    end.operands = [each for number, each in enumerate(end.operands) if number != index + 1] + [tensor]
     insert.detach()
     insert.erase()
-    body.erase_arg(body.args[place + 2])
+    body.erase_arg(body.args[index + 2])
     element = element_type(tensor.type)
     assert element is not None
-    kept = [result for number, result in enumerate(loop.results) if number != place]
+    remaining = [result for number, result in enumerate(loop.results) if number != index]
     made = LoopOp.create(
-        operands=[each for number, each in enumerate(loop.operands) if number != place + 2],
-        result_types=[*(result.type for result in kept), tensor_type((DYNAMIC_INDEX, *shape), element)],
+        operands=[each for number, each in enumerate(loop.operands) if number != index + 2],
+        result_types=[*(result.type for result in remaining), tensor_type((DYNAMIC_INDEX, *shape), element)],
         regions=[loop.detach_region(loop.body)],
     )
     made.location = loop.location
     assert loop.parent is not None
     loop.parent.insert_op_before(made, loop)
     infer(made)
-    for old, new in zip(kept, made.results, strict=False):
+    for old, new in zip(remaining, made.results, strict=False):
         old.replace_all_uses_with(new)
     return made.results[-1]
 

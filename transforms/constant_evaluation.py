@@ -51,16 +51,16 @@ CODES = {element: code for code, element in ELEMENT_TYPES_BY_CODE.items()}
 class ConstantValue:
     """A compile-time constant value."""
 
-    held: RuntimeValue
+    value: RuntimeValue
 
     @property
     def arrays(self) -> tuple[Array, ...]:
         """Return the tensors of the value."""
-        match self.held:
+        match self.value:
             case None:
                 return ()
             case tuple():
-                return self.held
+                return self.value
             case array:
                 return (array,)
 
@@ -79,7 +79,7 @@ def constant_value(value: SSAValue) -> ConstantValue | None:
             return None if array is None else ConstantValue(array)
         case SequenceConstructOp():
             parts = [constant_value(part) for part in value.op.operands]
-            arrays = [part.held for part in parts if part is not None and isinstance(part.held, np.ndarray)]
+            arrays = [part.value for part in parts if part is not None and isinstance(part.value, np.ndarray)]
             return ConstantValue(tuple(arrays)) if len(arrays) == len(parts) else None
         case SequenceEmptyOp():
             return ConstantValue(())
@@ -109,10 +109,10 @@ def later_program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
     """Return `program_of_op`, built at the first call from the op as it is then."""
     made: list[Program] = []
 
-    def run(held: Sequence[RuntimeValue]) -> Sequence[RuntimeValue]:
+    def run(values: Sequence[RuntimeValue]) -> Sequence[RuntimeValue]:
         if not made:
             made.append(program_of_op(op, inputs))
-        return made[0](held)
+        return made[0](values)
 
     return run
 
@@ -142,14 +142,14 @@ def _take_in(op: Operation, region: Region) -> None:
     first = region.block.first_op
     assert first is not None
     for inner in list(region.walk()):
-        for place, value in enumerate(inner.operands):
+        for index, value in enumerate(inner.operands):
             owner = value.owner
             if isinstance(owner, ConstantOp) and not op.is_ancestor(owner):
                 if value not in copies:
                     copy = owner.clone()
                     region.block.insert_op_before(copy, first)
                     copies[value] = copy.results[0]
-                inner.operands[place] = copies[value]
+                inner.operands[index] = copies[value]
 
 
 def program_of_body(op: Operation, body: Block, outside: Sequence[SSAValue]) -> Program:
@@ -215,21 +215,21 @@ def result_parts(op: Operation, found: Sequence[RuntimeValue]) -> list[OperandSp
     return parts
 
 
-def _part(held: RuntimeValue, type_: Attribute) -> OperandSpec | MatchFailure:
+def _part(values: RuntimeValue, type_: Attribute) -> OperandSpec | MatchFailure:
     match type_:
-        case SeqType(element_type=inner) if isinstance(held, tuple):
+        case SeqType(element_type=inner) if isinstance(values, tuple):
             element = element_type(inner)
-            if not held and element is not None:
+            if not values and element is not None:
                 return SequenceEmpty(dtype=CODES[element]).typed(type_)
-            refused = next((each for each in held if not _fits(each, inner)), None)
-            return SequenceConstruct(*held).typed(type_) if refused is None else _unfit(refused, inner)
+            refused = next((each for each in values if not _fits(each, inner)), None)
+            return SequenceConstruct(*values).typed(type_) if refused is None else _unfit(refused, inner)
         case OptType(element_type=inner):
-            if held is None:
+            if values is None:
                 return Optional(None, type=inner).typed(type_)
-            part = _part(held, inner)
+            part = _part(values, inner)
             return part if isinstance(part, MatchFailure) else Optional(part).typed(type_)
-        case _ if isinstance(held, np.ndarray):
-            return held if _fits(held, type_) else _unfit(held, type_)
+        case _ if isinstance(values, np.ndarray):
+            return values if _fits(values, type_) else _unfit(values, type_)
         case _:
             return MatchFailure(f"no constant is of type {type_}")
 

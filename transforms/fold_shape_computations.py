@@ -116,9 +116,9 @@ class _ShapeFolder:
         elements, sizes = self.dims.elements(op.shape), self.dims.sizes(op.data)
         if sizes is None or elements is None or isinstance(op.shape.owner, ConstantOp):
             return
-        wanted = constant_target_shape(elements, sizes, decode(op.properties.get("allowzero")) == 1)
-        if wanted is not None and may_decide("shape-inference-onnx", "fold-reshape-target", op):
-            shape = OpBuilder(op).ints(*wanted)
+        target = constant_target_shape(elements, sizes, decode(op.properties.get("allowzero")) == 1)
+        if target is not None and may_decide("shape-inference-onnx", "fold-reshape-target", op):
+            shape = OpBuilder(op).ints(*target)
             assert isinstance(shape, OpResult)
             self.dims.learn(shape.op)
             op.operands = [op.data, shape]
@@ -132,8 +132,8 @@ class _ShapeFolder:
         sizes, elements = self.dims.sizes(data), self.dims.elements(op.shape)
         if sizes is None or not says_more(data.type, result.type):
             return False
-        wanted = None if elements is None else tuple(expr for expr, _ in elements)
-        if sizes != wanted and sizes != self.dims.sizes(result):
+        target = None if elements is None else tuple(expr for expr, _ in elements)
+        if sizes != target and sizes != self.dims.sizes(result):
             return False
         replace_uses(result, data)
         self.changed = True
@@ -160,17 +160,17 @@ def constant_target_shape(
     A copied dimension may be 0, and with a 0 dimension no other can be inferred: then a -1 is allowed only if
     the model has one.
     """
-    wanted: list[int] = []
-    for place, (expr, _) in enumerate(elements):
+    target: list[int] = []
+    for index, (expr, _) in enumerate(elements):
         if expr.number is not None:
             if expr.number == 0 and allows_zero:
                 return None
-            wanted.append(expr.number)
-        elif place < len(sizes) and expr == sizes[place]:
-            wanted.append(COPIED)
+            target.append(expr.number)
+        elif index < len(sizes) and expr == sizes[index]:
+            target.append(COPIED)
         else:
-            wanted.append(INFERRED)
-    if wanted.count(INFERRED) > 1:
+            target.append(INFERRED)
+    if target.count(INFERRED) > 1:
         return None
     was_found = any(expr.number == INFERRED for expr, _ in elements)
-    return None if INFERRED in wanted and COPIED in wanted and not was_found else wanted
+    return None if INFERRED in target and COPIED in target and not was_found else target

@@ -138,6 +138,12 @@ def sigmoid(x: Array) -> Array:
     return np.where(wide > 0, 1 / (1 + np.exp(-wide)), raised / (1 + raised)).astype(x.dtype)
 
 
+@quiet
+def sign(x: Array) -> Array:
+    """1, 0 or -1; 0 for -0, which keeps its sign in bfloat16 by NumPy."""
+    return np.sign(computed_in(x)).astype(x.dtype)
+
+
 def computed_in(x: Array) -> Array:
     """Return floats narrower than 32 bits as float32, as native code computes; integers as float64."""
     if not is_float(x.dtype):
@@ -145,25 +151,41 @@ def computed_in(x: Array) -> Array:
     return x.astype(np.float32) if x.dtype.itemsize < 4 else x
 
 
-def once_rounded(function: Callable[..., Array]) -> Function:
-    """Return `function` of floats in float64, rounded once."""
+def once_rounded(function: Callable[..., Array], scalar: Callable[[float], float] | None = None) -> Function:
+    """
+    Return `function` of floats in float64, rounded once.
+
+    Doubles are left to `scalar`, the function of the C library that native code calls: vectorized ones of
+    NumPy differ from it in the last bit, by processor.
+    """
 
     @quiet
     def rounded(x: Array) -> Array:
+        if scalar is not None and x.dtype == np.float64:
+            results = [_defined(scalar, value) for value in x.reshape(-1).tolist()]
+            return np.array(results, np.float64).reshape(x.shape)
         return np.asarray(function(x.astype(np.float64))).astype(x.dtype)
 
     return rounded
+
+
+def _defined(scalar: Callable[[float], float], value: float) -> float:
+    """Return a function of a number, NaN outside of its domain."""
+    try:
+        return scalar(value)
+    except ValueError:
+        return math.nan
 
 
 def same(function: Callable[..., Array]) -> Function:
     """Return `function` with its result cast to the type of its first operand."""
 
     @wraps(function)
-    def kept(*arrays: Array) -> Array:
+    def preserving(*arrays: Array) -> Array:
         with np.errstate(all="ignore"):
             return np.asarray(function(*arrays)).astype(arrays[0].dtype, copy=False)
 
-    return kept
+    return preserving
 
 
 def clip(low: Array | None, high: Array | None) -> Function:
@@ -223,13 +245,13 @@ def cast(to: np.dtype[np.generic], saturate: bool, nearest: bool) -> Function:
 
 def _to_integer(x: Array, to: np.dtype[np.generic], nearest: bool) -> Array:
     wide = x.astype(np.float64)
-    whole = np.rint(wide) if nearest else np.trunc(wide)
+    rounded = np.rint(wide) if nearest else np.trunc(wide)
     limits = ml_dtypes.iinfo(to)
     low, high = int(limits.min), int(limits.max)
-    inside = np.where((whole >= low) & (whole < float(high) + 1), whole, 0)
+    inside = np.where((rounded >= low) & (rounded < float(high) + 1), rounded, 0)
     found = inside.astype(np.uint64 if low == 0 else np.int64).astype(to)
-    found = np.where(whole < low, np.array(low, to), found)
-    return np.where(whole >= high, np.array(high, to), found).astype(to)
+    found = np.where(rounded < low, np.array(low, to), found)
+    return np.where(rounded >= high, np.array(high, to), found).astype(to)
 
 
 @quiet

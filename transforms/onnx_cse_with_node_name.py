@@ -58,11 +58,11 @@ def _share(constants: Iterable[ConstantOp]) -> None:
             if (sample := _sample(constant)) is not None:
                 by_sample[type_, sample].append(constant)
     for alike in by_sample.values():
-        kept: list[ConstantOp] = []
+        unique: list[ConstantOp] = []
         for constant in alike:
-            twin = next((one for one in kept if _same(one, constant)), None)
+            twin = next((one for one in unique if _same(one, constant)), None)
             if twin is None:
-                kept.append(constant)
+                unique.append(constant)
             else:
                 constant.value = twin.value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -12,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from xonnc.dialects.onnx.attribute_builders import int_attr
 from xonnc.dialects.onnx.ops.builtin import DimGroupOp
+from xonnc.rewriting.analyses import analysis_for
 from xonnc.rewriting.editing import erase
 from xonnc.transforms.dims.analysis import DimAnalysis
 
@@ -30,13 +32,15 @@ class OnnxDimAnalysis(ModulePass):
     """
 
     name = "onnx-dim-analysis"
+    needs: ClassVar = (DimAnalysis,)
+    keeps: ClassVar = (DimAnalysis,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Insert the groups of all values in `op`."""
         for old in [inner for inner in op.walk() if isinstance(inner, DimGroupOp)]:
             erase(old)
         last: dict[Block | Operation, Operation] = {}
-        for member in list(DimAnalysis(op).members()):
+        for member in list(analysis_for(self, DimAnalysis, op).members()):
             properties = {"axis": int_attr(member.axis), "group_id": int_attr(member.group)}
             group = DimGroupOp.create(operands=[member.value], properties=properties)
             owner = member.value.owner

@@ -48,7 +48,7 @@ class OnnxOpTransform(ModulePass):
         threshold = self.onnx_op_transform_threshold
         if threshold < 0:
             raise XonncError(
-                f"{self.name}: onnx-op-transform-threshold is {threshold}, a number of rounds is not below 0"
+                f"{self.name}: onnx-op-transform-threshold is {threshold}, which must be at least 0"
             )
         before = fingerprint(op)
         rounds, converged = 0, False

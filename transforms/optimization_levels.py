@@ -50,6 +50,8 @@ LEVELED_PASSES: Sequence[LeveledPass] = (
     LeveledPass("fuse-onnx", 2, CompilerPhase.CODE),
     LeveledPass("assign-layout", 2, CompilerPhase.CODE),
     LeveledPass("convert-onnx-to-krnl", 0, CompilerPhase.CODE),
+    LeveledPass("prepack-weights", 0, CompilerPhase.CODE),
+    LeveledPass("parallelize-krnl", 1, CompilerPhase.CODE),
     LeveledPass("plan-memory", 0, CompilerPhase.CODE),
     LeveledPass("convert-krnl-to-llvm", 0, CompilerPhase.CODE),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -12,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove
 
 from xonnc.dialects.onnx.ops.builtin import DimOp
+from xonnc.rewriting.analyses import analysis_for
 from xonnc.rewriting.editing import erase, replace_uses
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.expressions import DimExpr
@@ -29,10 +31,11 @@ class RemoveSameOnnxDim(ModulePass):
     """
 
     name = "remove-same-onnx-dim"
+    needs: ClassVar = (DimAnalysis,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Remove the later ones of equal dimensions in `op`."""
-        analysis = DimAnalysis(op)
+        analysis = analysis_for(self, DimAnalysis, op)
         _remove(op.body.block, Seen(), analysis)
 
 

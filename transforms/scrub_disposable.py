@@ -31,8 +31,8 @@ class ScrubDisposable(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Convert every constant in `op`."""
-        for places in _slots_by_constant(op).values():
-            _scrub(places)
+        for slots in _slots_by_constant(op).values():
+            _scrub(slots)
         DisposablePool.of(ctx).close()
 
 
@@ -58,24 +58,24 @@ class _ConstantSlot:
 
 def _slots_by_constant(module: ModuleOp) -> dict[int, list[_ConstantSlot]]:
     # Serial numbers, not attributes: references would keep all constants alive.
-    places: defaultdict[int, list[_ConstantSlot]] = defaultdict(list)
+    slots: defaultdict[int, list[_ConstantSlot]] = defaultdict(list)
     for op in module.walk():
-        for place in (*_places(op, op.properties, True), *_places(op, op.attributes, False)):
-            places[place.number].append(place)
-    return places
+        for slot in (*_slots_of(op, op.properties, True), *_slots_of(op, op.attributes, False)):
+            slots[slot.number].append(slot)
+    return slots
 
 
-def _places(op: Operation, held: dict[str, Attribute], is_property: bool) -> Iterator[_ConstantSlot]:
-    for key, attr in held.items():
+def _slots_of(op: Operation, attributes: dict[str, Attribute], is_property: bool) -> Iterator[_ConstantSlot]:
+    for key, attr in attributes.items():
         for number in {constant.number for constant in constants_in(attr)}:
             yield _ConstantSlot(op, is_property, key, number)
 
 
-def _scrub(places: list[_ConstantSlot]) -> None:
-    constant = places[0].constant()
+def _scrub(slots: list[_ConstantSlot]) -> None:
+    constant = slots[0].constant()
     plain = plain_attribute(constant.payload, constant.type)
-    for place in places:
-        place.put(plain)
+    for slot in slots:
+        slot.put(plain)
 
 
 def _replaced(attr: Attribute, number: int, replacement: Attribute) -> Attribute:

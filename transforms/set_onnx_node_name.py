@@ -71,9 +71,9 @@ def _own_name(op: Operation) -> str:
 
 def _stem(op: Operation, pending: Mapping[Operation, None]) -> str:
     """Return the base of the new name."""
-    said = op.attributes.get(NODE_NAME)
-    if isinstance(said, StringAttr):
-        return said.data
+    name_attribute = op.attributes.get(NODE_NAME)
+    if isinstance(name_attribute, StringAttr):
+        return name_attribute.data
     if names := _names(op.location):
         return "-".join(names)
     return _after_operand(op, pending) or op.name

@@ -37,6 +37,7 @@ from xonnc.transforms.shapes import (
     reduction,
     resampling,
 )
+from xonnc.transforms.shapes.axes_operands import write_axes
 from xonnc.transforms.shapes.bodies import infer_body
 from xonnc.transforms.shapes.control_flow import union
 from xonnc.transforms.shapes.inference_context import (
@@ -79,19 +80,24 @@ class ShapeInference(ModulePass):
     Infers the types of all values from the function arguments, then the result types of the functions.
 
     Static dimensions are kept and dynamic ones refined; a contradiction is an error that names the node and
-    both types. Properties that inference resolves are written: `auto_pad` becomes pads, axes become
-    non-negative. Dynamic dimensions of results that follow from named input dimensions are named
-    (`onnx.dim_params`): `seq + 1`.
+    both types. Axes become non-negative; those left out of Squeeze and Slice, and steps, become constants.
+    Attributes of convolutions and pooling stay as they are. Dynamic dimensions of results that follow from
+    named input dimensions are named (`onnx.dim_params`): `seq + 1`.
     """
 
     name = "shape-inference-onnx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        infer_shapes(op)
+        _Inference(op, keeps_windows=True).inside(op)
+        write_axes(op)
 
 
 def infer_shapes(module: Operation) -> bool:
-    """Infer all types in `module`; return whether one changed."""
+    """
+    Infer all types in `module`; return whether one changed.
+
+    Resolved attributes of convolutions and pooling are written, as lowerings expect them.
+    """
     return learn_shapes(module)[0]
 
 
@@ -136,20 +142,20 @@ def _forget_behind_branches(module: Operation) -> None:
 
     Branches may return different ranks, and no kernel checks a rank.
     """
-    behind: set[SSAValue] = set()
+    dependent: set[SSAValue] = set()
     for op in module.walk():
-        follows = any(operand in behind for operand in op.operands)
+        follows = any(operand in dependent for operand in op.operands)
         parent = op.parent_op()
         if follows and isinstance(op, YieldOp) and parent is not None:
             _forget(parent.results)
-            behind.update(parent.results)
+            dependent.update(parent.results)
         elif follows and isinstance(op, OnnxOp) and not isinstance(op, CustomOp):
             arguments = [each for region in op.regions for block in region.blocks for each in block.args]
             _forget((*op.results, *arguments))
-            behind.update(op.results, arguments)
+            dependent.update(op.results, arguments)
         elif op.name == "onnx.If":
             _forget(op.results)
-            behind.update(op.results)
+            dependent.update(op.results)
 
 
 def _forget(values: Iterable[SSAValue]) -> None:
@@ -218,14 +224,16 @@ class _Inference:
         settled: InferredOps | None = None,
         wrong: list[Wrong] | None = None,
         corrects: bool = False,
+        keeps_windows: bool = False,
     ) -> None:
+        self.keeps_windows = keeps_windows
         self.corrects = corrects
         """Whether types that contradict the operands are corrected, not refused."""
         self.facts = ShapeAnalysis()
         self.settled = {} if settled is None else settled
         self.wrong = wrong
         self.doubtful: set[SSAValue] = set()
-        """What ops make that break a rule, and what follows from it: it means nothing to others."""
+        """Results of invalid ops, and values derived from them; their shapes are not used."""
         self._functions = {
             op.sym_name.data: op for region in root.regions for op in region.walk() if type(op) is FuncOp
         }
@@ -271,7 +279,7 @@ class _Inference:
     def _op(self, op: OnnxOp, certain: bool) -> bool:
         changed = self._bodies(op) if op.regions else False
         if op.results and not self._is_settled(op) and not self._doubtful_operands(op):
-            changed |= infer(op, self.facts, certain, self.corrects)
+            changed |= infer(op, self.facts, certain, self.corrects, self.keeps_windows)
             if is_sure(op) and not _holds_elements(op):
                 self.settled[op] = _basis(op)
         return changed
@@ -395,16 +403,21 @@ def _widen(op: OnnxOp) -> bool:
 
 
 def infer(
-    op: Operation, facts: ShapeAnalysis | None = None, certain: bool = False, corrects: bool = False
+    op: Operation,
+    facts: ShapeAnalysis | None = None,
+    certain: bool = False,
+    corrects: bool = False,
+    keeps_windows: bool = False,
 ) -> bool:
     """
     Infer the result types of one op; return whether one changed.
 
     `certain` says whether the op runs whenever the module does, so that its requirements hold everywhere;
-    with `corrects`, declared types that contradict the inferred ones are replaced.
+    with `corrects`, declared types that contradict the inferred ones are replaced; with `keeps_windows`,
+    attributes of convolutions and pooling are not resolved.
     """
     known = ShapeAnalysis() if facts is None else facts
-    changed = _refine(op, _types(op, known.integers), corrects)
+    changed = _refine(op, _types(op, known.integers, keeps_windows), corrects)
     if is_sure(op):
         for result in op.results if changed else ():
             known.note(result)
@@ -443,10 +456,10 @@ def _basis(op: Operation) -> tuple[object, ...]:
     )
 
 
-def _types(op: Operation, known: Integers) -> Types:
+def _types(op: Operation, known: Integers, keeps_windows: bool) -> Types:
     function = SHAPE_FUNCTIONS.get(op.name.removeprefix("onnx."))
     if function is not None:
-        return function(InferenceContext(op, known))
+        return function(InferenceContext(op, known, keeps_windows))
     infer = inference()
     return [None] * len(op.results) if infer is None else infer(op, known)
 
@@ -454,7 +467,11 @@ def _types(op: Operation, known: Integers) -> Types:
 def _refine(op: Operation, types: Types, corrects: bool) -> bool:
     changed = False
     for result, inferred in zip(op.results, types, strict=True):
-        if inferred is None or inferred == result.type or isinstance(result.type, NoneType):
+        if (
+            not isinstance(inferred, Attribute)
+            or inferred == result.type
+            or isinstance(result.type, NoneType)
+        ):
             continue
         merged = (
             _corrected(op, result.type, inferred)
@@ -472,7 +489,7 @@ def _corrected(op: Operation, claimed: Attribute, inferred: Attribute) -> Attrib
     try:
         return merge(InferenceContext(op), claimed, inferred)
     except ShapeError:
-        warn(f"its result is declared {claimed}, but its operands make it {inferred}, which counts", op)
+        warn(f"its result is declared {claimed}, but its operands give {inferred}, which is used", op)
         return inferred
 
 
@@ -516,4 +533,4 @@ def merge(ctx: InferenceContext, known: Attribute, inferred: Attribute) -> Attri
 
 
 def _contradiction(ctx: InferenceContext, known: Attribute, inferred: Attribute) -> ShapeError:
-    return ctx.fail(f"the result is said to be {known}, but its operands make it {inferred}")
+    return ctx.fail(f"the result is declared {known}, but its operands give {inferred}")

@@ -43,7 +43,7 @@ def promote_types(module: ModuleOp, pool: DisposablePool) -> None:
     """Promote operators of static shapes to float types that kernels implement."""
     for op in list(module.walk()):
         if isinstance(op, FLOAT16_TO_FLOAT32):
-            _promote(op, [place for place, value in enumerate(op.operands) if _is_float16(value)], f32, pool)
+            _promote(op, [index for index, value in enumerate(op.operands) if _is_float16(value)], f32, pool)
         elif isinstance(op, INTEGER_TO_FLOAT64) and _is_integer(op.operands[0]):
             _promote(op, [0], f64, pool)
 
@@ -57,16 +57,16 @@ def _is_integer(value: SSAValue) -> bool:
     return element is not None and is_integer(element)
 
 
-def _promote(op: Operation, places: Sequence[int], wide: Attribute, pool: DisposablePool) -> None:
-    """Cast the operands at `places` to `wide`, and results of their element type back."""
-    narrow = {element_type(op.operands[place].type) for place in places}
+def _promote(op: Operation, operand_indices: Sequence[int], wide: Attribute, pool: DisposablePool) -> None:
+    """Cast the operands at `operand_indices` to `wide`, and results of their element type back."""
+    narrow = {element_type(op.operands[index].type) for index in operand_indices}
     if any(static_shape(value.type) is None for value in (*op.operands, *op.results) if value.type != NONE):
         return
     assert op.parent is not None
-    for place in places:
-        made = _promoted(op.operands[place], op, wide, pool)
+    for index in operand_indices:
+        made = _promoted(op.operands[index], op, wide, pool)
         op.parent.insert_op_before(made, op)
-        op.operands[place] = made.results[0]
+        op.operands[index] = made.results[0]
     for result in op.results:
         element, shape = element_type(result.type), static_shape(result.type)
         if shape is not None and element is not None and element in narrow:

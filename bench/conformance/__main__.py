@@ -4,29 +4,27 @@ Generate the models of the conformance set, measure each and write the page.
     python -m bench.conformance [NAME …] [--models DIR] [--families …] [--stages graph native nvdla]
 
 Models and measurements stay in the folder, so that an interrupted run resumes; `--again` repeats
-measurements. Needs PyPI, 8 GB of disk and an hour or two.
+measurements. `--jobs` and `--scheduler` measure several models at once, where times do not matter. Needs
+PyPI, 8 GB of disk and an hour or two.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from signal import SIGKILL
-from threading import Timer
-from typing import Any
 
 from bench.conformance.environment import ROOT, generate, python_of, temporary
 from bench.conformance.generate import FAILURE, FAMILIES, INPUTS
-from bench.conformance.measure import DONE
+from bench.conformance.measure import Figures, StageRunner, StageTask
 from bench.conformance.model_specs import ModelSpec
 from bench.conformance.page import page, problems, summary
-
-Figures = dict[str, Any]
+from xonnc.executors.executor import Executor
+from xonnc.executors.local_processes import LocalProcesses
+from xonnc.executors.open_executor import open_executor
 
 STAGES = ("graph", "native", "nvdla")
 TIMEOUT_SECONDS = 300.0
@@ -45,6 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stages", nargs="+", default=list(STAGES), choices=STAGES)
     parser.add_argument("--again", action="store_true", help="repeat earlier measurements")
     parser.add_argument("--as-they-are", action="store_true", help="generate no models")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="worker processes; with more than one, times are not comparable"
+    )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="measure on a Dask cluster: tcp://host:8786")
     parser.add_argument("--note", default="", help="measurement conditions, printed on the page")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "conformance.md")
     options = parser.parse_args(arguments)
@@ -52,20 +54,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.as_they_are:
         generate(python_of(options.environment), options.models, options.families, options.names)
     results = ResultStore(options.models / "results.json")
-    with tempfile.TemporaryDirectory() as made:
-        stages = {name: StageProcess(name, Path(made)) for name in options.stages}
-        for spec in [spec for family in options.families for spec in FAMILIES[family]()]:
-            folder = options.models / spec.name
-            if (folder / INPUTS).exists() and (not options.names or spec.name in options.names):
-                measure(spec, folder, stages, results, options.again)
-        for stage in stages.values():
-            stage.close()
+    specs = [
+        spec
+        for family in options.families
+        for spec in FAMILIES[family]()
+        if (options.models / spec.name / INPUTS).exists()
+        and (not options.names or spec.name in options.names)
+    ]
+    with _executor(options.jobs, options.scheduler) as executor:
+        runner = StageRunner(is_alone=options.jobs == 1 and options.scheduler is None)
+        measure(specs, options.models, options.stages, results, executor, runner, options.again)
     found = results.by_model()
     failed = [path.parent.name for path in options.models.glob(f"*/{FAILURE}")]
     options.page.write_text(page(found, options.note, failed))
-    held = {name: figures for name, figures in found.items() if "unanswered" not in figures}
-    print("\n".join((*problems(held), *summary(held))))
-    return 1 if any(problems(held)) else 0
+    answered = {name: figures for name, figures in found.items() if "unanswered" not in figures}
+    print("\n".join((*problems(answered), *summary(answered))))
+    return 1 if any(problems(answered)) else 0
 
 
 class ResultStore:
@@ -90,65 +94,38 @@ class ResultStore:
         }
 
 
+def _executor(jobs: int, scheduler: str | None) -> Executor:
+    """Return an executor that gives a model one attempt, of limited time where workers are local."""
+    return open_executor(0, scheduler) if scheduler else LocalProcesses(jobs, TIMEOUT_SECONDS, attempts=1)
+
+
 def measure(
-    spec: ModelSpec, folder: Path, stages: Mapping[str, StageProcess], results: ResultStore, again: bool
+    specs: Sequence[ModelSpec],
+    models: Path,
+    stages: Sequence[str],
+    results: ResultStore,
+    executor: Executor,
+    runner: Callable[[StageTask], Figures],
+    again: bool = False,
 ) -> None:
-    """Measure the stages of a model that have no measurements yet."""
-    for name, stage in stages.items():
-        if name == "nvdla" and not spec.is_convolutional:
-            continue
-        if again or name not in results.found.get(spec.name, {}):
-            figures = stage.run(folder)
-            results.add(spec, name, figures)
-            print(f"{spec.name} {name}: {_told(figures)}", flush=True)
-
-
-class StageProcess:
-    """A worker process that measures one stage of many models; restarted when it dies."""
-
-    def __init__(self, name: str, made: Path) -> None:
-        self.name = name
-        self._report = made / f"{name}.json"
-        self._messages = made / f"{name}.txt"
-        self._process: subprocess.Popen[str] | None = None
-
-    def run(self, folder: Path) -> Figures:
-        """Measurements of a model; `NAME_failed` has the error if the process died or timed out."""
-        self._report.unlink(missing_ok=True)
-        process = self._process = self._process or self._started()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(f"{folder}\n")
-        process.stdin.flush()
-        late = Timer(TIMEOUT_SECONDS, process.kill)
-        late.start()
-        is_done = process.stdout.readline().strip() == DONE
-        late.cancel()
-        figures: Figures = json.loads(self._report.read_text()) if self._report.exists() else {}
-        if is_done:
-            return figures
-        code = process.wait()
-        self._process = None
-        lines = self._messages.read_text(errors="replace").strip().splitlines() or ["no message"]
-        ended = (
-            f"over {TIMEOUT_SECONDS:.0f} s"
-            if not late.is_alive() and code == -SIGKILL
-            else f"ended by signal {-code}"
-        )
-        return figures | {f"{self.name}_failed": ended if code < 0 else lines[-1]}
-
-    def _started(self) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "bench.conformance.measure", self.name, str(self._report)]
-        with self._messages.open("w") as messages:
-            return subprocess.Popen(
-                command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages, text=True
-            )
-
-    def close(self) -> None:
-        """Kill the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+    """Measure the stages of models that have no measurements yet."""
+    with tempfile.TemporaryDirectory() as reports:
+        cases = [
+            (spec, StageTask(stage, models / spec.name, Path(reports, f"{spec.name}-{stage}.json")))
+            for spec in specs
+            for stage in stages
+            if (stage != "nvdla" or spec.is_convolutional)
+            and (again or stage not in results.found.get(spec.name, {}))
+        ]
+        for outcome in executor.run(runner, [task for _, task in cases]):
+            spec, task = cases[outcome.index]
+            figures: Figures = outcome.result or {}
+            if outcome.error:
+                # A worker that dies leaves what it knew.
+                figures = json.loads(task.report.read_text()) if task.report.exists() else {}
+                figures[f"{task.stage}_failed"] = outcome.error
+            results.add(spec, task.stage, figures)
+            print(f"{spec.name} {task.stage}: {_told(figures)}", flush=True)
 
 
 def _told(figures: Figures) -> str:

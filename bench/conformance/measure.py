@@ -1,5 +1,5 @@
 """
-Measure models in a worker process: `measure.py STAGE REPORT`, with a model folder per line on standard input.
+Measure the stages of a model, in a worker process.
 
 * `graph`: import and export, and simplification; outputs compared with the model in onnxruntime.
 * `native`: native code; outputs, host calls and latency compared with onnxruntime on one thread.
@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -34,9 +35,6 @@ Figures = dict[str, Any]
 MODEL = "model.onnx"
 INPUTS = "inputs.npz"
 
-DONE = "measured"
-"""Reply to each line."""
-
 CHECK_INPUTS = 3
 """Number of generated inputs for `xonnc simplify --check`."""
 
@@ -51,28 +49,43 @@ TOLERANCE = 2e-3
 """Tolerance relative to the largest value: effect of summation order in a deep network."""
 
 
-def main() -> int:
-    """Measure the models whose folders are read from standard input."""
-    stage, report = sys.argv[1:]
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    answers = os.fdopen(os.dup(1), "w")
-    # Redirect stdout, on which libraries print, to stderr: replies have their own stream.
-    os.dup2(2, 1)
-    for line in sys.stdin:
+@dataclass(frozen=True)
+class StageTask:
+    """A stage of a model to measure; `report` is a file that gets the figures as they are known."""
+
+    stage: str
+    folder: Path
+    report: Path
+
+
+class StageRunner:
+    """Measures stages of models in a worker process."""
+
+    def __init__(self, is_alone: bool) -> None:
+        """Make a runner; one that is alone measures times on one processor."""
+        self._is_alone = is_alone
+        self._is_ready = False
+
+    def __call__(self, task: StageTask) -> Figures:
+        """Measure; what is known so far is in the report if the process dies."""
+        self._prepare()
         figures: Figures = {}
 
         def save(found: Figures = figures) -> None:
-            Path(report).write_text(json.dumps(found))
+            task.report.write_text(json.dumps(found))
 
         try:
-            STAGES[stage](Path(line.strip()), figures, save)
+            STAGES[task.stage](task.folder, figures, save)
         except Exception as error:
-            figures[f"{stage}_failed"] = _reason(error)
-        save()
-        answers.write(f"{DONE}\n")
-        answers.flush()
-    return 0
+            figures[f"{task.stage}_failed"] = _reason(error)
+        return figures
+
+    def _prepare(self) -> None:
+        if self._is_ready:
+            return
+        self._is_ready = True
+        if self._is_alone and hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def _graph(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
@@ -353,7 +366,3 @@ def _seconds(run: Callable[[], object], count: int) -> float:
     for _ in range(count):
         run()
     return (time.process_time() - begun) / count
-
-
-if __name__ == "__main__":
-    sys.exit(main())

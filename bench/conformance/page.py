@@ -50,20 +50,20 @@ HEADER = (
 
 def page(results: Mapping[str, Figures], note: str = "", not_made: Sequence[str] = ()) -> str:
     """The page of the results by model; `note` describes the measurement conditions."""
-    held = {name: figures for name, figures in sorted(results.items()) if "unanswered" not in figures}
-    parts = [TITLE, *([f"{note}\n"] if note else []), _list(summary(held))]
+    answered = {name: figures for name, figures in sorted(results.items()) if "unanswered" not in figures}
+    parts = [TITLE, *([f"{note}\n"] if note else []), _list(summary(answered))]
     contributed = {
-        name: ", ".join(each["contributed"]) for name, each in held.items() if "contributed" in each
+        name: ", ".join(each["contributed"]) for name, each in answered.items() if "contributed" in each
     }
     if lines := [f"{name}: {operators}" for name, operators in contributed.items() if operators]:
         parts += [CONTRIB_OPERATORS, _list(lines)]
-    if refused := [name for name in sorted(results) if name not in held]:
+    if refused := [name for name in sorted(results) if name not in answered]:
         parts += [f"{NOT_RUN} {', '.join(refused)}.\n"]
     if not_made:
         parts += [f"{NOT_MADE} {', '.join(sorted(not_made))}.\n"]
-    rows = [_row(name, figures) for name, figures in held.items()]
+    rows = [_row(name, figures) for name, figures in answered.items()]
     parts += ["\n".join((*HEADER, *rows)) + "\n", "## Failures\n"]
-    return "\n".join((*parts, _list(problems(held)) or "Nothing.\n"))
+    return "\n".join((*parts, _list(problems(answered)) or "Nothing.\n"))
 
 
 def _list(lines: Iterable[str]) -> str:
@@ -80,7 +80,7 @@ def summary(results: Mapping[str, Figures]) -> Iterator[str]:
     ):
         measured = [each for each in results.values() if key in each or f"{stage}_failed" in each]
         same = sum(figures.get(key) == "" for figures in measured)
-        yield f"{title} with the same answers: {same} of {len(measured)} measured"
+        yield f"{title} with equal outputs: {same} of {len(measured)} measured"
     ratios = [figures["ratio"] for figures in results.values() if "ratio" in figures]
     if ratios:
         within = sum(ratio <= SLOWEST for ratio in ratios)
@@ -90,8 +90,8 @@ def summary(results: Mapping[str, Figures]) -> Iterator[str]:
     yield f"without a call of the reference evaluator: {alone} of {len(ran)} that run natively"
     on_dla = [each for each in results.values() if "nv_small" in each or "nvdla_failed" in each]
     if on_dla:
-        whole = sum(each.get("nv_small") == each.get("nv_full") == "" for each in on_dla)
-        yield f"compiled for both NVDLA configurations: {whole} of {len(on_dla)} measured"
+        on_both = sum(each.get("nv_small") == each.get("nv_full") == "" for each in on_dla)
+        yield f"compiled for both NVDLA configurations: {on_both} of {len(on_dla)} measured"
 
 
 def _row(name: str, figures: Figures) -> str:

@@ -236,10 +236,10 @@ MODELS: Sequence[PretrainedModel] = (
 def inputs_of(model: onnx.ModelProto, generators: Mapping[str, InputGenerator]) -> Feeds:
     """An array for each input of a model: as `generators` makes it, else zeros of the declared shape."""
     generator = np.random.default_rng(7)
-    held = {each.name for each in model.graph.initializer}
+    initializers = {each.name for each in model.graph.initializer}
     feeds: dict[str, Array] = {}
     for port in model.graph.input:
-        if port.name in held:
+        if port.name in initializers:
             continue
         if port.name in generators:
             feeds[port.name] = generators[port.name](generator)

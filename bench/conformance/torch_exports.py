@@ -65,15 +65,15 @@ def _nms(boxes: Any, scores: Any, threshold: float) -> Any:
     """Greedy non-maximum suppression: indices of the boxes kept, the best first."""
     areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     left = scores.argsort(descending=True)
-    kept: list[int] = []
+    selected: list[int] = []
     while left.numel():
         best, left = int(left[0]), left[1:]
-        kept.append(best)
+        selected.append(best)
         low = torch().maximum(boxes[best, :2], boxes[left, :2])
         high = torch().minimum(boxes[best, 2:], boxes[left, 2:])
         overlap = (high - low).clamp(min=0).prod(dim=1)
         left = left[overlap / (areas[best] + areas[left] - overlap) <= threshold]
-    return torch().tensor(kept, dtype=torch().int64)
+    return torch().tensor(selected, dtype=torch().int64)
 
 
 def _roi_align(x: Any, rois: Any, scale: float, height: int, width: int, ratio: int, aligned: bool) -> Any:
@@ -128,8 +128,8 @@ def exported(
 def _fed(path: Path, tensors: Mapping[str, Any]) -> Feeds:
     """The arguments that the written model takes: exporters leave unused ones out."""
     graph = onnx.ModelProto.FromString(path.read_bytes()).graph
-    held = {each.name for each in graph.initializer}
-    taken = [each.name for each in graph.input if each.name not in held]
+    initializers = {each.name for each in graph.initializer}
+    taken = [each.name for each in graph.input if each.name not in initializers]
     return {name: tensors[name].detach().numpy() for name in taken}
 
 

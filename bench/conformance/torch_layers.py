@@ -601,8 +601,8 @@ def _yolo() -> tuple[Any, tuple[Any, ...]]:
         low = y[:, :2] * 64 - y[:, 2:4] * 16
         boxes = t.cat([low, low + y[:, 2:4] * 32], 1)
         scores = y[:, 4] * y[:, 5:].amax(1)
-        kept = t.ops.torchvision.nms(boxes, scores, 0.5)
-        return boxes[kept], scores[kept], y[:, 5:].argmax(1)[kept]
+        selected = t.ops.torchvision.nms(boxes, scores, 0.5)
+        return boxes[selected], scores[selected], y[:, 5:].argmax(1)[selected]
 
     body = nn.Sequential(nn.Conv2d(3, 16, 3, 4, 1), nn.SiLU(), nn.Conv2d(16, 32, 3, 2, 1), nn.SiLU())
     return _module(forward, body=body, head=nn.Conv2d(32, 27, 1)), (image(1, 3, 64, 64),)

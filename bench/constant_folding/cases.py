@@ -76,31 +76,31 @@ def inputs_as_constants(
     infos, nodes = list(graph.input), list(graph.node)
     del graph.input[len(inputs) :]
     del graph.input[:], graph.node[:]
-    for info, held in zip(infos, inputs, strict=False):
-        _add(graph, info.name, info.type, held, as_nodes)
+    for info, value in zip(infos, inputs, strict=False):
+        _add(graph, info.name, info.type, value, as_nodes)
     graph.node.extend(nodes)
     return made
 
 
-def _add(graph: onnx.GraphProto, name: str, type_: onnx.TypeProto, held: OnnxValue, as_nodes: bool) -> None:
+def _add(graph: onnx.GraphProto, name: str, type_: onnx.TypeProto, value: OnnxValue, as_nodes: bool) -> None:
     kind = type_.WhichOneof("value")
     if kind == "optional_type":
         inner = f"{name}_value"
-        if held is None:
+        if value is None:
             node = onnx.helper.make_node("Optional", [], [name], type=type_.optional_type.elem_type)
         else:
-            _add(graph, inner, type_.optional_type.elem_type, held, as_nodes)
+            _add(graph, inner, type_.optional_type.elem_type, value, as_nodes)
             node = onnx.helper.make_node("Optional", [inner], [name])
         graph.node.append(node)
-    elif isinstance(held, tuple):
-        elements = [f"{name}_{index}" for index in range(len(held))]
-        for element, array in zip(elements, held, strict=True):
+    elif isinstance(value, tuple):
+        elements = [f"{name}_{index}" for index in range(len(value))]
+        for element, array in zip(elements, value, strict=True):
             _add(graph, element, type_.sequence_type.elem_type, array, as_nodes)
         code = type_.sequence_type.elem_type.tensor_type.elem_type
         empty = onnx.helper.make_node("SequenceEmpty", [], [name], dtype=code)
         graph.node.append(onnx.helper.make_node("SequenceConstruct", elements, [name]) if elements else empty)
-    elif held is not None:
-        tensor = onnx.numpy_helper.from_array(held, name)
+    elif value is not None:
+        tensor = onnx.numpy_helper.from_array(value, name)
         if as_nodes:
             graph.node.append(onnx.helper.make_node("Constant", [], [name], value=tensor))
         else:
@@ -126,8 +126,8 @@ def _to_value(value: object) -> OnnxValue:
 
 
 def _array(value: object) -> Array:
-    held = onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
-    array: Array = np.asarray(held)
+    element = onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+    array: Array = np.asarray(element)
     return array.astype(np.object_) if array.dtype.kind == "U" else array
 
 

@@ -49,7 +49,7 @@ class FoldingVerdict:
 
 def fold_case(case: FoldingCase) -> FoldingVerdict:
     """Fold a case and judge the result."""
-    as_tensors = all(isinstance(held, np.ndarray) for held in case.expected)
+    as_tensors = all(isinstance(expected_value, np.ndarray) for expected_value in case.expected)
     refusals: dict[str, str] = {}
 
     def tell(rule: str, op: Operation, refusal: str) -> None:
@@ -71,7 +71,7 @@ def fold_case(case: FoldingCase) -> FoldingVerdict:
         )
     for value, expected in zip(found, case.expected, strict=True):
         assert value is not None
-        problem = difference(value.held, expected, case)
+        problem = difference(value.value, expected, case)
         if problem is not None:
             return FoldingVerdict(case, False, as_tensors, problem, wrong=True)
     return FoldingVerdict(case, True, as_tensors, "")

@@ -184,9 +184,9 @@ TOOLS: dict[str, Callable[[list[str]], int]] = {
 
 def main() -> None:
     """`worker.py FORMAT BEGIN END SEED FOLDER`: print a line for each case and each fault."""
-    name, begin, end, seed, place = sys.argv[1:]
-    folder = Path(place)
-    tempfile.tempdir = place
+    name, begin, end, seed, path = sys.argv[1:]
+    folder = Path(path)
+    tempfile.tempdir = path
     format_ = find_format(name)
     for other, content in valid_files().items():
         (folder / other).write_bytes(content)

@@ -21,11 +21,11 @@ def feeds_for(path: Path) -> dict[str, npt.NDArray[np.generic]]:
     """Random inputs of a model: standard normal floats, or token ids."""
     with path.open("rb") as file:
         graph = onnx.ModelProto.FromString(file.read()).graph
-    held = {each.name for each in graph.initializer}
+    initializers = {each.name for each in graph.initializer}
     generator = np.random.default_rng(7)
     feeds: dict[str, npt.NDArray[np.generic]] = {}
     for port in graph.input:
-        if port.name in held:
+        if port.name in initializers:
             continue
         tensor = port.type.tensor_type
         shape = [each.dim_value or DYNAMIC_SIZES.get(each.dim_param, 1) for each in tensor.shape.dim]

@@ -56,7 +56,7 @@ def load() -> float:
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
-def rows_of(held: Sequence[Mapping[str, Any]]) -> list[ModelResult]:
+def rows_of(measurements: Sequence[Mapping[str, Any]]) -> list[ModelResult]:
     """Results read from JSON."""
 
     def compile_cost(row: Mapping[str, Any], name: str) -> dict[str, CompileCost]:
@@ -72,7 +72,7 @@ def rows_of(held: Sequence[Mapping[str, Any]]) -> list[ModelResult]:
             row["failures"],
             row["load"],
         )
-        for row in held
+        for row in measurements
     ]
 
 
@@ -113,7 +113,7 @@ def measure(
 
 def _drop_wrong_outputs(workers: dict[str, Worker], row: ModelResult, folder: Path) -> None:
     """Drop peers that fail or whose outputs differ from the baseline's."""
-    wanted = workers[BASELINE].outputs(folder / f"{BASELINE}.npz")
+    expected = workers[BASELINE].outputs(folder / f"{BASELINE}.npz")
     allowed = QUANTIZED_TOLERANCE if row.model.endswith("qdq") else TOLERANCE
     for name in [name for name in workers if name != BASELINE]:
         try:
@@ -121,7 +121,7 @@ def _drop_wrong_outputs(workers: dict[str, Worker], row: ModelResult, folder: Pa
         except PeerError as failure:
             row.failures[name] = str(failure)
         else:
-            errors = [_difference(one, other) for one, other in zip(given, wanted, strict=True)]
+            errors = [_difference(one, other) for one, other in zip(given, expected, strict=True)]
             if max(errors) <= allowed:
                 continue
             row.failures[name] = f"its outputs differ by {max(errors):.1e}"

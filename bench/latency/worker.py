@@ -87,8 +87,8 @@ class Worker:
     def outputs(self, path: Path) -> list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
         """Outputs of the first run."""
         self._ask(str(path))
-        with np.load(path) as held:
-            return [held[name] for name in held.files]
+        with np.load(path) as arrays:
+            return [arrays[name] for name in arrays.files]
 
     def end(self) -> None:
         """End the process."""
@@ -126,8 +126,8 @@ def main() -> int:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     opened = PEERS[peer]
     opened.import_packages()
-    with np.load(feeds_path) as held:
-        feeds = {name: held[name] for name in held.files}
+    with np.load(feeds_path) as arrays:
+        feeds = {name: arrays[name] for name in arrays.files}
     before = begin_peak()
     begun = time.perf_counter()
     run = opened.open(Task(Path(path), int(threads), feeds, Path(folder)))

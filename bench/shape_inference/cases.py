@@ -90,7 +90,7 @@ def load_without_data(path: Path) -> onnx.ModelProto:
 
 def without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
     """Replace large initializers by inputs, which come last."""
-    kept = [tensor for tensor in model.graph.initializer if not _is_large(tensor)]
+    retained = [tensor for tensor in model.graph.initializer if not _is_large(tensor)]
     inputs = {port.name for port in model.graph.input}
     for tensor in model.graph.initializer:
         if _is_large(tensor) and tensor.name not in inputs:
@@ -98,7 +98,7 @@ def without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
             port.doc_string = WEIGHT
             model.graph.input.append(port)
     del model.graph.initializer[:]
-    model.graph.initializer.extend(kept)
+    model.graph.initializer.extend(retained)
     return model
 
 

@@ -185,9 +185,9 @@ def _flat(cells: dict[int, ToolResult]) -> Requirement:
     if len(cells) < 2:
         return Requirement(text, [], 0)
     found = costs(cells)
-    told = ", ".join(f"{count}: {cost:.0f} us" for count, cost in found.items())
+    costs_text = ", ".join(f"{count}: {cost:.0f} us" for count, cost in found.items())
     return Requirement(
-        text, [told] if max(found.values()) > MAX_COST_RATIO * min(found.values()) else [], len(cells)
+        text, [costs_text] if max(found.values()) > MAX_COST_RATIO * min(found.values()) else [], len(cells)
     )
 
 

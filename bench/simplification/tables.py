@@ -64,9 +64,9 @@ def as_json(measurements: Measurements) -> str:
 
 def from_json(text: str) -> Measurements:
     """Measurements from the output of `as_json`."""
-    kept = json.loads(text)
-    measurements = Measurements(list(kept["tools"]), kept["megabytes"])
-    for model, row in kept["cells"].items():
+    record = json.loads(text)
+    measurements = Measurements(list(record["tools"]), record["megabytes"])
+    for model, row in record["cells"].items():
         for tool, fields in row.items():
             samples = [Measurement(**sample) for sample in fields["samples"]]
             measurements.cells.setdefault(model, {})[tool] = ToolResult(**fields | {"samples": samples})
@@ -146,8 +146,8 @@ def _chains(measurements: Measurements) -> str:
     cells = {count: cell for count in CHAIN_LENGTHS if (cell := measurements.done(f"chain_{count}", XONNC))}
     if not cells:
         return ""
-    told = ", ".join(f"{count}: {cost:.0f}" for count, cost in costs(cells).items())
-    return f"Microseconds of {XONNC} a node by the length of the chain: {told}"
+    text = ", ".join(f"{count}: {cost:.0f}" for count, cost in costs(cells).items())
+    return f"Microseconds of {XONNC} a node by the length of the chain: {text}"
 
 
 def _failures(measurements: Measurements) -> Iterable[str]:

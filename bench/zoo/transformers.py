@@ -86,10 +86,10 @@ def gpt2(
     with graph.within("transformer"):
         embedding = graph.normal("wte", (vocabulary, width), 0.02)
         length = graph.op("Cast", size_of(graph, tokens, 1), to=INT64)
-        places = graph.op(
+        position_ids = graph.op(
             "Unsqueeze", graph.op("Range", graph.index(0), length, graph.index(1)), graph.integers(0)
         )
-        positions = graph.op("Gather", graph.normal("wpe", (context, width), 0.01), places, axis=0)
+        positions = graph.op("Gather", graph.normal("wpe", (context, width), 0.01), position_ids, axis=0)
         value = graph.op("Add", graph.op("Gather", embedding, tokens, axis=0), positions)
         value = graph.op("Identity", value)
         allowed = graph.weight("causal", np.tril(np.ones((1, 1, context, context), np.bool_)))

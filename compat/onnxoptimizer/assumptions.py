@@ -1,4 +1,6 @@
-"""What passes prove about values, and what they assume with a warning where a caller asks for it."""
+"""
+Facts that passes prove about values, and assumptions that they make, with a warning, if a caller asks for it.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from xonnc.formats.onnx.topological_order import topological_order
 
 
 class ModelContext(Protocol):
-    """What a graph needs of its model."""
+    """The properties of a model that its graphs need."""
 
     names: set[str]
     reader: TensorReader
@@ -422,10 +422,10 @@ class Graph:
     def _settle(self) -> None:
         """Bring insertions and erasures into the list of nodes."""
         if self._inserted or self._erased:
-            kept: list[Node] = []
+            retained: list[Node] = []
             for node in self._nodes:
-                self._emit(node, kept)
-            self._nodes = kept
+                self._emit(node, retained)
+            self._nodes = retained
             self._inserted.clear()
             self._erased.clear()
 

@@ -26,7 +26,7 @@ class UnknownPassError(XonncError, RuntimeError):
 
 @dataclass
 class Report:
-    """What a run did: the rewrites of each pass, and whether another sweep would change nothing."""
+    """The result of a run: the rewrites of each pass, and whether another sweep would change nothing."""
 
     rewrites: dict[str, int] = field(default_factory=dict[str, int])
     iterations: int = 0

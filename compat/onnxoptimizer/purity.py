@@ -1,4 +1,4 @@
-"""Which nodes may be moved, merged or computed early."""
+"""Purity of nodes: whether they may be moved, merged or computed early."""
 
 from __future__ import annotations
 

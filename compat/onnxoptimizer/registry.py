@@ -15,7 +15,7 @@ Rewrite: TypeAlias = Callable[[Graph, Node], bool]
 
 
 class PassType(Enum):
-    """What a pass does; the passes of `FUSE` and `NOP` are the default ones."""
+    """The kind of a pass; those of `FUSE` and `NOP` are the default ones."""
 
     FUSE = 0
     NOP = 1
@@ -33,7 +33,7 @@ class PassEfficiency(Enum):
 
 
 class PassOptimizationType(Enum):
-    """What a pass saves."""
+    """The resource that a pass saves."""
 
     NONE = 0
     COMPUTE = 1
@@ -53,7 +53,7 @@ class Pass:
     efficiency: PassEfficiency = PassEfficiency.COMPLETE
     optimizes: PassOptimizationType = PassOptimizationType.COMPUTE
     differs: str = ""
-    """What differs from ONNX-optimizer's pass of the name."""
+    """The difference from ONNX-optimizer's pass of that name."""
 
 
 PASSES: dict[str, Pass] = {}

@@ -36,15 +36,15 @@ def is_same(
         for model, name in ((original, "the original"), (simplified, "the simplified model"))
     )
     names = [argument.name for argument in expected.get_outputs()]
-    kept = [argument.name for argument in found.get_outputs()]
+    output_names = [argument.name for argument in found.get_outputs()]
     for seed in range(count):
         feeds = _feeds(original, sizes, data, fill, seed)
         try:
             before = dict(zip(names, expected.run(None, feeds), strict=True))
-            after = dict(zip(kept, found.run(None, feeds), strict=True))
+            after = dict(zip(output_names, found.run(None, feeds), strict=True))
         except errors as error:
             raise XonncError(f"comparing: onnxruntime: {' '.join(str(error).split())}") from None
-        if not all(_close(before[name], after[name], rtol, atol) for name in kept if name in before):
+        if not all(_close(before[name], after[name], rtol, atol) for name in output_names if name in before):
             return False
     return True
 

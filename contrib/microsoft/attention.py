@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from xonnc.contrib.microsoft.cached_attention import attend_cached, is_one_token, lengths_of
 from xonnc.contrib.microsoft.common import (
     Array,
     Samples,
     allowed,
     contrib,
     normal,
+    range_of,
     rank_of,
     shaped,
     sized,
@@ -81,11 +83,6 @@ def causal_of(b: Builder, q: Value, k: Value, masked: float) -> Value:
     columns = b.Range(0, b.Squeeze(total, [0]), 1)
     hidden = b.Less(b.Unsqueeze(rows, [1]), b.Unsqueeze(columns, [0]))
     return b.Where(hidden, b.constant(masked, q), b.constant(0, q))
-
-
-def range_of(b: Builder, end: Value) -> Value:
-    """Build a Range from 0 to `end`, a tensor of shape [1]."""
-    return b.Range(np.int64(0), b.Squeeze(end, [0]), np.int64(1))
 
 
 def mask_bias(mask: Array, masked: float, total: int) -> Array:
@@ -184,6 +181,12 @@ class Attention:
         return [y.astype(x.dtype), present.astype(x.dtype)]
 
     @staticmethod
+    def is_decoder(op: Any) -> bool:
+        """Whether tokens attend to a cache, without a mask."""
+        has_scores = op.mask is not None or op.attention_bias is not None
+        return op.past is not None and not has_scores and is_one_token(op.x)
+
+    @staticmethod
     def decompose(op: Any, b: Builder) -> list[Value | None]:
         if op.past_length is not None:
             raise op.fail("a state in a shared buffer (past_sequence_length) is not supported")
@@ -195,10 +198,17 @@ class Attention:
         projected = projected if op.bias is None else b.Add(projected, op.bias)
         parts = b.Split(projected, widths, axis=-1, outputs=3)
         q, k, v = (split_heads(b, part, op.num_heads) for part in parts)
+        scale = scale_of(op, widths[0] // op.num_heads)
+        present = None
+        if op.past is not None or op.outputs[1] is not None:
+            present = b.Concat(b.Unsqueeze(k, [0]), b.Unsqueeze(v, [0]), axis=0)
         if op.past is not None:
-            held_k, held_v = b.Split(op.past, None, axis=0, num_outputs=2, outputs=2)
-            k = b.Concat(b.Squeeze(held_k, [0]), k, axis=2)
-            v = b.Concat(b.Squeeze(held_v, [0]), v, axis=2)
+            # The cache grows by one copy, of which keys and values are contiguous parts.
+            present = b.Concat(op.past, present, axis=3)
+            k, v = (b.Squeeze(each, [0]) for each in b.Split(present, None, axis=0, num_outputs=2, outputs=2))
+        if Attention.is_decoder(op):
+            y = attend_cached(b, [q, k, v], lengths_of(b, k), scale=scale, is_causal=op.unidirectional)
+            return [merge_heads(b, y), present]
         biases: list[Value] = []
         if op.mask is not None:
             biases.append(mask_bias_of(op, b, op.mask, k, op.mask_filter_value))
@@ -206,11 +216,7 @@ class Attention:
             biases.append(op.attention_bias)
         if op.unidirectional:
             biases.append(causal_of(b, q, k, float(np.finfo(op.x.dtype).min)))
-        scores = scores_of(b, q, k, scale_of(op, widths[0] // op.num_heads), biases)
-        y = b.MatMul(b.Softmax(scores, axis=-1), v)
-        present = None
-        if op.outputs[1] is not None:
-            present = b.Concat(b.Unsqueeze(k, [0]), b.Unsqueeze(v, [0]), axis=0)
+        y = b.MatMul(b.Softmax(scores_of(b, q, k, scale, biases), axis=-1), v)
         return [merge_heads(b, y), present]
 
     @staticmethod
@@ -245,129 +251,6 @@ class Attention:
             yield operands, {"num_heads": count, "unidirectional": is_causal}
 
 
-@contrib("MultiHeadAttention")
-class MultiHeadAttention:
-    """Multi-head attention of projected queries, keys and values, with an optional key-value cache."""
-
-    inputs = (
-        one("T", name="q"),
-        optional("T", name="k"),
-        optional("T", name="v"),
-        optional("T", name="bias"),
-        optional(np.int32, name="mask"),
-        optional("T", name="attention_bias"),
-        optional("T", name="past_key"),
-        optional("T", name="past_value"),
-        optional(np.int32, name="past_length"),
-        optional(np.int32, name="cache_indirection"),
-    )
-    outputs = (
-        one("T", name="output"),
-        optional("T", name="present_key"),
-        optional("T", name="present_value"),
-        optional("QK", name="qk"),
-    )
-    types = allowed(T=REAL, QK=REAL)
-    mask_filter_value = attribute(float, default=MASKED)
-    num_heads = attribute(int)
-    scale = attribute(float, default=None)
-    unidirectional = attribute(int, default=0)
-
-    @staticmethod
-    def require_supported(op: Any) -> None:
-        """Raise `XonncError` for packed QKV operands and for a key-value cache in a shared buffer."""
-        if op.k is None or op.v is None:
-            raise op.fail("packed queries, keys and values are not supported; give them as three operands")
-        if op.past_length is not None or op.cache_indirection is not None:
-            raise op.fail("a state in a shared buffer is not supported")
-
-    @staticmethod
-    def infer(op: Any) -> list[TensorType]:
-        MultiHeadAttention.require_supported(op)
-        unknown = op.q.with_shape(None)
-        if op.q.shape is None or op.v.shape is None or len(op.v.shape) != 3:
-            return [op.q, unknown, unknown, unknown]
-        batch, length, width = op.q.shape
-        output = op.q.with_shape((batch, length, op.v.shape[2]))
-        if (op.past_key is not None and op.past_key.shape is None) or op.k.shape is None:
-            return [output, unknown, unknown, unknown]
-        total = op.k.shape[1] + (0 if op.past_key is None else op.past_key.shape[2])
-        keys = (batch, op.num_heads, total, width // op.num_heads)
-        values = (batch, op.num_heads, total, op.v.shape[2] // op.num_heads)
-        scores = (batch, op.num_heads, length, total)
-        return [output, *(op.q.with_shape(shape) for shape in (keys, values, scores))]
-
-    @staticmethod
-    def reference(op: Any, *operands: Array) -> list[Array]:
-        MultiHeadAttention.require_supported(op)
-        q, k, v, bias, mask, added, past_key, past_value, *_ = operands
-        absent: Any = None
-        parts = [wide(q), wide(k), wide(v)]
-        if bias is not absent:
-            ends = np.cumsum([part.shape[-1] for part in parts])[:2]
-            parts = [part + each for part, each in zip(parts, np.split(wide(bias), ends), strict=True)]
-        query, key, value = (heads(part, op.num_heads) for part in parts)
-        if past_key is not absent:
-            key = np.concatenate([wide(past_key), key], 2)
-            value = np.concatenate([wide(past_value), value], 2)
-        length, total = query.shape[2], key.shape[2]
-        terms: Any = np.zeros((1, 1, 1, 1), np.float32)
-        terms = terms if mask is absent else terms + mask_bias(mask, op.mask_filter_value, total)
-        terms = terms if added is absent else terms + wide(added)
-        if op.unidirectional:
-            terms = terms + np.where(causal(length, total), 0, np.finfo(np.float32).min).astype(np.float32)
-        scale = scale_of(op, query.shape[-1])
-        scores = query @ key.swapaxes(-1, -2) * np.float32(scale) + terms
-        return [each.astype(q.dtype) for each in (merged(softmax(scores) @ value), key, value, scores)]
-
-    @staticmethod
-    def decompose(op: Any, b: Builder) -> list[Value | None]:
-        MultiHeadAttention.require_supported(op)
-        require_plain_mask(op, op.mask, None if op.q.shape is None else op.q.shape[0])
-        parts = [op.q, op.k, op.v]
-        if op.bias is not None:
-            widths = [part.shape[-1] if part.shape else None for part in parts]
-            if not all(isinstance(width, int) for width in widths):
-                raise op.fail("the widths of the operands are not known")
-            rows = b.Split(op.bias, widths, axis=0, outputs=3)
-            parts = [b.Add(part, row) for part, row in zip(parts, rows, strict=True)]
-        q, k, v = (split_heads(b, part, op.num_heads) for part in parts)
-        if op.past_key is not None:
-            k, v = b.Concat(op.past_key, k, axis=2), b.Concat(op.past_value, v, axis=2)
-        biases: list[Value] = []
-        if op.mask is not None:
-            biases.append(mask_bias_of(op, b, op.mask, k, op.mask_filter_value))
-        if op.attention_bias is not None:
-            biases.append(op.attention_bias)
-        if op.unidirectional:
-            biases.append(causal_of(b, q, k, float(np.finfo(op.q.dtype).min)))
-        size = (q.shape or (None,))[-1]
-        scores = scores_of(b, q, k, scale_of(op, size), biases)
-        return [merge_heads(b, b.MatMul(b.Softmax(scores, axis=-1), v)), k, v, scores]
-
-    @staticmethod
-    def samples(rng: np.random.Generator) -> Samples:
-        for has_bias, mask_rank, has_past, has_added in (
-            (0, 0, 0, 0),
-            (1, 1, 0, 0),
-            (0, 2, 0, 1),
-            (0, 0, 1, 0),
-        ):
-            batch, length, count, size = 2, int(rng.integers(1, 6)), int(rng.integers(1, 4)), 8
-            keys = length if has_past else int(rng.integers(1, 6))
-            past = int(rng.integers(1, 4)) if has_past else 0
-            width, total = count * size, past + keys
-            q, k, v = (normal(rng, batch, each, width) for each in (length, keys, keys))
-            lengths = rng.integers(1, total + 1, batch).astype(np.int32)
-            masks = (None, lengths, (np.arange(total)[None] < lengths[:, None]).astype(np.int32))
-            bias = normal(rng, 3 * width) if has_bias else None
-            added = normal(rng, 1, count, length, total) if has_added else None
-            operands: list[Array | None] = [q, k, v, bias, masks[mask_rank], added]
-            if has_past:
-                operands += [normal(rng, batch, count, past, size) for _ in range(2)]
-            yield operands, {"num_heads": count}
-
-
 @contrib("RotaryEmbedding")
 class RotaryEmbedding:
     """Rotary position embedding (RoPE) with precomputed tables of cosines and sines."""
@@ -400,15 +283,15 @@ class RotaryEmbedding:
             first = int(positions.reshape(()))
             positions = np.arange(first, first + int(y.shape[2]), dtype=np.int64).reshape((1, -1))
         cos, sin = wide(cosines)[positions][:, None], wide(sines)[positions][:, None]
-        turned, rest = y[..., : 2 * width], y[..., 2 * width :]
+        rotated, rest = y[..., : 2 * width], y[..., 2 * width :]
         if op.interleaved:
-            first, second = turned[..., ::2], turned[..., 1::2]
+            first, second = rotated[..., ::2], rotated[..., 1::2]
             parts = [first * cos - second * sin, first * sin + second * cos]
-            turned = np.stack(parts, -1).reshape(turned.shape)
+            rotated = np.stack(parts, -1).reshape(rotated.shape)
         else:
-            first, second = np.split(turned, 2, -1)
-            turned = np.concatenate([first * cos - second * sin, first * sin + second * cos], -1)
-        y = np.concatenate([turned, rest], -1)
+            first, second = np.split(rotated, 2, -1)
+            rotated = np.concatenate([first * cos - second * sin, first * sin + second * cos], -1)
+        y = np.concatenate([rotated, rest], -1)
         return (merged(y) if x.ndim == 3 else y).astype(x.dtype)
 
     @staticmethod

@@ -109,6 +109,11 @@ def rank_of(op: Any, value: Any) -> int:
     return len(value.shape)
 
 
+def range_of(b: Builder, end: Value) -> Value:
+    """Build a Range from 0 to `end`, a tensor of shape [1]."""
+    return b.Range(np.int64(0), b.Squeeze(end, [0]), np.int64(1))
+
+
 def normal(rng: np.random.Generator, *shape: int, dtype: Any = np.float32) -> Array:
     """Return samples of the standard normal distribution."""
     return rng.normal(size=shape).astype(dtype)

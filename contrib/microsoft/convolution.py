@@ -344,20 +344,20 @@ class ConvTransposeWithDynamicPads:
         inputs = np.split(wide(x), op.group, 1)
         for index, weights in enumerate(np.split(wide(w), op.group, 0)):
             part = y[:, index * w.shape[1] : (index + 1) * w.shape[1]]
-            for place in np.ndindex(*w.shape[2:]):
+            for position in np.ndindex(*w.shape[2:]):
                 # Each element of the kernel adds the product with all inputs, spread by the strides.
-                begins = [each * step for each, step in zip(place, dilations, strict=True)]
+                begins = [each * step for each, step in zip(position, dilations, strict=True)]
                 found = tuple(
                     slice(begin, begin + (x.shape[axis + 2] - 1) * strides[axis] + 1, strides[axis])
                     for axis, begin in enumerate(begins)
                 )
-                product = np.tensordot(inputs[index], weights[(slice(None), slice(None), *place)], (1, 0))
+                product = np.tensordot(inputs[index], weights[(slice(None), slice(None), *position)], (1, 0))
                 part[(slice(None), slice(None), *found)] += np.moveaxis(product, -1, 1)
         if bias is not None:
             y += wide(bias).reshape((-1, *[1] * count))
         cuts = [0] * 2 * count if padding is None else [int(each) for each in padding]
-        kept = [slice(cuts[axis], size - cuts[axis + count]) for axis, size in enumerate(sizes)]
-        return y[(slice(None), slice(None), *kept)].astype(x.dtype)
+        cropped = [slice(cuts[axis], size - cuts[axis + count]) for axis, size in enumerate(sizes)]
+        return y[(slice(None), slice(None), *cropped)].astype(x.dtype)
 
     @staticmethod
     def decompose(op: Any, b: Builder) -> Value:

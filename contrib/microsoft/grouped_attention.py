@@ -6,8 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from xonnc.contrib.microsoft.attention import heads, merge_heads, merged, range_of, scale_of, split_heads
-from xonnc.contrib.microsoft.common import Array, Samples, allowed, contrib, normal, softmax, wide
+from xonnc.contrib.microsoft.attention import heads, merge_heads, merged, scale_of, split_heads
+from xonnc.contrib.microsoft.cached_attention import (
+    attend_biased,
+    attend_cached,
+    padded_to,
+    sunk_softmax,
+)
+from xonnc.contrib.microsoft.common import Array, Samples, allowed, contrib, normal, range_of, softmax, wide
 from xonnc.plugin import Builder, TensorType, Value, attribute, one, optional
 
 
@@ -15,11 +21,11 @@ def rotated(x: Array, positions: Array, cosines: Array, sines: Array, interleave
     """Rotate heads, (batch, heads, length, size), by tables of cosines and sines."""
     width = cosines.shape[1]
     cos, sin = wide(cosines)[positions][:, None], wide(sines)[positions][:, None]
-    turned, rest = x[..., : 2 * width], x[..., 2 * width :]
-    first, second = (turned[..., ::2], turned[..., 1::2]) if interleaved else np.split(turned, 2, -1)
+    rotary, rest = x[..., : 2 * width], x[..., 2 * width :]
+    first, second = (rotary[..., ::2], rotary[..., 1::2]) if interleaved else np.split(rotary, 2, -1)
     parts = [first * cos - second * sin, first * sin + second * cos]
-    turned = np.stack(parts, -1).reshape(turned.shape) if interleaved else np.concatenate(parts, -1)
-    return np.concatenate([turned, rest], -1)
+    rotary = np.stack(parts, -1).reshape(rotary.shape) if interleaved else np.concatenate(parts, -1)
+    return np.concatenate([rotary, rest], -1)
 
 
 @contrib("GroupQueryAttention")
@@ -50,22 +56,26 @@ class GroupQueryAttention:
         optional("T", name="present_value"),
     )
     types = allowed(T=(np.float32, np.float16))
+    causal = attribute(int, default=1)
     do_rotary = attribute(int, default=0)
     kv_num_heads = attribute(int)
     local_window_size = attribute(int, default=-1)
     num_heads = attribute(int)
+    qk_output = attribute(int, default=0, choices=(0,))
     rotary_interleaved = attribute(int, default=0)
     scale = attribute(float, default=None)
-    smooth_softmax = attribute(int, default=0, choices=(0, -1))
+    smooth_softmax = attribute(int, default=0, choices=(0, -1, 1))
     softcap = attribute(float, default=0.0)
 
     @staticmethod
     def require_supported(op: Any) -> None:
-        """Raise `XonncError` for operands that are not supported, and for widths that are not known."""
-        if op.attention_bias is not None or op.head_sink is not None:
-            raise op.fail("attention_bias and head_sink are not supported")
-        if op.past_key is None or op.past_value is None:
-            raise op.fail("past_key and past_value are needed; without a cache give tensors of length 0")
+        """Raise `XonncError` for operands of which one needs another."""
+        if (op.past_key is None) != (op.past_value is None):
+            raise op.fail("past_key and past_value are needed both, or neither without a cache")
+        if (op.k is None) != (op.v is None):
+            raise op.fail(
+                "keys and values are needed both, or neither where the queries have them beside them"
+            )
         if op.do_rotary and (op.cosines is None or op.sines is None):
             raise op.fail("do_rotary needs cos_cache and sin_cache")
 
@@ -86,7 +96,7 @@ class GroupQueryAttention:
         size = GroupQueryAttention.size(op)
         output = op.q.with_shape((*op.q.shape[:2], op.num_heads * size))
         total = (op.integers(6) or [None])[0]
-        past = None if op.past_key.shape is None else op.past_key.shape[2]
+        past = 0 if op.past_key is None else None if op.past_key.shape is None else op.past_key.shape[2]
         if not isinstance(past, int) or total is None:
             return [output, unknown, unknown]
         present = op.q.with_shape((op.q.shape[0], op.kv_num_heads, max(past, total), size))
@@ -95,7 +105,8 @@ class GroupQueryAttention:
     @staticmethod
     def reference(op: Any, *operands: Array) -> list[Array]:
         GroupQueryAttention.require_supported(op)
-        q, k, v, past_key, past_value, lengths, total, cosines, sines, positions, *_ = operands
+        q, k, v, past_key, past_value, lengths, total, cosines, sines, positions, *others = operands
+        added, sink = others
         absent: Any = None
         size = GroupQueryAttention.size(op)
         if k is absent:
@@ -106,26 +117,38 @@ class GroupQueryAttention:
         starts: Array = np.maximum(lengths.reshape(-1).astype(np.int64) + 1 - length, 0)
         own = np.asarray(starts[:, None] + np.arange(length, dtype=np.int64), np.int64)
         if op.do_rotary:
-            places = own if positions is absent else positions
+            positions_used = own if positions is absent else positions
             query, key = (
-                rotated(each, places, cosines, sines, bool(op.rotary_interleaved)) for each in (query, key)
+                rotated(each, positions_used, cosines, sines, bool(op.rotary_interleaved))
+                for each in (query, key)
             )
+        if past_key is absent:
+            empty: Array = np.zeros((*key.shape[:2], 0, size), q.dtype)
+            past_key = past_value = empty
         longest = max(past_key.shape[2], int(total.reshape(-1)[0]))
         presents: list[Array] = []
-        for held, new in ((past_key, key), (past_value, value)):
-            present = np.zeros((*held.shape[:2], longest, size), np.float32)
-            present[:, :, : held.shape[2]] = wide(held)
+        for past_state, new in ((past_key, key), (past_value, value)):
+            present = np.zeros((*past_state.shape[:2], longest, size), np.float32)
+            present[:, :, : past_state.shape[2]] = wide(past_state)
             for batch, start in enumerate(starts):
                 present[batch, :, start : start + length] = new[batch]
             presents.append(present)
         everything = [np.repeat(each, op.num_heads // op.kv_num_heads, 1) for each in presents]
         scores = query @ everything[0].swapaxes(-1, -2) * np.float32(scale_of(op, size))
         scores = np.tanh(scores / op.softcap) * np.float32(op.softcap) if op.softcap else scores
+        if added is not absent:
+            missing = longest - added.shape[3]
+            scores = scores + np.pad(wide(added), [(0, 0), (0, 0), (0, 0), (0, missing)])
         distance = np.asarray(own[:, None, :, None] - np.arange(longest, dtype=np.int64), np.int64)
         window = op.local_window_size if op.local_window_size > 0 else longest
-        is_seen = np.asarray((distance >= 0) & (distance < window), np.bool_)
-        scores = np.where(is_seen, scores, -np.inf)
-        y = merged(softmax(scores) @ everything[1])
+        is_seen = np.asarray(distance < window, np.bool_)
+        if op.causal:
+            is_seen = np.asarray(is_seen & (distance >= 0), np.bool_)
+        past_state = (starts + length)[:, None, None, None] > np.arange(longest, dtype=np.int64)
+        scores = np.where(is_seen & past_state, scores, -np.inf)
+        sinks = np.zeros(op.num_heads, np.float32) if sink is absent else wide(sink)
+        has_sinks = sink is not absent or op.smooth_softmax == 1
+        y = merged((sunk_softmax(scores, sinks) if has_sinks else softmax(scores)) @ everything[1])
         return [each.astype(op.q.dtype) for each in (y, *presents)]
 
     @staticmethod
@@ -141,41 +164,56 @@ class GroupQueryAttention:
             for each, count in ((q, op.num_heads), (k, op.kv_num_heads), (v, op.kv_num_heads))
         )
         length = b.Shape(q, start=1, end=2)
-        held = b.Reshape(b.Cast(op.lengths, to=np.int64), [-1])
+        lengths = b.Reshape(b.Cast(op.lengths, to=np.int64), [-1])
         # A prompt may be shorter than its padded length; it starts at position 0.
-        starts = b.Max(b.Sub(b.Add(held, np.int64(1)), length), np.int64(0))
+        starts = b.Max(b.Sub(b.Add(lengths, np.int64(1)), length), np.int64(0))
         if op.do_rotary:
-            places = op.positions
-            if places is None:
-                places = b.Add(b.Unsqueeze(starts, [1]), b.Unsqueeze(range_of(b, length), [0]))
+            position_ids = op.positions
+            if position_ids is None:
+                position_ids = b.Add(b.Unsqueeze(starts, [1]), b.Unsqueeze(range_of(b, length), [0]))
             query, key = (
-                b.RotaryEmbedding(each, op.cosines, op.sines, places, interleaved=op.rotary_interleaved)
+                b.RotaryEmbedding(each, op.cosines, op.sines, position_ids, interleaved=op.rotary_interleaved)
                 for each in (query, key)
             )
         keys, values = (
-            GroupQueryAttention.updated(op, b, past, new, starts)
+            new if past is None else GroupQueryAttention.updated(op, b, past, new, starts)
             for past, new in ((op.past_key, key), (op.past_value, value))
         )
-        seen = b.Add(starts, length)
+        y = merge_heads(b, GroupQueryAttention.attend(op, b, [query, keys, values], starts))
+        return [y, keys, values]
+
+    @staticmethod
+    def attend(op: Any, b: Builder, parts: list[Value], starts: Value) -> Value:
+        """Build the attention of queries that start at the positions `starts` of the cache."""
+        length, scale = b.Shape(op.q, start=1, end=2), scale_of(op, GroupQueryAttention.size(op))
         window = op.local_window_size - 1 if op.local_window_size > 0 else -1
-        # Attention over a cache has a kernel for float32.
-        parts = [query, keys, values]
-        if op.q.dtype != np.float32:
-            parts = [b.Cast(each, to=np.float32) for each in parts]
-        y = b.Attention(
-            *parts,
-            None,
-            None,
-            None,
-            seen,
-            is_causal=1,
-            left_window_size=window,
-            scale=scale_of(op, size),
+        lengths = b.Add(starts, length)
+        has_sinks = op.head_sink is not None or op.smooth_softmax == 1
+        if op.attention_bias is None and not has_sinks:
+            given = {"is_causal": op.causal, "left_window_size": window, "softcap": op.softcap}
+            return attend_cached(b, parts, lengths, scale=scale, **given)
+        own = b.Add(b.Reshape(starts, [-1, 1, 1, 1]), b.Reshape(range_of(b, length), [1, 1, -1, 1]))
+        positions = range_of(b, b.Shape(parts[1], start=2, end=3))
+        distance = b.Sub(own, b.Reshape(positions, [1, 1, 1, -1]))
+        seen: Value | None = b.GreaterOrEqual(distance, np.int64(0)) if op.causal else None
+        if window >= 0:
+            near = b.LessOrEqual(distance, np.int64(window))
+            seen = near if seen is None else b.And(seen, near)
+        biases = () if op.attention_bias is None else (padded_to(b, op.attention_bias, parts[1]),)
+        # `smooth_softmax` is a sink of score 0 in each head.
+        zeros = b.constant(np.zeros(op.num_heads, np.float32)) if has_sinks else None
+        sink = zeros if op.head_sink is None else op.head_sink
+        return attend_biased(
+            b,
+            parts,
+            lengths,
+            scale,
+            heads=(op.num_heads, op.kv_num_heads),
+            seen=seen,
             softcap=op.softcap,
-            outputs=1,
+            biases=biases,
+            sink=sink,
         )
-        y = merge_heads(b, y)
-        return [y if op.q.dtype == np.float32 else b.CastLike(y, op.q), keys, values]
 
     @staticmethod
     def updated(op: Any, b: Builder, past: Value, new: Value, starts: Value) -> Value:
@@ -195,19 +233,33 @@ class GroupQueryAttention:
             (2, 1, 3, 0, 0, {"do_rotary": 1, "rotary_interleaved": 1}),
             (2, 2, 1, 6, 0, {"scale": 0.5}),
             (6, 2, 1, 7, 1, {"softcap": 2.0}),
+            (4, 2, 1, 7, 1, {"softcap": 2.0, "bias": 1}),
+            (4, 2, 3, 0, 0, {"bias": 1, "sink": 1}),
+            (4, 1, 1, 6, 0, {"smooth_softmax": 1, "local_window_size": 4}),
+            (4, 2, 3, -1, 0, {"causal": 0}),
+            (4, 2, 3, -1, 0, {"smooth_softmax": 1, "causal": 0}),
         ):
             size, batch = 16, 1 if length > 1 else 2
-            held = int(rng.integers(length, past + 1)) if fixed else past + length
+            cache_length = int(rng.integers(length, past + 1)) if fixed else max(past, 0) + length
             widths = [each * size for each in (count, kv, kv)]
             q, k, v = (normal(rng, batch, length, width) for width in widths)
             packed: list[Array | None] = (
                 [np.concatenate([q, k, v], -1), None, None] if count == 6 else [q, k, v]
             )
-            cache = [normal(rng, batch, kv, past, size) for _ in range(2)]
+            cache: list[Array | None] = [None, None]
+            if past >= 0:
+                cache = [normal(rng, batch, kv, past, size) for _ in range(2)]
             for each in cache:
                 # onnxruntime clears rows that hold no token, unless the cache is updated in place.
-                each[:, :, held - length :] = 0
+                if each is not None:
+                    each[:, :, cache_length - length :] = 0
             angles = rng.uniform(0, 6, (16, size // 2)).astype(np.float32)
-            tables = [np.cos(angles), np.sin(angles)] if "do_rotary" in options else []
-            numbers = [np.full((batch,), held - 1, np.int32), np.asarray(held, np.int32)]
-            yield [*packed, *cache, *numbers, *tables], {"num_heads": count, "kv_num_heads": kv, **options}
+            tables: list[Array | None] = [None, None]
+            if "do_rotary" in options:
+                tables = [np.cos(angles), np.sin(angles)]
+            added = normal(rng, 1, count, length, cache_length) if "bias" in options else None
+            sink = normal(rng, count) if "sink" in options else None
+            numbers = [np.full((batch,), cache_length - 1, np.int32), np.asarray(cache_length, np.int32)]
+            given = {name: each for name, each in options.items() if name not in ("bias", "sink")}
+            operands: list[Array | None] = [*packed, *cache, *numbers, *tables, None, added, sink]
+            yield operands, {"num_heads": count, "kv_num_heads": kv, **given}

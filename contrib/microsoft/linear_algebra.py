@@ -47,8 +47,8 @@ class Inverse:
         for column in range(size):
             values = b.Slice(work, [column], [column + 1], [-1])
             below = np.arange(size)[:, None] >= column
-            place = b.ArgMax(b.Where(below, b.Abs(values), b.constant(-1, x)), axis=-2, keepdims=1)
-            chosen = b.Equal(place, np.arange(size, dtype=np.int64)[:, None])
+            pivot_row = b.ArgMax(b.Where(below, b.Abs(values), b.constant(-1, x)), axis=-2, keepdims=1)
+            chosen = b.Equal(pivot_row, np.arange(size, dtype=np.int64)[:, None])
             pivot = b.ReduceSum(b.Where(chosen, work, b.constant(0, x)), [-2], keepdims=1)
             row = b.Slice(work, [column], [column + 1], [-2])
             # Exchange the pivot's row with that of the column, then clear the column elsewhere.
@@ -166,8 +166,8 @@ class Irfft:
         # The redundant half is the conjugate of the inner elements, in reverse order.
         inner = b.Slice(op.x, [-2], [0], [-2], [-1])
         conjugate = b.Mul(inner, np.array([1, -1], op.x.dtype))
-        whole = b.DFT(b.Concat(op.x, conjugate, axis=-2), None, np.int64(-2), inverse=1)
-        return b.Squeeze(b.Slice(whole, [0], [1], [-1]), [-1])
+        spectrum = b.DFT(b.Concat(op.x, conjugate, axis=-2), None, np.int64(-2), inverse=1)
+        return b.Squeeze(b.Slice(spectrum, [0], [1], [-1]), [-1])
 
     @staticmethod
     def samples(rng: np.random.Generator) -> Samples:

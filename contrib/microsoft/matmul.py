@@ -326,14 +326,14 @@ class DynamicQuantizeMatMul:
         scale = np.float32((np.float32(most) - np.float32(least)) / np.float32(255))
         scale = scale if scale else np.float32(1)
         zero = np.asarray(np.clip(np.rint(-np.float32(least) / scale), 0, 255), np.uint8)
-        held = quantize(a, np.asarray(scale), zero, np.uint8)
-        y = exact_product(held, b, zero, b_zero).astype(np.float32) * (scale * b_scale)
+        quantized = quantize(a, np.asarray(scale), zero, np.uint8)
+        y = exact_product(quantized, b, zero, b_zero).astype(np.float32) * (scale * b_scale)
         return np.asarray(y if bias is None else y + bias, np.float32)
 
     @staticmethod
     def decompose(op: Any, b: Builder) -> Value:
-        held, scale, zero = b.DynamicQuantizeLinear(op.a)
-        y = b.Mul(integer_product(op, b, held, op.b, zero, op.b_zero), b.Mul(scale, op.b_scale))
+        quantized, scale, zero = b.DynamicQuantizeLinear(op.a)
+        y = b.Mul(integer_product(op, b, quantized, op.b, zero, op.b_zero), b.Mul(scale, op.b_scale))
         return y if op.bias is None else b.Add(y, op.bias)
 
     @staticmethod

@@ -174,8 +174,8 @@ class Unique:
             x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
         )
         order = np.argsort(first)
-        place = np.argsort(order)
-        return [values[order], place[inverse.reshape(-1)].astype(np.int64), counts[order].astype(np.int64)]
+        position = np.argsort(order)
+        return [values[order], position[inverse.reshape(-1)].astype(np.int64), counts[order].astype(np.int64)]
 
     @staticmethod
     def decompose(op: Any, b: Builder) -> list[Value]:
@@ -319,8 +319,8 @@ class Pad:
         # Negative padding crops; native code has Pad for the rest.
         rank = rank_of(op, op.data)
         before, after = b.Split(b.Max(b.Neg(pads), np.int64(0)), [rank, rank], axis=0, outputs=2)
-        kept = b.Slice(op.data, before, b.Sub(b.Shape(op.data), after))
-        return b.Pad(kept, b.Max(pads, np.int64(0)), value, mode=op.mode)
+        cropped = b.Slice(op.data, before, b.Sub(b.Shape(op.data), after))
+        return b.Pad(cropped, b.Max(pads, np.int64(0)), value, mode=op.mode)
 
     @staticmethod
     def samples(rng: np.random.Generator) -> Samples:

@@ -121,10 +121,10 @@ class SkipSimplifiedLayerNormalization:
         total = total if op.bias is None else b.Add(total, op.bias)
         if op.outputs[1] is None and op.outputs[2] is None:
             return [b.RMSNormalization(total, op.gamma, axis=-1, epsilon=op.epsilon), None, None, total]
-        held = b.Cast(total, to=np.float32)
-        squares = b.ReduceMean(b.Mul(held, held), [-1], keepdims=1)
+        wide = b.Cast(total, to=np.float32)
+        squares = b.ReduceMean(b.Mul(wide, wide), [-1], keepdims=1)
         deviation = b.Reciprocal(b.Sqrt(b.Add(squares, op.epsilon)))
-        y = b.Mul(b.CastLike(b.Mul(held, deviation), op.x), op.gamma)
+        y = b.Mul(b.CastLike(b.Mul(wide, deviation), op.x), op.gamma)
         return [y, b.Mul(squares, 0.0), deviation, total]
 
     @staticmethod
@@ -275,10 +275,10 @@ class EmbedLayerNormalization:
     def reference(op: Any, *operands: Array) -> list[Array]:
         ids, segment_ids, words, positions, segments, gamma, beta, mask, position_ids = operands
         absent: Any = None
-        places = position_ids
-        if places is absent:
-            places = np.arange(int(ids.shape[1]), dtype=np.int64).reshape((1, -1))
-        total = wide(words)[ids] + wide(positions)[places]
+        position_indices = position_ids
+        if position_indices is absent:
+            position_indices = np.arange(int(ids.shape[1]), dtype=np.int64).reshape((1, -1))
+        total = wide(words)[ids] + wide(positions)[position_indices]
         total = total if segment_ids is absent else total + wide(segments)[segment_ids]
         counts = np.zeros(len(ids), np.int32) if mask is absent else mask.sum(1, dtype=np.int32)
         y = normalized(total, gamma, beta, op.epsilon)[0]
@@ -288,10 +288,10 @@ class EmbedLayerNormalization:
     def decompose(op: Any, b: Builder) -> list[Value]:
         if op.position_ids is None:
             end = b.Shape(op.input_ids, start=1, end=2)
-            places = b.Slice(op.positions, [0], end, [0])
+            position_indices = b.Slice(op.positions, [0], end, [0])
         else:
-            places = b.Gather(op.positions, op.position_ids)
-        total = b.Add(b.Gather(op.words, op.input_ids), places)
+            position_indices = b.Gather(op.positions, op.position_ids)
+        total = b.Add(b.Gather(op.words, op.input_ids), position_indices)
         total = total if op.segment_ids is None else b.Add(total, b.Gather(op.segments, op.segment_ids))
         y = b.LayerNormalization(total, op.gamma, op.beta, axis=-1, epsilon=op.epsilon)[0]
         if op.mask is None:
@@ -305,12 +305,12 @@ class EmbedLayerNormalization:
         for has_segments, has_mask, has_positions in ((1, 1, 0), (1, 0, 1), (0, 1, 0)):
             batch, length, size = int(rng.integers(1, 4)), int(rng.integers(1, 6)), 8
             tables = [normal(rng, count, size) for count in (10, 7, 2)]
-            ids, segment_ids, places = (
+            ids, segment_ids, position_indices = (
                 rng.integers(0, count, (batch, length)).astype(np.int32) for count in (10, 2, 7)
             )
             lengths = rng.integers(1, length + 1, (batch, 1))
             mask = (np.arange(length)[None] < lengths).astype(np.int32)
             operands: list[Array | None] = [ids, segment_ids if has_segments else None, tables[0], tables[1]]
             operands += [tables[2] if has_segments else None, normal(rng, size), normal(rng, size)]
-            operands += [mask if has_mask else None, places if has_positions else None]
+            operands += [mask if has_mask else None, position_indices if has_positions else None]
             yield operands, {"epsilon": 1e-5}

@@ -220,9 +220,11 @@ class QEmbedLayerNormalization:
             ids, segment_ids = (rng.integers(0, count, (batch, length)).astype(np.int32) for count in (10, 2))
             mask = (np.arange(length)[None] < rng.integers(1, length + 1, (batch, 1))).astype(np.int32)
 
-            def held(part: int, drawn: Any = tables, has: int = has_segments) -> list[Array | None]:
+            def optional_operands(
+                part: int, drawn: Any = tables, has: int = has_segments
+            ) -> list[Array | None]:
                 return [None if at == 2 and not has else each[part] for at, each in enumerate(drawn)]
 
-            operands: list[Array | None] = [ids, segment_ids if has_segments else None, *held(0)]
-            operands += [mask if has_mask else None, *held(1), *held(2)]
+            operands: list[Array | None] = [ids, segment_ids if has_segments else None, *optional_operands(0)]
+            operands += [mask if has_mask else None, *optional_operands(1), *optional_operands(2)]
             yield operands, {"epsilon": 1e-5}

@@ -30,14 +30,14 @@ def dynamic_product(x: Array, w: Array, w_scale: Array, w_zero: Array) -> Array:
     low, high = min(0.0, float(x.min())), max(0.0, float(x.max()))
     scale = np.asarray(FLOAT((FLOAT(high) - FLOAT(low)) / FLOAT(255)) or FLOAT(1))
     zero = np.asarray(np.clip(np.rint(-FLOAT(low) / scale), 0, 255), np.uint8)
-    held = quantize(x, scale, zero, np.uint8)
-    return exact_product(held, w, zero, w_zero).astype(FLOAT) * (scale * w_scale)
+    quantized = quantize(x, scale, zero, np.uint8)
+    return exact_product(quantized, w, zero, w_zero).astype(FLOAT) * (scale * w_scale)
 
 
 def dynamic_product_of(op: Any, b: Builder, x: Value, w: Value, w_scale: Value, w_zero: Value) -> Value:
     """Build `dynamic_product` from ONNX operators."""
-    held, scale, zero = b.DynamicQuantizeLinear(x)
-    return b.Mul(integer_product(op, b, held, w, zero, w_zero), b.Mul(scale, w_scale))
+    quantized, scale, zero = b.DynamicQuantizeLinear(x)
+    return b.Mul(integer_product(op, b, quantized, w, zero, w_zero), b.Mul(scale, w_scale))
 
 
 def backwards(b: Builder, x: Value) -> Value:

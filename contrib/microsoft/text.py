@@ -62,9 +62,9 @@ class MurmurHash3:
         if size == 4:
             words = [b.Cast(x, to=np.uint32)]
         else:
-            whole = b.Cast(x, to=np.uint64)
-            high = b.BitShift(whole, np.uint64(32), direction="RIGHT")
-            words = [b.Cast(b.BitwiseAnd(whole, np.uint64(MASK)), to=np.uint32), b.Cast(high, to=np.uint32)]
+            wide = b.Cast(x, to=np.uint64)
+            high = b.BitShift(wide, np.uint64(32), direction="RIGHT")
+            words = [b.Cast(b.BitwiseAnd(wide, np.uint64(MASK)), to=np.uint32), b.Cast(high, to=np.uint32)]
         found: Any = np.uint32(op.seed & MASK)
         for word in words:
             mixed = b.Mul(rotate(b.Mul(word, np.uint32(C1)), 15), np.uint32(C2))

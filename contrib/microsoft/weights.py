@@ -45,6 +45,24 @@ def block_weights(op: Any, packed: Array, scales: Array, zeros: Array | None) ->
     return np.asarray(real, np.float32).reshape((rows, -1))[:, : op.K]
 
 
+def integer_offsets(zeros: Array | None, shape: tuple[int, int], bits: int) -> tuple[Array, Array | None]:
+    """
+    Return integer zero points of blocks, transposed, and what real ones are beyond them.
+
+    `shape` are the numbers of columns of the product and of blocks along K. Without a rest it is `None`.
+    """
+    rows, blocks = shape
+    offsets: Array = np.full((blocks, rows), 1 << (bits - 1), np.uint8)
+    if zeros is None:
+        return offsets, None
+    if zeros.dtype == np.uint8:
+        return np.ascontiguousarray(unpacked_rows(zeros.reshape((rows, -1)), bits)[:blocks]), None
+    real = wide(zeros).reshape(shape)
+    if np.all((real == np.rint(real)) & (real >= 0) & (real < 1 << bits)):
+        return np.ascontiguousarray(real.T.astype(np.uint8)), None
+    return offsets, real - np.float32(1 << (bits - 1))
+
+
 INT8_TYPE = 3
 """The number of int8 among ONNX's element types."""
 
@@ -91,51 +109,55 @@ class MatMulNBits:
             raise op.fail("g_idx (an order of the blocks) is not supported")
         packed, scales = op.constant(1), op.constant(2)
         zeros = None if op.zeros is None else op.constant(3)
-        a = op.a
         if packed is None or scales is None or (op.zeros is not None and zeros is None):
-            weights = MatMulNBits.unpack(op, b)
-        elif MatMulNBits.stays_quantized(op):
-            weights = MatMulNBits.dequantize(op, b, packed, scales, zeros)
-            if op.accuracy_level == INT8_ACTIVATIONS:
-                a = MatMulNBits.quantized(op, b)
+            y = b.MatMul(op.a, MatMulNBits.unpack(op, b))
+        elif op.K % op.block_size == 0:
+            return MatMulNBits.packed_product(op, b, packed, wide(scales), zeros)
         else:
             real = block_weights(op, packed, scales, zeros).T
-            weights = b.constant(np.ascontiguousarray(real).astype(op.a.dtype))
-        y = b.MatMul(a, weights)
+            y = b.MatMul(op.a, b.constant(np.ascontiguousarray(real).astype(op.a.dtype)))
         return y if op.bias is None else b.Add(y, op.bias)
 
     @staticmethod
-    def quantized(op: Any, b: Builder) -> Value:
+    def packed_product(op: Any, b: Builder, packed: Array, scales: Array, zeros: Array | None) -> Value:
+        """Build the product with whole blocks of constant weights, packed in memory, in float32."""
+        a = op.a if op.a.dtype == np.float32 else b.Cast(op.a, to=np.float32)
+        if op.accuracy_level == INT8_ACTIVATIONS:
+            a = MatMulNBits.quantized(op, b, a)
+        shape = op.N, op.K // op.block_size
+        offsets, rest = integer_offsets(zeros, shape, op.bits)
+        y = b.MatMul(a, MatMulNBits.dequantize(op, b, packed, scales, offsets))
+        if rest is not None:
+            # What a zero point is beyond the integer one is a product with the sums of the blocks.
+            sums = b.ReduceSum(b.Reshape(a, MatMulNBits.blocks(op)), [-1], keepdims=0)
+            moved = (rest * scales.reshape(shape)).astype(np.float32)
+            y = b.Sub(y, b.MatMul(sums, b.constant(np.ascontiguousarray(moved.T))))
+        if op.bias is not None:
+            y = b.Add(y, op.bias if op.a.dtype == np.float32 else b.Cast(op.bias, to=np.float32))
+        return y if op.a.dtype == np.float32 else b.CastLike(y, op.a)
+
+    @staticmethod
+    def blocks(op: Any) -> list[int]:
+        """Return the shape of the activations with the blocks of K as an axis."""
+        return [*[0] * (len(op.a.shape) - 1), op.K // op.block_size, op.block_size]
+
+    @staticmethod
+    def quantized(op: Any, b: Builder, a: Value) -> Value:
         """Build the activations rounded to int8, with a scale for the blocks of weights."""
-        blocks = [*[0] * (len(op.a.shape) - 1), op.K // op.block_size, op.block_size]
-        largest = b.ReduceMax(b.Abs(b.Reshape(op.a, blocks)), [-1], keepdims=0)
+        largest = b.ReduceMax(b.Abs(b.Reshape(a, MatMulNBits.blocks(op))), [-1], keepdims=0)
         scale = b.Mul(largest, np.float32(1 / 127))
         # A block of zeros, or of numbers so small that their scale is none.
         scale = b.Where(b.Equal(scale, np.float32(0)), np.float32(1), scale)
         given = {"axis": -1, "block_size": op.block_size}
-        return b.DequantizeLinear(
-            b.QuantizeLinear(op.a, scale, output_dtype=INT8_TYPE, **given), scale, **given
-        )
+        return b.DequantizeLinear(b.QuantizeLinear(a, scale, output_dtype=INT8_TYPE, **given), scale, **given)
 
     @staticmethod
-    def stays_quantized(op: Any) -> bool:
-        """Whether a blocked DequantizeLinear can express the weights: whole blocks, integer zero points."""
-        has_integers = op.zeros is None or op.zeros.dtype == np.uint8
-        return bool(
-            has_integers and op.bits in (4, 8) and op.K % op.block_size == 0 and op.a.dtype == np.float32
-        )
-
-    @staticmethod
-    def dequantize(op: Any, b: Builder, packed: Array, scales: Array, zeros: Array | None) -> Value:
+    def dequantize(op: Any, b: Builder, packed: Array, scales: Array, offsets: Array) -> Value:
         """Build a DequantizeLinear of the constant weights, `K×N`, with a scale for each block of rows."""
+        # Weights of 2 bits are kept in 4, for which there are kernels.
         dtype = np.uint8 if op.bits == 8 else ml_dtypes.uint4
-        shape = op.K // op.block_size, op.N
         values = unpacked_rows(packed.reshape((op.N, -1)), op.bits)
-        if zeros is None:
-            offsets: Array = np.full(shape, 1 << (op.bits - 1), np.uint8)
-        else:
-            offsets = unpacked_rows(zeros.reshape((op.N, -1)), op.bits)[: shape[0]]
-        real_scales = np.ascontiguousarray(scales.reshape(shape[::-1]).T)
+        real_scales = np.ascontiguousarray(scales.reshape((op.N, -1)).T)
         constants = [b.constant(each) for each in (values.view(dtype), real_scales, offsets.view(dtype))]
         return b.DequantizeLinear(*constants, axis=0, block_size=op.block_size)
 
@@ -154,8 +176,8 @@ class MatMulNBits:
         if op.zeros is None:
             offset: Any = np.float32(1 << (op.bits - 1))
         elif op.zeros.dtype == np.uint8:
-            held = b.Slice(spread(op.zeros, [rows]), [0], [blocks], [1])
-            offset = b.Unsqueeze(b.Cast(held, to=np.float32), [-1])
+            zero_points = b.Slice(spread(op.zeros, [rows]), [0], [blocks], [1])
+            offset = b.Unsqueeze(b.Cast(zero_points, to=np.float32), [-1])
         else:
             offset = b.Cast(b.Reshape(op.zeros, [rows, blocks, 1]), to=np.float32)
         scales = b.Cast(b.Reshape(op.scales, [rows, blocks, 1]), to=np.float32)
@@ -300,9 +322,9 @@ class GatherBlockQuantized:
         values = values.astype(np.float32)
         axis = op.quantize_axis % values.ndim
         if zeros is not None:
-            held = unpacked(zeros, op.bits) if is_packed else zeros
-            held = held[tuple(slice(0, size) for size in scales.shape)]
-            offset: Any = np.repeat(held.astype(np.float32), op.block_size, axis)
+            zero_points = unpacked(zeros, op.bits) if is_packed else zeros
+            zero_points = zero_points[tuple(slice(0, size) for size in scales.shape)]
+            offset: Any = np.repeat(zero_points.astype(np.float32), op.block_size, axis)
         else:
             offset = np.full(values.shape, 1 << (op.bits - 1) if is_packed else 0, np.float32)
         factor = np.repeat(wide(scales), op.block_size, axis)

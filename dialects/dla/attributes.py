@@ -18,7 +18,7 @@ from xonnc.dialects.dla.fields import parse_fields, print_fields
 
 
 class StageFunction(StrEnum):
-    """What an SDP stage computes: `sdp_op.type`."""
+    """The operation of an SDP stage: `sdp_op.type`."""
 
     NONE = "none"
     MUL = "mul"
@@ -27,7 +27,7 @@ class StageFunction(StrEnum):
 
 
 class AluFunction(StrEnum):
-    """What the ALU of an SDP stage does: `sdp_op.alu_type`."""
+    """The ALU operation of an SDP stage: `sdp_op.alu_type`."""
 
     MAX = "max"
     MIN = "min"
@@ -53,7 +53,7 @@ class Activation(StrEnum):
 
 
 class LutMethod(StrEnum):
-    """How the 65-entry table is indexed: by the exponent, or in linear steps."""
+    """The index mode of the 65-entry table: exponential or linear."""
 
     EXPONENTIAL = "exponential"
     LINEAR = "linear"
@@ -89,6 +89,7 @@ class MemoryRole(StrEnum):
     OUTPUT = "output"
     CONSTANTS = "constants"
     ACTIVATIONS = "activations"
+    ON_CHIP = "on_chip"
 
 
 @dataclass(frozen=True)

@@ -164,8 +164,8 @@ class ConvOp(IRDLOperation):
     ) -> ConvOp:
         """Return the same convolution with other operands, for some of its rows or kernels."""
         result = ConvOp(source, weights, result_type, pads=pads, banks=banks)
-        kept = {name: value for name, value in self.properties.items() if name not in ("banks", "pads")}
-        result.properties.update(kept)
+        retained = {name: value for name, value in self.properties.items() if name not in ("banks", "pads")}
+        result.properties.update(retained)
         return result
 
     @property

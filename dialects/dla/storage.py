@@ -178,12 +178,14 @@ class SliceOp(IRDLOperation):
     def verify_(self) -> None:
         offsets = values_of(self.offsets, AXES, "offsets", 0)
         source, result = cube_of(self.source.type), cube_of(self.result.type)
-        for axis, offset, part, whole in zip(AXES, offsets, result, source, strict=True):
-            if offset + part > whole:
-                raise VerifyException(f"{axis} {offset} to {offset + part} lie outside the source's {whole}")
-        whole, part = image_of(self.source.type), image_of(self.result.type)
-        formats = [None if image is None else image.format.data for image in (whole, part)]
-        if formats[0] != formats[1] or (whole is not None and source.channels != result.channels):
+        for axis, offset, part, source_size in zip(AXES, offsets, result, source, strict=True):
+            if offset + part > source_size:
+                raise VerifyException(
+                    f"{axis} {offset} to {offset + part} lie outside the source's {source_size}"
+                )
+        source_size, part = image_of(self.source.type), image_of(self.result.type)
+        formats = [None if image is None else image.format.data for image in (source_size, part)]
+        if formats[0] != formats[1] or (source_size is not None and source.channels != result.channels):
             raise VerifyException(
                 f"part of an image keeps its format and channels; found {formats[0]} of {source.channels} "
                 f"and {formats[1]} of {result.channels}"
@@ -242,7 +244,7 @@ class ConcatOp(IRDLOperation):
 
     @property
     def begins(self) -> list[int]:
-        """Where each source starts along the axis, followed by the end of the last one."""
+        """The start of each source along the axis, followed by the end of the last one."""
         axis = self.axis.value.data - 1
         step = 1 if self.alignment is None else self.alignment.value.data
         result = [0]

@@ -100,7 +100,7 @@ class ImageType(ParametrizedAttribute, TypeAttribute):
 @irdl_attr_definition
 class SurfaceType(ParametrizedAttribute, TypeAttribute):
     """
-    A feature cube or an image at its place in memory (docs/internals/nvdla-hardware.md §3.2); offset and
+    A feature cube or an image at its location in memory (docs/internals/nvdla-hardware.md §3.2); offset and
     strides are bytes.
 
     `!dla.surface<tensor<1x64x56x56xf16>, "activations" at 4096, line 1792, surface 100352>`
@@ -119,7 +119,7 @@ class SurfaceType(ParametrizedAttribute, TypeAttribute):
             type_ = parser.parse_type()
             if not isinstance(type_, ImageType) and not is_tensor(type_):
                 parser.raise_error("a tensor or image type expected")
-            memory, offset = _parse_place(parser)
+            memory, offset = _parse_location(parser)
             parser.parse_punctuation(",")
             parser.parse_keyword("line")
             line_stride = IntAttr(parser.parse_integer())
@@ -129,19 +129,19 @@ class SurfaceType(ParametrizedAttribute, TypeAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            _print_place(printer, self.tensor, self.memory, self.offset)
+            _print_location(printer, self.tensor, self.memory, self.offset)
             printer.print_string(f", line {self.line_stride.data}, surface {self.surface_stride.data}")
 
     def verify(self) -> None:
-        places = self.offset.data, self.line_stride.data, self.surface_stride.data
-        if min(places) < 0:
-            raise VerifyException(f"a place cannot be negative: {min(places)}")
+        layout = self.offset.data, self.line_stride.data, self.surface_stride.data
+        if min(layout) < 0:
+            raise VerifyException(f"an offset or size cannot be negative: {min(layout)}")
 
 
 @irdl_attr_definition
 class PackedType(ParametrizedAttribute, TypeAttribute):
     """
-    A constant in an engine's own order at its place in memory; offset and size are bytes.
+    A constant in an engine's own order at its location in memory; offset and size are bytes.
 
     `!dla.packed<tensor<64x3x7x7xf16>, "constants" at 0, size 18816>`
     """
@@ -156,30 +156,32 @@ class PackedType(ParametrizedAttribute, TypeAttribute):
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             tensor = _parse_tensor(parser)
-            memory, offset = _parse_place(parser)
+            memory, offset = _parse_location(parser)
             parser.parse_punctuation(",")
             parser.parse_keyword("size")
             return (tensor, memory, offset, IntAttr(parser.parse_integer()))
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            _print_place(printer, self.tensor, self.memory, self.offset)
+            _print_location(printer, self.tensor, self.memory, self.offset)
             printer.print_string(f", size {self.size.data}")
 
     def verify(self) -> None:
         if min(self.offset.data, self.size.data) < 0:
-            raise VerifyException(f"a place cannot be negative: {min(self.offset.data, self.size.data)}")
+            raise VerifyException(
+                f"an offset or size cannot be negative: {min(self.offset.data, self.size.data)}"
+            )
 
 
-def _parse_place(parser: AttrParser) -> tuple[StringAttr, IntAttr]:
+def _parse_location(parser: AttrParser) -> tuple[StringAttr, IntAttr]:
     parser.parse_punctuation(",")
     memory = StringAttr(parser.parse_str_literal())
     parser.parse_keyword("at")
     return memory, IntAttr(parser.parse_integer())
 
 
-def _print_place(printer: Printer, held: Attribute, memory: StringAttr, offset: IntAttr) -> None:
-    printer.print_attribute(held)
+def _print_location(printer: Printer, tensor: Attribute, memory: StringAttr, offset: IntAttr) -> None:
+    printer.print_attribute(tensor)
     printer.print_string(", ")
     printer.print_string_literal(memory.data)
     printer.print_string(f" at {offset.data}")
@@ -211,8 +213,8 @@ def tensor_of(type_: Attribute) -> TensorType[Attribute]:
 
 def image_of(type_: Attribute) -> ImageType | None:
     """Return the image type of a value, allocated or not; `None` for others."""
-    held = type_.tensor if isinstance(type_, SurfaceType) else type_
-    return held if isinstance(held, ImageType) else None
+    tensor = type_.tensor if isinstance(type_, SurfaceType) else type_
+    return tensor if isinstance(tensor, ImageType) else None
 
 
 def shape_of(type_: Attribute) -> tuple[int, ...]:

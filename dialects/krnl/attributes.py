@@ -9,7 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 NO_KERNEL = "krnl.no_kernel"
-"""Why an op has no kernel; the runtime executes it."""
+"""The reason why an op has no kernel; the runtime executes it."""
 
 OFFSETS = "krnl.offsets"
 """The offset of each result in the arena, in bytes; -1 for results elsewhere."""
@@ -52,19 +52,19 @@ def ops_without_kernel(root: Operation) -> Iterator[Operation]:
     return (op for op in root.walk() if NO_KERNEL in op.attributes)
 
 
-def set_locations(op: Operation, name: str, places: Sequence[int]) -> None:
+def set_locations(op: Operation, name: str, indices: Sequence[int]) -> None:
     """Set the offsets or blocks of an op's results (`OFFSETS` or `BLOCKS`)."""
-    op.attributes[name] = DenseArrayBase.from_list(i64, places)
+    op.attributes[name] = DenseArrayBase.from_list(i64, indices)
 
 
 def location_of(value: SSAValue, name: str) -> int | None:
     """Return the offset (`OFFSETS`) or block (`BLOCKS`) of a value, or None."""
-    held = value.owner.attributes.get(name) if isinstance(value.owner, Operation) else None
-    if not isinstance(held, DenseArrayBase):
+    attribute = value.owner.attributes.get(name) if isinstance(value.owner, Operation) else None
+    if not isinstance(attribute, DenseArrayBase):
         return None
-    places = [int(place) for place in held.get_values()]
+    indices = [int(position) for position in attribute.get_values()]
     index = value.owner.results.index(value) if isinstance(value.owner, Operation) else 0
-    return places[index] if index < len(places) and places[index] >= 0 else None
+    return indices[index] if index < len(indices) and indices[index] >= 0 else None
 
 
 def set_arena(function: FuncOp, **sizes: int) -> None:
@@ -76,7 +76,7 @@ def set_arena(function: FuncOp, **sizes: int) -> None:
 
 def arena_of(function: FuncOp) -> dict[str, int] | None:
     """Return the memory use of a function, or None."""
-    held = function.attributes.get(ARENA)
-    if not isinstance(held, DictionaryAttr):
+    attribute = function.attributes.get(ARENA)
+    if not isinstance(attribute, DictionaryAttr):
         return None
-    return {name: size.value.data for name, size in held.data.items() if isinstance(size, IntegerAttr)}
+    return {name: size.value.data for name, size in attribute.data.items() if isinstance(size, IntegerAttr)}

@@ -33,6 +33,7 @@ from xonnc.dialects.krnl.memory import (
     StoreOp,
     TransposeOp,
 )
+from xonnc.dialects.krnl.packing import PackOp
 from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
 from xonnc.dialects.krnl.quantized_tiles import DequantizeGemmOp, QuantizedGemmOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
@@ -59,6 +60,7 @@ OPS = (
     LoadOp,
     MemcpyOp,
     MemsetOp,
+    PackOp,
     ParallelOp,
     QuantizedGemmOp,
     SubviewOp,

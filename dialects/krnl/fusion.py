@@ -17,6 +17,7 @@ from xdsl.traits import SingleBlockImplicitTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.krnl.loops import YieldOp
+from xonnc.dialects.onnx.op import OnnxOp
 
 KINDS = ("cache", "convolution", "elementwise", "int8", "matmul")
 """Kinds of groups, by the operator whose epilogue the others are, or by the type computed in."""
@@ -62,7 +63,7 @@ class FusedOp(IRDLOperation):
         if len(members) < 2:
             raise VerifyException(f"krnl.fused: a group has two operators or more, found {len(members)}")
         for member in members:
-            if not member.name.startswith("onnx.") or member.regions:
+            if not isinstance(member, OnnxOp) or member.regions:
                 raise VerifyException(
                     f"krnl.fused: members are onnx ops without regions, found {member.name}"
                 )

@@ -137,10 +137,10 @@ class Int8ConvOp(IRDLOperation):
         require_range(self, self.range)
         if len(self.image_starts.get_values()) != 2 * len(self.images):
             raise VerifyException("krnl.int8_conv: image_starts holds two indices for each image")
-        wanted: list[Attribute] = [i32, *(element_of(each) for each in (*self.channels, *self.images))]
+        element_types: list[Attribute] = [i32, *(element_of(each) for each in (*self.channels, *self.images))]
         found = [argument.type for argument in self.rest.block.args]
-        if found != wanted:
-            names = ", ".join(map(str, wanted))
+        if found != element_types:
+            names = ", ".join(map(str, element_types))
             raise VerifyException(f"krnl.int8_conv: its region takes {names}")
         end = self.rest.block.last_op
         if not isinstance(end, StoredOp) or end.value.type != element_of(self.y):

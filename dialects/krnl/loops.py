@@ -126,9 +126,9 @@ class PermuteOp(IRDLOperation):
 
     def verify_(self) -> None:
         """A permutation."""
-        places = [place.value.data for place in self.map]
-        if sorted(places) != list(range(len(self.loops))):
-            raise VerifyException(f"krnl.permute: {places} is no order of {len(self.loops)} loops")
+        permutation = [index.value.data for index in self.map]
+        if sorted(permutation) != list(range(len(self.loops))):
+            raise VerifyException(f"krnl.permute: {permutation} is no order of {len(self.loops)} loops")
 
 
 @irdl_op_definition
@@ -285,16 +285,16 @@ class IterateOp(IRDLOperation):
     def input_loops(self) -> list[tuple[SSAValue, int | SSAValue, int | SSAValue]]:
         """Return each loop of the domain with its lower and upper bound."""
         found: list[tuple[SSAValue, int | SSAValue, int | SSAValue]] = []
-        place = self.num_optimized_loops.value.data
-        maps = [held.data for held in self.bounds]
+        index = self.num_optimized_loops.value.data
+        maps = [bound.data for bound in self.bounds]
         for lower, upper in zip(maps[::2], maps[1::2], strict=True):
-            loop = self.arguments[place]
-            place += 1
+            loop = self.arguments[index]
+            index += 1
             ends: list[int | SSAValue] = []
             for map_ in (lower, upper):
                 count = map_.num_dims + map_.num_symbols
-                ends.append(self.arguments[place] if count else map_.eval([], [])[0])
-                place += count
+                ends.append(self.arguments[index] if count else map_.eval([], [])[0])
+                index += count
             found.append((loop, ends[0], ends[1]))
         return found
 
@@ -305,7 +305,7 @@ class IterateOp(IRDLOperation):
 
     def verify_(self) -> None:
         """Bounds in pairs; block arguments: an index per loop, then the carried values."""
-        maps = [held.data for held in self.bounds]
+        maps = [bound.data for bound in self.bounds]
         if len(maps) % 2:
             raise VerifyException("krnl.iterate: bounds come in pairs")
         if any(len(map_.results) != 1 or map_.num_dims + map_.num_symbols > 1 for map_ in maps):

@@ -97,7 +97,7 @@ class LoadOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> LoadOp:
         """Parses what `print` writes."""
-        buffer, indices = _parse_place(parser)
+        buffer, indices = _parse_access(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type_ = parser.parse_type()
@@ -109,7 +109,7 @@ class LoadOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         """Prints buffer, indices and type."""
-        _print_place(printer, self.memref, self.indices)
+        _print_access(printer, self.memref, self.indices)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.memref.type)
@@ -145,7 +145,7 @@ class StoreOp(IRDLOperation):
         """Parses what `print` writes."""
         value = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
-        buffer, indices = _parse_place(parser)
+        buffer, indices = _parse_access(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type_ = parser.parse_type()
@@ -164,19 +164,19 @@ class StoreOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_ssa_value(self.value)
         printer.print_string(",")
-        _print_place(printer, self.memref, self.indices)
+        _print_access(printer, self.memref, self.indices)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.memref.type)
 
 
-def _parse_place(parser: Parser):
+def _parse_access(parser: Parser):
     buffer = parser.parse_unresolved_operand()
     indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
     return buffer, indices
 
 
-def _print_place(printer: Printer, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+def _print_access(printer: Printer, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
     printer.print_string(" ")
     printer.print_ssa_value(buffer)
     with printer.in_square_brackets():
@@ -416,9 +416,9 @@ class CallOp(IRDLOperation):
         """The number of iterations is a constant or an index parameter; in-place pairs are valid."""
         self._verify_in_place()
         if self.iterations_parameter is not None:
-            place = self.iterations_parameter.value.data
-            if not 0 <= place < len(self.parameters) or self.parameters[place].type != INDEX:
-                raise VerifyException(f"krnl.call: iterationsOf: parameter {place} is not an index")
+            index = self.iterations_parameter.value.data
+            if not 0 <= index < len(self.parameters) or self.parameters[index].type != INDEX:
+                raise VerifyException(f"krnl.call: iterationsOf: parameter {index} is not an index")
             if self.iterations is not None:
                 raise VerifyException(
                     "krnl.call: the number of iterations is a constant or a parameter, not both"
@@ -426,10 +426,10 @@ class CallOp(IRDLOperation):
 
     def _verify_in_place(self) -> None:
         written = len(self.outputs)
-        for name, held in (("inPlace", self.in_place), ("mayShare", self.may_share)):
-            if held is not None and len(held.get_values()) % 2:
+        for name, pairs in (("inPlace", self.in_place), ("mayShare", self.may_share)):
+            if pairs is not None and len(pairs.get_values()) % 2:
                 raise VerifyException(f"krnl.call: {name} holds pairs of parameters")
-            for target, source in _pairs(held):
+            for target, source in _pairs(pairs):
                 if not 0 <= target < written <= source < len(self.parameters):
                     raise VerifyException(
                         f"krnl.call: {name} pairs one of the {written} parameters that are written with one "
@@ -437,8 +437,8 @@ class CallOp(IRDLOperation):
                     )
 
 
-def _pairs(held: DenseArrayBase[I64] | None) -> list[tuple[int, int]]:
-    numbers = [] if held is None else [int(each) for each in held.get_values()]
+def _pairs(pairs: DenseArrayBase[I64] | None) -> list[tuple[int, int]]:
+    numbers = [] if pairs is None else [int(each) for each in pairs.get_values()]
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 

@@ -28,8 +28,8 @@ class PrepackedWeights(DialectInterface):
 
     def packed(self, source: Array, how: Hashable, make: Callable[[], Array]) -> Array:
         """Return `make()`, cached by the memory of a read-only constant and by `how`."""
-        place = source.__array_interface__["data"][0]
-        key = place, source.shape, source.strides, source.dtype.str, how
+        address = source.__array_interface__["data"][0]
+        key = address, source.shape, source.strides, source.dtype.str, how
         if key not in self._made:
             # Keep the source alive: the key is its address, which must not be reused.
             self._made[key] = source, make()

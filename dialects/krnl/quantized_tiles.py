@@ -34,6 +34,8 @@ from xonnc.dialects.krnl.verification import require_pairs, require_range
 WORD_BITS = 32
 """Bits of a word of packed weights."""
 
+FIXED_POINT_TERMS = 32
+"""Activations that share an exponent where one row is multiplied in integers."""
 
 MAX_EXACT_BLOCK = 512
 """Up to this size of a block, float32 holds each sum of products of 8 bits exactly."""
@@ -84,6 +86,9 @@ class DequantizeGemmOp(BlockGemmOp):
     `unpack` is `[least rows, depth, MR]`: from that number of rows on, each panel is dequantized, `depth`
     rows of B at a time, to its part of `pieces`, `[N/NR][depth][NR]`, and multiplied in tiles of `MR×NR`.
 
+    `products` is the LLVM intrinsic for the dot product of four uint8 with four int8 values. A single row is
+    multiplied by it: 32 activations at a time are rounded to integers of 23 bits with one exponent.
+
     ```mlir
     "krnl.dequantize_gemm"(%c, %a, %b, %scales) {m = 1, n = 16, k = 32, bits = 4, block = 32,
                                                  zero_point = 8, tile = array<i64: 4, 16>} : …
@@ -101,11 +106,18 @@ class DequantizeGemmOp(BlockGemmOp):
     dynamic_sizes = var_operand_def(IndexType)
     pieces = opt_operand_def(MemRefType)
     unpack = opt_prop_def(DenseArrayBase.constr(i64))
+    products = opt_prop_def(StringAttr)
 
     def verify_(self) -> None:
         """Also a depth of whole blocks or parts of one, and space for it."""
         _verify(self)
         k, block = self.k.value.data, self.block.value.data
+        is_summable = self.bits.value.data == 4 and self.zero_point is not None
+        if self.products is not None and (not is_summable or block % FIXED_POINT_TERMS):
+            raise VerifyException(
+                f"{self.name}: products multiply weights of 4 bits with one zero point and a block that is a "
+                f"multiple of {FIXED_POINT_TERMS}"
+            )
         if (self.unpack is None) != (self.pieces is None):
             raise VerifyException(f"{self.name}: unpack and pieces are given together")
         if self.unpack is None:

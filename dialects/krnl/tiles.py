@@ -66,7 +66,7 @@ class GemmOp(IRDLOperation):
     b = operand_def(MemRefType)
     bias = opt_operand_def(MemRefType)
     range = var_operand_def(IndexType)
-    """Which iterations to run: products, panels or tiles of rows, by `iteration_space`."""
+    """The iterations to run: products, panels or tiles of rows, by `iteration_space`."""
     dynamic_sizes = var_operand_def(IndexType)
     m = prop_def(IntegerAttr)
     n = prop_def(IntegerAttr)
@@ -80,7 +80,7 @@ class GemmOp(IRDLOperation):
     batch_b = opt_prop_def(DenseArrayBase.constr(i64))
     dynamic_batch = opt_prop_def(DenseArrayBase.constr(i64))
     prefetch = opt_prop_def(IntegerAttr)
-    """How many bytes ahead of its loads a packed B is prefetched."""
+    """The prefetch distance of a packed B, in bytes ahead of its loads."""
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 
@@ -92,7 +92,7 @@ class GemmOp(IRDLOperation):
     @property
     def iteration_space(self) -> tuple[str, int]:
         """
-        What iterations are, `products`, `panels` or `rows`, and their number.
+        The iteration space, `products`, `panels` or `rows`, and the number of iterations.
 
         It is 0 for a dynamic number of products, and 1 for products with dynamic columns.
         """
@@ -132,7 +132,10 @@ class GemmOp(IRDLOperation):
         if self.prefetch is not None and (self.packed is None or self.prefetch.value.data < 1):
             raise VerifyException("krnl.gemm: prefetch is a number of bytes above 0, of a packed B")
         require_range(self, self.range)
-        starts = [len(held.get_values()) if held else 1 for held in (self.batch_a, self.batch_b)]
+        starts = [
+            len(batch_strides.get_values()) if batch_strides else 1
+            for batch_strides in (self.batch_a, self.batch_b)
+        ]
         if starts[0] != starts[1]:
             raise VerifyException(f"krnl.gemm: {starts[0]} matrices of A, {starts[1]} of B")
 
@@ -238,4 +241,4 @@ class ConvOp(IRDLOperation):
 
 def is_regular(starts: Sequence[int]) -> bool:
     """Whether matrices are equally spaced, the first at 0."""
-    return len(starts) < 2 or all(place == number * starts[1] for number, place in enumerate(starts))
+    return len(starts) < 2 or all(start_ == number * starts[1] for number, start_ in enumerate(starts))

@@ -103,8 +103,8 @@ class SparseElementsAttr(TypedAttribute, BuiltinAttribute):
         count = self.values.type.get_shape()
         if self.indices.get_element_type() != i64 or len(found) != 2 or found != (*count, len(shape)):
             raise VerifyException(f"{self.indices.type} cannot index {self.values.type} in {self.type}")
-        places = self._places()
-        if places.size and (places.min() < 0 or (places >= np.array(shape)).any()):
+        flat_indices = self._coordinates()
+        if flat_indices.size and (flat_indices.min() < 0 or (flat_indices >= np.array(shape)).any()):
             raise VerifyException(f"sparse index out of range for {self.type}")
 
     def array(self) -> npt.NDArray[np.generic]:
@@ -115,11 +115,11 @@ class SparseElementsAttr(TypedAttribute, BuiltinAttribute):
                 f"sparse elements of {self.type}: more than {MAX_SPARSE_ELEMENTS} bytes are not made dense"
             )
         array = np.full(self.type.get_shape(), "" if dtype == np.object_ else 0, dtype)
-        array[tuple(self._places().T)] = self._values(dtype)
+        array[tuple(self._coordinates().T)] = self._values(dtype)
         array.flags.writeable = False
         return array
 
-    def _places(self) -> npt.NDArray[np.int64]:
+    def _coordinates(self) -> npt.NDArray[np.int64]:
         found = self.indices.get_shape()
         flat = np.frombuffer(self.indices.data.data, np.int64)
         return np.broadcast_to(flat, (prod(found),)).reshape(found) if flat.size == 1 else flat.reshape(found)
@@ -242,7 +242,7 @@ class DistinctAttr(ParametrizedAttribute, BuiltinAttribute):
 
     number: IntAttr
     referenced: Attribute
-    """What it wraps; `NoneAttr` for `distinct[0]<>`."""
+    """The wrapped attribute; `NoneAttr` for `distinct[0]<>`."""
 
     def print_builtin(self, printer: Printer) -> None:
         """Prints `distinct[0]<attribute>`."""

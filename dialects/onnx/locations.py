@@ -79,8 +79,8 @@ def _unchecked(kind: type[AttributeT], **fields: object) -> AttributeT:
 
 def node_name(op: Operation) -> str:
     """The ONNX name of the node `op` was imported from or derived from; empty if it has none."""
-    said = op.attributes.get(NODE_NAME)
-    return said.data if isinstance(said, StringAttr) else _name(op.location)
+    name_attribute = op.attributes.get(NODE_NAME)
+    return name_attribute.data if isinstance(name_attribute, StringAttr) else _name(op.location)
 
 
 def node_names(op: Operation) -> tuple[str, ...]:
@@ -127,7 +127,9 @@ def derived(location: LocationAttr) -> LocationAttr:
 
 
 def describe(op: Operation) -> str:
-    """How messages call an op: its node name, else the first value it makes, else the op's own name."""
+    """
+    Return the name of an op for messages: its node name, else its first result's, else the op's own name.
+    """
     return node_name(op) or next(iter(output_names(op)), "") or op.name
 
 

@@ -32,6 +32,9 @@ class OnnxOp(IRDLOperation, ABC):
     SINCE: ClassVar[int] = 0
     """The first opset this class stands for."""
 
+    PLUGIN: ClassVar[str] = ""
+    """The name of the plug-in that declares the operator."""
+
     UNTIL: ClassVar[int | None] = None
     """The first opset for which another class, of a different meaning, takes over."""
 
@@ -43,8 +46,9 @@ class OnnxOp(IRDLOperation, ABC):
             for name in self.attributes:
                 if "." not in name and not name.startswith("__") and name not in _bare_names(type(self)):
                     known = ", ".join(sorted(self.get_irdl_definition().properties)) or "none"
+                    owner = f" (plug-in {self.PLUGIN})" if self.PLUGIN else ""
                     raise VerifyException(
-                        f"'{self.name}' op unknown attribute '{name}'; the operator's are: {known}"
+                        f"'{self.name}' op unknown attribute '{name}'; the operator's are: {known}{owner}"
                     )
 
 

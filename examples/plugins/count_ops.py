@@ -1,9 +1,6 @@
 """A pass: writes how many operators a module has into an attribute of the module."""
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-
-from xonnc.plugin import Plugin, module_pass
+from xonnc.plugin import Context, IntegerAttr, ModuleOp, Plugin, i64, module_pass
 
 plugin = Plugin("counting", version="1.0")
 

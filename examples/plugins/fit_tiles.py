@@ -1,9 +1,6 @@
 """A pass with an option that asks for smaller values until they fit."""
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-
-from xonnc.plugin import Plugin, RetryError, module_pass
+from xonnc.plugin import Context, IntegerAttr, ModuleOp, Plugin, RetryError, i64, module_pass
 
 plugin = Plugin("tiling", version="1.0")
 

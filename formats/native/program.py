@@ -44,7 +44,7 @@ def aligned(size: int) -> int:
 
 
 class Storage(Enum):
-    """Where the elements of a value are stored."""
+    """The storage class of a value's elements."""
 
     INPUT = "input"
     CONSTANT = "constant"
@@ -95,7 +95,7 @@ class ProgramValue:
     alias_offset: int = 0
     """Offset of the view in that value, in bytes."""
     size_expr: SizeExpr | None = None
-    """How to compute it, for `Storage.SIZE`."""
+    """The expression that computes it, for `Storage.SIZE`."""
     dynamic_shape: tuple[int, ...] | None = None
     """The indices of the values that are its dimensions, if some are dynamic."""
 
@@ -130,8 +130,17 @@ class NativeStep:
     function: str
     kernels: Sequence[str]
     checks: Sequence[RangeCheck] = ()
-    node: str = ""
-    """The ONNX node that it computes, if it is a single one."""
+    nodes: Sequence[str] = ()
+    """The ONNX nodes that a step with a single kernel computes, the last one first."""
+    reads: Sequence[int] = ()
+    """Values that a step with a single kernel reads."""
+    writes: Sequence[int] = ()
+    """Values that a step with a single kernel writes."""
+
+    @property
+    def node(self) -> str:
+        """The node that names it, if it has a single kernel."""
+        return self.nodes[0] if self.nodes else ""
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,9 @@ def _step_to_json(step: ProgramStep, offsets: Iterator[int | str]) -> dict[str, 
                 "function": step.function,
                 "kernels": list(step.kernels),
                 "checks": checks,
-                "node": step.node,
+                "nodes": list(step.nodes),
+                "reads": list(step.reads),
+                "writes": list(step.writes),
             }
         case SessionStep():
             return {
@@ -223,7 +225,8 @@ def _step_from_json(
 ) -> ProgramStep:
     if "function" in data:
         checks = [RangeCheck(*check) for check in data["checks"]]
-        return NativeStep(data["function"], data["kernels"], checks, data["node"])
+        lists = (data.get(name, ()) for name in ("nodes", "reads", "writes"))
+        return NativeStep(data["function"], data["kernels"], checks, *lists)
     if "model" in data:
         if load_operator is None:
             raise XonncError(

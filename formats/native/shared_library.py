@@ -15,9 +15,9 @@ SIGNATURE = "xonnc native model, prefix "
 def exported_prefix(path: Path) -> str:
     """Return the prefix of the exported functions; raise `XonncError` if xonnc did not compile the file."""
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
-            found = re.search(re.escape(SIGNATURE).encode() + rb"([A-Za-z_][A-Za-z0-9_]*);", held)
-            prefix = "" if found is None or held[:4] != b"\x7fELF" else found[1].decode()
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as contents:
+            found = re.search(re.escape(SIGNATURE).encode() + rb"([A-Za-z_][A-Za-z0-9_]*);", contents)
+            prefix = "" if found is None or contents[:4] != b"\x7fELF" else found[1].decode()
     except (OSError, ValueError) as error:
         raise XonncError(f"{path}: cannot be read: {error}") from None
     if not prefix:

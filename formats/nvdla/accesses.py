@@ -60,6 +60,8 @@ class Access:
     writes: bool
     is_padding: bool = False
     """Whether the bytes are accessed but undefined."""
+    on_chip: bool = False
+    """Whether the engine uses its interface to the on-chip memory."""
 
     def region(self, addresses: tuple[Address, ...]) -> Region | None:
         """Return the bytes in memory, `None` if the address does not exist."""
@@ -132,12 +134,13 @@ def _feature(
     shape = shape or cube
     surfaces = geometry.surfaces(target, precision, shape.channel)
     run = shape.width * target.memory_atom_bytes
+    on_chip = cube.type == MemoryType.CV
     steps = _lines(shape.height, cube, surfaces)
-    yield Access(field, cube.address, cube.offset, run, (*steps, batch), writes)
+    yield Access(field, cube.address, cube.offset, run, (*steps, batch), writes, on_chip=on_chip)
     if even and surfaces % 2:
         odd = cube.offset + surfaces * cube.surf_stride
         steps = _lines(shape.height, cube, 1)
-        yield Access(field, cube.address, odd, run, (*steps, batch), writes, is_padding=True)
+        yield Access(field, cube.address, odd, run, (*steps, batch), writes, True, on_chip)
 
 
 def _conv(op: ConvOp, surface: ConvSurface, target: NvdlaTarget) -> Iterator[Access]:
@@ -154,7 +157,9 @@ def _conv(op: ConvOp, surface: ConvSurface, target: NvdlaTarget) -> Iterator[Acc
 
 
 def _plain(field: str, cube: DataCube) -> Access:
-    return Access(field, cube.address, cube.offset, cube.size, (), writes=False)
+    return Access(
+        field, cube.address, cube.offset, cube.size, (), writes=False, on_chip=cube.type == MemoryType.CV
+    )
 
 
 def _image(op: ConvOp, surface: ConvSurface) -> Iterator[Access]:
@@ -162,12 +167,13 @@ def _image(op: ConvOp, surface: ConvSurface) -> Iterator[Access]:
     if pixels is None:
         return
     cube = surface.src_data
+    on_chip = cube.type == MemoryType.CV
     for plane, size in enumerate(pixels.plane_bytes):
         line = Repetition(cube.height, cube.line_stride, "line_stride")
         chroma = Repetition(cube.height, surface.in_line_uv_stride, "in_line_uv_stride")
         offset = cube.offset + (surface.offset_u if plane else 0)
         steps = (chroma if plane else line,)
-        yield Access("src_data", cube.address, offset, cube.width * size, steps, writes=False)
+        yield Access("src_data", cube.address, offset, cube.width * size, steps, False, on_chip=on_chip)
 
 
 def _sdp(op: SdpOp, surface: SdpSurface, target: NvdlaTarget) -> Iterator[Access]:
@@ -216,13 +222,14 @@ def _operand(
     if not fetches(stage):
         return
     unit = operand_bytes(target, stage, source)
+    on_chip = cube.type == MemoryType.CV
     groups = geometry.ceil_div(shape.channel, geometry.operand_group(target, source))
     if stage.mode == SdpMode.PER_KERNEL:
         size = geometry.round_up(groups * unit, target.memory_atom_bytes)
-        yield Access(field, cube.address, cube.offset, size, (), writes=False)
+        yield Access(field, cube.address, cube.offset, size, (), False, on_chip=on_chip)
     else:
         steps = _lines(shape.height, cube, groups)
-        yield Access(field, cube.address, cube.offset, shape.width * unit, steps, writes=False)
+        yield Access(field, cube.address, cube.offset, shape.width * unit, steps, False, on_chip=on_chip)
 
 
 def _pair(
@@ -246,7 +253,9 @@ def _rubik(op: RubikOp, surface: RubikSurface, target: NvdlaTarget) -> Iterator[
             run = geometry.round_up(row, _RUBIK_UNIT) if writes else row
             planes = Repetition(cube.channel, cube.plane_stride, "plane_stride")
             steps = (Repetition(cube.height, cube.line_stride, "line_stride"), planes)
-            yield Access(field, cube.address, cube.offset, run, steps, writes)
+            yield Access(
+                field, cube.address, cube.offset, run, steps, writes, on_chip=cube.type == MemoryType.CV
+            )
         else:
             yield from _feature(target, field, cube, precision, writes=writes)
 
@@ -264,6 +273,7 @@ def _bdma(surface: BdmaSurface) -> Iterator[Access]:
                 Repetition(surfaces, transfer.source_surface, "source_surface"),
             ),
             writes=False,
+            on_chip=surface.source_type == MemoryType.CV,
         )
         yield Access(
             f"transfers[{index}].destination",
@@ -275,6 +285,7 @@ def _bdma(surface: BdmaSurface) -> Iterator[Access]:
                 Repetition(surfaces, transfer.destination_surface, "destination_surface"),
             ),
             writes=True,
+            on_chip=surface.destination_type == MemoryType.CV,
         )
 
 

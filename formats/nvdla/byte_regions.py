@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
@@ -88,6 +89,10 @@ class ByteSet:
 
     def __bool__(self) -> bool:
         return self.begins.size > 0
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """Yield the begin and end of each range in order."""
+        yield from zip(self.begins.tolist(), self.ends.tolist(), strict=True)
 
     @property
     def first(self) -> int:

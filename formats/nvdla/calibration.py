@@ -70,7 +70,7 @@ _CHANNELS = ("means", "lows", "highs", "bias_corrections")
 def _range(path: Path, name: str, entry: Any) -> Range:
     try:
         # Until version 0.2 the corrections were called so.
-        entry = {"bias_corrections" if key == "drifts" else key: held for key, held in entry.items()}
+        entry = {"bias_corrections" if key == "drifts" else key: value for key, value in entry.items()}
         scale, offset, least, largest = (
             _number(entry.get(key, 0)) for key in ("scale", "offset", "min", "max")
         )

@@ -1,5 +1,5 @@
 """
-What one layer asks of the engines and of memory, by the rules measured on the RTL of nv_small
+The demands of one layer on engines and memory, by the rules measured on the RTL of nv_small
 (docs/internals/nvdla-hardware.md §8.3, §8.4, §9.4).
 
 `timeline.py` puts layers after one another. The constants are those of nv_small; other configurations have
@@ -20,7 +20,7 @@ DRAIN: Final = 47
 """Cycles from the last step to the end of the layer, besides the results of the last stripe."""
 
 CREDIT_RETURN: Final = 54
-"""Cycles until a position's place in the accumulator is free again, besides its results."""
+"""Cycles until a position's slot in the accumulator is free again, besides its results."""
 
 SHORT_STRIPE: Final = 16
 """Positions per stripe in nv_full."""
@@ -82,13 +82,14 @@ class ConvCycles(NamedTuple):
 
 class Demand(NamedTuple):
     """
-    What a hardware layer moves, in bytes, and how long it computes, in cycles.
+    The traffic of a hardware layer in bytes, and its computation in cycles.
 
     `data` and `weights` go to the convolution buffer, `first_weights` of them before the first
     multiplication; `operands` are fetched by the SDP before it, `streamed` during it. `row_cycles` is what
     writing the rows into the buffer takes beyond a beat a cycle. `depth` is the pipeline of a layer without
     convolution. `held_data` and `held_weights` are in the buffer while the layer runs, also if an earlier
-    layer left them there.
+    layer left them there. The `on_chip` bytes of data, operands and results move to or from the on-chip
+    memory instead of DRAM.
     """
 
     data: int = 0
@@ -105,6 +106,9 @@ class Demand(NamedTuple):
     weight_bank_bytes: int = 0
     held_data: int = 0
     held_weights: int = 0
+    on_chip_data: int = 0
+    on_chip_streamed: int = 0
+    on_chip_results: int = 0
 
     @property
     def read(self) -> int:
@@ -115,6 +119,11 @@ class Demand(NamedTuple):
     def traffic(self) -> int:
         """Bytes read and written."""
         return self.read + self.results
+
+    @property
+    def on_chip(self) -> int:
+        """Bytes of the traffic that move to or from the on-chip memory."""
+        return self.on_chip_data + self.on_chip_streamed + self.on_chip_results
 
 
 def multipliers(target: NvdlaTarget, precision: Precision) -> int:
@@ -128,7 +137,7 @@ def conv_cycles(target: NvdlaTarget, work: ConvWork, sdp_rate: float) -> ConvCyc
 
     A step processes one channel block and one tap, for a stripe of positions and a group of kernels. It lasts
     as long as the stripe, but at least as long as loading the weights of the next step, one MAC cell per
-    cycle. A stripe starts only when its positions have places in the accumulator.
+    cycle. A stripe starts only when its positions have slots in the accumulator.
     """
     blocks = ceil_div(work.channels, target.atomic_c)
     steps = blocks * ceil_div(work.height, work.rows_at_once) * work.width
@@ -148,13 +157,13 @@ def conv_cycles(target: NvdlaTarget, work: ConvWork, sdp_rate: float) -> ConvCyc
         for length, count in found
     )
     groups = ceil_div(work.kernels, group)
-    # Nothing needs the places of the very last stripe.
+    # Nothing needs the slots of the very last stripe.
     end = ceil(max(last_steps, last * results, _returned(last, results, at_once))) - last_steps
     return ConvCycles(groups * multiply, groups * waited - end, waited - end, DRAIN + ceil(last * results))
 
 
 def _returned(length: int, results: float, at_once: int) -> float:
-    """Return the cycles a stripe may take at least so that its places in the accumulator are free again."""
+    """Return the cycles a stripe may take at least so that its slots in the accumulator are free again."""
     return (length * results + CREDIT_RETURN) / at_once
 
 
@@ -194,8 +203,8 @@ def mac_cells(target: NvdlaTarget) -> int:
 
 def row_cycles(atoms: int, width: int) -> float:
     """Return the cycles beyond a beat a cycle for writing a row of `atoms` surfaces into the buffer."""
-    whole, rest = divmod(atoms, 4)
-    return whole * (width + 1.3) + (0, 1, 2, width / 2 + 2)[rest]
+    bursts, rest = divmod(atoms, 4)
+    return bursts * (width + 1.3) + (0, 1, 2, width / 2 + 2)[rest]
 
 
 def element_cycles(
@@ -220,3 +229,14 @@ def memory_rate(target: NvdlaTarget) -> float:
     """Return the bytes per cycle that memory delivers, limited by the reads in flight."""
     waiting = target.reads_in_flight * beat_bytes(target) / (target.memory_latency_cycles + 7)
     return min(target.bytes_per_cycle, waiting)
+
+
+def on_chip_saving(target: NvdlaTarget) -> float:
+    """
+    Return the part of a byte's time in DRAM that is saved in the on-chip memory.
+
+    Both interfaces are taken to work one after the other, although they can overlap (not measured).
+    """
+    if not target.cvsram_bytes:
+        return 0.0
+    return max(1 - memory_rate(target) / target.cvsram_bytes_per_cycle, 0.0)

@@ -21,7 +21,7 @@ class MemoryDomain(IntEnum):
 
 
 class MemoryFlags(IntFlag):
-    """What the runtime does with a memory object while loading."""
+    """The runtime's action on a memory object while loading."""
 
     NONE = 0
     ALLOC = 1
@@ -32,7 +32,7 @@ class MemoryFlags(IntFlag):
 
 
 class EventOp(IntEnum):
-    """What a task does with an event of the loadable."""
+    """The operation of a task on an event of the loadable."""
 
     WAIT = 0
     SIGNAL = 1
@@ -214,7 +214,7 @@ class SdpMode(IntEnum):
 
 
 class LutMethod(IntEnum):
-    """How the 65-entry table is indexed."""
+    """The index mode of the 65-entry table."""
 
     EXPONENTIAL = 0
     LINEAR = 1

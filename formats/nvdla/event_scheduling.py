@@ -38,6 +38,10 @@ class GraphNode:
     to_engine: bool
 
 
+def _ignore(index: int, event: Event) -> None:
+    """Do nothing."""
+
+
 @dataclass
 class Scheduler:
     """Runs the operations of one task; `heads` are the first operations of the engines, -1 for none."""
@@ -45,6 +49,8 @@ class Scheduler:
     nodes: Sequence[GraphNode]
     heads: Sequence[int]
     task: str
+    observe: Callable[[int, Event], None] = _ignore
+    """Called with an operation and each of its events, in the order in which they happen."""
     counts: list[int] = field(init=False)
     _queues: dict[OpType, list[int]] = field(init=False)
     _chains: dict[int, list[int]] = field(init=False)
@@ -79,7 +85,7 @@ class Scheduler:
 
     def _queue(self, engine: OpType) -> list[int]:
         """Return the operations of an engine in the order of its consumer slots."""
-        queue: list[int] = []
+        queue: dict[int, None] = {}
         index = self.heads[engine]
         while index != -1:
             if not 0 <= index < len(self.nodes) or self.nodes[index].engine is not engine:
@@ -89,10 +95,10 @@ class Scheduler:
                 )
             if index in queue:
                 raise XonncError(f"{self.task}: the {engine.name} queue has a cycle at operation {index}")
-            queue.append(index)
+            queue[index] = None
             following = self.nodes[index].consumers[engine]
             index = -1 if following is None else following.index
-        return queue
+        return list(queue)
 
     def _fused_chains(self) -> dict[int, list[int]]:
         """
@@ -173,6 +179,7 @@ class Scheduler:
         return None
 
     def _signal(self, index: int, event: Event) -> None:
+        self.observe(index, event)
         for consumer in self.nodes[index].consumers:
             if consumer is not None and consumer.event == event:
                 self._wake(consumer.index)

@@ -88,13 +88,13 @@ class _Interface011Writer:
     def _moved(self, surface: Surface, numbers: list[int]) -> Surface:
         cubes = {field.name: getattr(surface, field.name) for field in fields(surface)}
         changed = {
-            name: replace(cube, address=self._place(cube.address, cube.offset, numbers), offset=0)
+            name: replace(cube, address=self._address(cube.address, cube.offset, numbers), offset=0)
             for name, cube in cubes.items()
             if isinstance(cube, DataCube) and cube.address >= 0 and cube.offset
         }
         return replace(surface, **changed)
 
-    def _place(self, index: int, offset: int, numbers: list[int]) -> int:
+    def _address(self, index: int, offset: int, numbers: list[int]) -> int:
         """Return the index in a task's address list of `offset` bytes after another address."""
         key = numbers[index], offset
         if key not in self._ids:
@@ -138,7 +138,7 @@ class _Interface011Writer:
             )
         index = buffer.address_index
         if buffer.address_index_offset:
-            index = self._place(index, buffer.address_index_offset, numbers)
+            index = self._address(index, buffer.address_index_offset, numbers)
         return OldEmuBufferDesc(
             address_index=index,
             size=buffer.size,

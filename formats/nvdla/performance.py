@@ -48,10 +48,10 @@ from xonnc.targets import NvdlaTarget
 
 class CycleShares(NamedTuple):
     """
-    What the cycles go to that a layer adds to the total (docs/internals/nvdla-hardware.md §9.4).
+    The bottleneck of the cycles that a layer adds to the total (docs/internals/nvdla-hardware.md §9.4).
 
     `load`: data and weights are not there yet; `multiply`: the convolution core works; `credits`: it lacks
-    places in the accumulator; `elements`: another engine works; `results`: memory takes results or delivers
+    slots in the accumulator; `elements`: another engine works; `results`: memory takes results or delivers
     operands of the SDP; `drain`: from the last step to the last result.
     """
 
@@ -70,7 +70,8 @@ class HardwareLayer:
 
     `start` is when the layer is enabled, `computes` the first multiplication or element, `end` the last
     result. `node` is the model's node whose result it writes, if known; `peak_macs` are the
-    multiply-accumulate operations per cycle; `prefetched_bytes` were loaded while the layer before computed.
+    multiply-accumulate operations per cycle; `prefetched_bytes` were loaded while the layer before computed;
+    `on_chip_bytes` of those read and written are in the on-chip memory.
     """
 
     task: int
@@ -88,6 +89,7 @@ class HardwareLayer:
     compute_cycles: int
     shares: CycleShares
     node: str = ""
+    on_chip_bytes: int = 0
 
     @property
     def traffic_bytes(self) -> int:
@@ -146,6 +148,11 @@ class Performance:
         return sum(layer.traffic_bytes for layer in self.layers)
 
     @property
+    def on_chip_bytes(self) -> int:
+        """Bytes read from and written to the on-chip memory, part of the traffic."""
+        return sum(layer.on_chip_bytes for layer in self.layers)
+
+    @property
     def utilisation(self) -> float:
         """Fraction of the peak multiply-accumulate operations."""
         peak = max((layer.peak_macs for layer in self.layers), default=0)
@@ -178,17 +185,19 @@ def _layers(task: DlaTask | EmuTask, target: NvdlaTarget, timeline: Timeline) ->
         demand = Demand(streamed=_bytes(touched, False), results=_bytes(touched, True))
         yield _layer(task.id, tuple(range(len(task.operations))), ("EMU",), demand, timeline, ())
         return
-    places: dict[int, int] = {}
-    held = (0, 0)
+    layer_of: dict[int, int] = {}
+    awaited = _awaited(task)
+    cached = (0, 0)
     for chain in _chains(task):
-        demand = demand_of(chain, target, held)
-        held = demand.held_data, demand.held_weights
+        demand = demand_of(chain, target, cached)
+        cached = demand.held_data, demand.held_weights
         members = {operation.index for operation in chain}
-        after = [places[index] for index in _awaited(task, members) if index in places]
+        before = sorted({index for member in members for index in awaited.get(member, ())})
+        after = [layer_of[index] for index in before if index in layer_of]
         indexes = tuple(operation.index for operation in chain)
         engines = tuple(operation.engine.name for operation in chain)
         work = next((found for operation in chain if (found := conv_work(operation)) is not None), None)
-        places |= dict.fromkeys(members, len(timeline.spans))
+        layer_of |= dict.fromkeys(members, len(timeline.spans))
         yield _layer(task.id, indexes, engines, demand, timeline, after, work, target)
 
 
@@ -199,12 +208,14 @@ def _chains(task: DlaTask) -> Iterator[list[Operation]]:
             yield [task.operations[each] for each in chain]
 
 
-def _awaited(task: DlaTask, members: set[int]) -> Iterator[int]:
-    """Yield the operations that have to be complete before those of `members` are enabled."""
+def _awaited(task: DlaTask) -> dict[int, list[int]]:
+    """Return for each operation those that have to be complete before it is enabled."""
+    awaited: dict[int, list[int]] = {}
     for operation in task.operations:
         for consumer in operation.dependency.consumers:
-            if consumer.index in members and consumer.event == Event.OP_COMPLETED:
-                yield operation.index
+            if consumer.index >= 0 and consumer.event == Event.OP_COMPLETED:
+                awaited.setdefault(consumer.index, []).append(operation.index)
+    return awaited
 
 
 def _layer(
@@ -235,6 +246,7 @@ def _layer(
         cycles=round(timeline.end) - round(before),
         compute_cycles=demand.elements if demand.conv is None else demand.conv.multiply,
         shares=shares,
+        on_chip_bytes=demand.on_chip,
     )
 
 
@@ -262,20 +274,29 @@ def cycle_shares(demand: Demand, span: Span, before: float) -> CycleShares:
     )
 
 
-def demand_of(chain: Sequence[Operation], target: NvdlaTarget, held: tuple[int, int] = (0, 0)) -> Demand:
+def demand_of(chain: Sequence[Operation], target: NvdlaTarget, cached: tuple[int, int] = (0, 0)) -> Demand:
     """
     Return what the operations of a chain ask of memory and the engines.
 
-    `held` are the bytes of data and weights that the convolution before left in the buffer.
+    `cached` are the bytes of data and weights that the convolution before left in the buffer.
     """
     moved = [(operation, access) for operation in chain for access in _moved(operation, target)]
-    results = sum(_size(access) for _, access in moved if access.writes)
+    written = [access for _, access in moved if access.writes]
+    results = sum(map(_size, written))
     first, work = chain[0], conv_work(chain[0])
     if not isinstance(first.op, ConvOp) or work is None:
         elements, depth = max((_elements(operation, target) for operation in chain), default=(0, 0))
-        read = sum(_size(access) for _, access in moved if not access.writes)
-        return Demand(streamed=read, results=results, elements=elements, depth=depth)
-    data = sum(_size(access) for _, access in moved if access.field == "src_data")
+        read = [access for _, access in moved if not access.writes]
+        return Demand(
+            streamed=sum(map(_size, read)),
+            results=results,
+            elements=elements,
+            depth=depth,
+            on_chip_streamed=_on_chip(read),
+            on_chip_results=_on_chip(written),
+        )
+    sources = [access for _, access in moved if access.field == "src_data" and not access.writes]
+    data = sum(map(_size, sources))
     weights = sum(_size(access) for _, access in moved if access.field in WEIGHT_FIELDS)
     operands = [access for _, access in moved if not access.writes and access.field in OPERAND_FIELDS]
     per_kernel = sum(_size(access) for access in operands if not access.steps)
@@ -294,8 +315,11 @@ def demand_of(chain: Sequence[Operation], target: NvdlaTarget, held: tuple[int, 
         conv=conv_cycles(target, work, _sdp_rate(chain, target)),
         data_bank_bytes=first.op.data_bank * bank,
         weight_bank_bytes=first.op.weight_bank * bank,
-        held_data=data or held[0],
-        held_weights=min(weights or held[1], first.op.weight_bank * bank),
+        held_data=data or cached[0],
+        held_weights=min(weights or cached[1], first.op.weight_bank * bank),
+        on_chip_data=_on_chip(sources),
+        on_chip_streamed=_on_chip([access for access in operands if access.steps]),
+        on_chip_results=_on_chip(written),
     )
 
 
@@ -378,15 +402,20 @@ def _moved(operation: Operation, target: NvdlaTarget) -> list[Access]:
     Return what an operation reads and writes, without what the previous one left in the convolution buffer.
     """
     op = operation.op
-    kept: set[str] = set()
+    cached: set[str] = set()
     if isinstance(op, ConvOp):
-        kept |= {"weight_data", "wmb_data", "wgs_data"} if op.weight_reuse else set()
-        kept |= {"src_data"} if op.data_reuse else set()
-    return [access for access in accesses(operation, target) if access.field not in kept]
+        cached |= {"weight_data", "wmb_data", "wgs_data"} if op.weight_reuse else set()
+        cached |= {"src_data"} if op.data_reuse else set()
+    return [access for access in accesses(operation, target) if access.field not in cached]
 
 
 def _size(access: Access) -> int:
     return access.run * prod(step.times for step in access.steps)
+
+
+def _on_chip(touched: Sequence[Access]) -> int:
+    """Return the bytes of accesses to the on-chip memory."""
+    return sum(_size(access) for access in touched if access.on_chip)
 
 
 def _compulsory(tasks: Sequence[DlaTask | EmuTask], target: NvdlaTarget) -> int:

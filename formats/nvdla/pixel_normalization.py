@@ -48,8 +48,8 @@ class Normalization:
 
     def pixels(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return the nearest 8-bit pixels, saturated."""
-        places = np.nan_to_num(np.rint(numbers * self._along(self.std) + self._along(self.mean)))
-        return np.clip(places, 0, MAX_PIXEL).astype(np.int64)
+        levels = np.nan_to_num(np.rint(numbers * self._along(self.std) + self._along(self.mean)))
+        return np.clip(levels, 0, MAX_PIXEL).astype(np.int64)
 
     def _along(self, numbers: tuple[float, ...]) -> npt.NDArray[np.float64]:
         return np.array(numbers, np.float64).reshape(1, -1, 1, 1)

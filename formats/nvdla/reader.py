@@ -141,8 +141,8 @@ class _Reader:
         self.spend(count, what)
         items: list[Any] = []
         for index in range(count):
-            place = begin + 4 * index
-            target = place + self.number(Number.U32, place, what)
+            offset = begin + 4 * index
+            target = offset + self.number(Number.U32, offset, what)
             item = f"{what}[{index}]"
             items.append(
                 self.table(kind.of, target, item) if isinstance(kind.of, Table) else self.string(target, item)

@@ -26,7 +26,7 @@ from xonnc.errors import XonncError
 
 
 class Layout(Enum):
-    """Which firmware interface a task is written for."""
+    """The firmware interface of a task."""
 
     CUBES_28 = "0.11"
     """Data cubes without an offset: firmware interfaces up to 0.11."""
@@ -159,22 +159,38 @@ def _size(kind: Kind, layout: Layout) -> int:
 
 
 def _pack(
-    kind: Kind, value: Any, packed: bytearray, offset: int, layout: Layout, place: tuple[type[Record], str]
+    kind: Kind,
+    value: Any,
+    packed: bytearray,
+    offset: int,
+    layout: Layout,
+    field_name: tuple[type[Record], str],
 ) -> None:
     if isinstance(kind, ScalarFormat):
         if kind.limits and not kind.limits[0] <= value <= kind.limits[1]:
             low, high = kind.limits
-            raise XonncError(f"{place[0].__name__}.{place[1]} = {value}: {kind.name} holds {low} to {high}")
+            raise XonncError(
+                f"{field_name[0].__name__}.{field_name[1]} = {value}: {kind.name} holds {low} to {high}"
+            )
         try:
             struct.pack_into("<" + kind.code, packed, offset, value)
         except (OverflowError, struct.error):
-            raise XonncError(f"{place[0].__name__}.{place[1]} = {value}: no {kind.name}") from None
+            raise XonncError(f"{field_name[0].__name__}.{field_name[1]} = {value}: no {kind.name}") from None
     elif isinstance(kind, Repeated):
         if len(value) > kind.length:
-            raise XonncError(f"{place[0].__name__}.{place[1]}: {len(value)} values, it holds {kind.length}")
+            raise XonncError(
+                f"{field_name[0].__name__}.{field_name[1]}: {len(value)} values, it holds {kind.length}"
+            )
         step = _size(kind.of, layout)
         for index, item in enumerate(value):
-            _pack(kind.of, item, packed, offset + index * step, layout, (place[0], f"{place[1]}[{index}]"))
+            _pack(
+                kind.of,
+                item,
+                packed,
+                offset + index * step,
+                layout,
+                (field_name[0], f"{field_name[1]}[{index}]"),
+            )
     else:
         packed[offset : offset + _size(kind, layout)] = value.pack(layout)
 

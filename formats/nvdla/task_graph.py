@@ -1,6 +1,4 @@
-"""
-Structure of a task: engine queues, on-the-fly pairs and fused chains (docs/internals/nvdla-hardware.md §5).
-"""
+"""Structure of a task: on-the-fly pairs and fused chains (docs/internals/nvdla-hardware.md §5)."""
 
 from __future__ import annotations
 
@@ -10,24 +8,6 @@ from xonnc.formats.nvdla.tasks import DlaTask, Operation
 
 FEEDS = {OpType.CONV: OpType.SDP, OpType.SDP: OpType.PDP}
 """Engines whose results another engine can read on the fly."""
-
-
-def queues(task: DlaTask) -> dict[OpType, list[int]]:
-    """Return the operations of each engine in the order of its consumer slots; stops at invalid links."""
-    result: dict[OpType, list[int]] = {}
-    for engine in OpType:
-        queue: list[int] = []
-        seen: set[int] = set()
-        index = task.network.op_head[engine]
-        while 0 <= index < len(task.operations) and index not in seen:
-            operation = task.operations[index]
-            if operation.engine is not engine:
-                break
-            seen.add(index)
-            queue.append(index)
-            index = operation.dependency.consumers[engine].index
-        result[engine] = queue
-    return result
 
 
 def parent_of(task: DlaTask, operation: Operation) -> Operation | None:

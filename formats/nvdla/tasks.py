@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 from xonnc.errors import XonncError
@@ -84,8 +85,29 @@ class DlaTask:
 
     @property
     def name(self) -> str:
-        """What messages call the task."""
+        """The name of the task in messages."""
         return f"task {self.id}"
+
+    @cached_property
+    def queues(self) -> Mapping[OpType, Sequence[int]]:
+        """The operations of each engine in the order of its consumer slots; stops at invalid links."""
+        return {engine: self._queue(engine) for engine in OpType}
+
+    @cached_property
+    def queue_positions(self) -> Mapping[int, int]:
+        """The position of each operation in the queue of its engine."""
+        return {index: at for queue in self.queues.values() for at, index in enumerate(queue)}
+
+    def _queue(self, engine: OpType) -> Sequence[int]:
+        queue: dict[int, None] = {}
+        index = self.network.op_head[engine]
+        while 0 <= index < len(self.operations) and index not in queue:
+            operation = self.operations[index]
+            if operation.engine is not engine:
+                break
+            queue[index] = None
+            index = operation.dependency.consumers[engine].index
+        return tuple(queue)
 
 
 @dataclass(frozen=True)
@@ -109,7 +131,7 @@ class EmuTask:
 
     @property
     def name(self) -> str:
-        """What messages call the task."""
+        """The name of the task in messages."""
         return f"task {self.id}"
 
 

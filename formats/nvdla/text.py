@@ -244,7 +244,7 @@ def _memory(loadable: Loadable, memory: MemoryEntry) -> Iterator[str]:
         )
 
 
-def _place(addresses: tuple[Address, ...], index: int, offset: int) -> str:
+def _location(addresses: tuple[Address, ...], index: int, offset: int) -> str:
     if not 0 <= index < len(addresses):
         return "-" if index == -1 else f"address {index} of {len(addresses)}"
     return f"memory {addresses[index].memory} + {addresses[index].offset + offset:#x}"
@@ -323,8 +323,8 @@ def _fields(operation: Operation, covered: frozenset[str]) -> Iterator[str]:
 def _surface(surface: Surface, task: DlaTask) -> Iterator[str]:
     if isinstance(surface, BdmaSurface):
         for transfer in surface.transfers[: surface.num_transfers]:
-            source = _place(task.addresses, transfer.source_address, 0)
-            destination = _place(task.addresses, transfer.destination_address, 0)
+            source = _location(task.addresses, transfer.source_address, 0)
+            destination = _location(task.addresses, transfer.destination_address, 0)
             rest = _line(transfer, leave=("source_address", "destination_address"))
             yield f"{source} to {destination}: {rest}"
         return
@@ -338,12 +338,12 @@ def _surface(surface: Surface, task: DlaTask) -> Iterator[str]:
 
 
 def _cube(cube: DataCube, task: DlaTask) -> str:
-    place = _place(task.addresses, cube.address, cube.offset)
+    location = _location(task.addresses, cube.address, cube.offset)
     if cube.type == MemoryType.HW:
-        place = "on the fly"
+        location = "on the fly"
     strides = {"line": cube.line_stride, "surf": cube.surf_stride, "plane": cube.plane_stride}
     covered = "".join(f" {name} {stride}" for name, stride in strides.items() if stride)
-    return f"{place} {shape_of(cube)}{covered}" + (f", {cube.size} bytes" if cube.size else "")
+    return f"{location} {shape_of(cube)}{covered}" + (f", {cube.size} bytes" if cube.size else "")
 
 
 def _themes(record: Record, covered: Collection[str] = ()) -> Iterator[str]:
@@ -418,7 +418,7 @@ def _emu_task(task: EmuTask) -> Iterator[str]:
 
 def _buffer(buffer: EmuBufferDesc, task: EmuTask) -> str:
     return (
-        f"{_place(task.addresses, buffer.address_index, buffer.address_index_offset)} "
+        f"{_location(task.addresses, buffer.address_index, buffer.address_index_offset)} "
         f"{name_of(EmuFormat, buffer.format)} {buffer.channel}x{buffer.height}x{buffer.width} "
         f"line {buffer.line_stride} surf {buffer.surf_stride}, {buffer.size} bytes"
     )

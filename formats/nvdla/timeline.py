@@ -1,5 +1,5 @@
 """
-When the layers of a network load, compute and end (docs/internals/nvdla-hardware.md §9.4).
+The timeline of a network: when its layers load, compute and end (docs/internals/nvdla-hardware.md §9.4).
 
 A convolution multiplies when all its rows and the first kernel group are in the buffer; more weights arrive
 meanwhile. The loads of a queued independent convolution run while the one before it computes, into what that
@@ -13,7 +13,7 @@ from copy import copy
 from math import ceil
 from typing import Final, NamedTuple
 
-from xonnc.formats.nvdla.cycles import OPERANDS_AHEAD, Demand, beat_bytes, memory_rate
+from xonnc.formats.nvdla.cycles import OPERANDS_AHEAD, Demand, beat_bytes, memory_rate, on_chip_saving
 from xonnc.targets import NvdlaTarget
 
 FIRST_STEP: Final = 68
@@ -55,12 +55,12 @@ class Span(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A place in a timeline: the number of layers, and what is known of them."""
+    """A point in a timeline: the number of layers, and their state."""
 
     layers: int
     end: float
     quiet: float
-    moved: int
+    moved: float
 
 
 class Timeline:
@@ -73,6 +73,7 @@ class Timeline:
     def __init__(self, target: NvdlaTarget, register_cycles: float = 0.0):
         self.spans: list[Span] = []
         self._rate = memory_rate(target)
+        self._saving = on_chip_saving(target)
         self._latency = target.memory_latency_cycles
         self._beat = beat_bytes(target)
         self._firmware = START_ACCESSES * register_cycles
@@ -83,7 +84,7 @@ class Timeline:
         self._ended = 0.0
         # Memory serves layers that overlap in time one after the other: bytes since all was quiet.
         self._quiet = 0.0
-        self._moved = 0
+        self._moved = 0.0
 
     @property
     def end(self) -> float:
@@ -104,8 +105,8 @@ class Timeline:
             if len(queue) >= GROUPS:
                 ready = max(ready, self.spans[queue[-GROUPS]].end)
         if ready >= self._end:
-            self._quiet, self._moved = ready, 0
-        self._moved += demand.traffic
+            self._quiet, self._moved = ready, 0.0
+        self._moved += self._dram_equivalent(demand)
         span = (
             self._element_span(demand, engines, ready)
             if demand.conv is None
@@ -128,7 +129,7 @@ class Timeline:
         return result
 
     def mark(self) -> Mark:
-        """Return the place to which `rewind` goes back."""
+        """Return the point to which `rewind` goes back."""
         return Mark(len(self.spans), self._end, self._quiet, self._moved)
 
     def rewind(self, mark: Mark) -> None:
@@ -150,12 +151,26 @@ class Timeline:
         before = (self.spans[self._queues[engine][-1]].end for engine in engines if self._queues[engine])
         start = max((ready, *before))
         if not demand.elements:
-            end = start + demand.traffic / self._rate
+            end = start + self._dram_equivalent(demand) / self._rate
             return Span(ready, start, end, end)
         latency = self._latency
         computed = start + latency + demand.elements + demand.depth
-        moved = start + latency + demand.traffic / self._rate + LAST_BYTES
-        return Span(ready, start, computed, max(computed, moved), background=demand.traffic)
+        traffic = self._dram_equivalent(demand)
+        moved = start + latency + traffic / self._rate + LAST_BYTES
+        return Span(ready, start, computed, max(computed, moved), background=traffic)
+
+    def _dram_equivalent(self, demand: Demand) -> float:
+        """Return the bytes of DRAM that take as long as the traffic of a layer."""
+        return demand.traffic - self._saving * demand.on_chip
+
+    def _output_bytes(self, demand: Demand) -> float:
+        """Return the bytes of DRAM that take as long as the results, and operands streamed for them."""
+        saved = self._saving * (demand.on_chip_results + demand.on_chip_streamed)
+        return demand.results + demand.streamed - saved
+
+    def _data_cost(self, demand: Demand) -> float:
+        """Return the bytes of DRAM that take as long as a byte of the convolution's data."""
+        return 1 - self._saving * demand.on_chip_data / demand.data if demand.data else 1.0
 
     def _conv_span(self, demand: Demand, ready: float) -> Span:
         queue = self._queues["CONV"]
@@ -170,8 +185,8 @@ class Timeline:
         background = self._background(demand, data, weights)
         # Weights have to be there before the last group; the results of the last group come after it.
         share = 1 - cycles.last_group / cycles.compute
-        kernels = background - demand.results - demand.streamed
-        moved = kernels + (demand.results + demand.streamed) * share
+        outputs = self._output_bytes(demand)
+        moved = background - outputs + outputs * share
         # A group's weights stay until it is computed; what of the next does not fit beside them comes late.
         groups = ceil(demand.weights / demand.first_weights) if demand.weights else 1
         excess = max(2 * demand.first_weights - demand.weight_bank_bytes, 0) if groups > 1 else 0
@@ -199,15 +214,16 @@ class Timeline:
         slowed = demand.row_cycles * alone / demand.data if demand.data else 0.0
         operands = min(demand.operands, OPERANDS_AHEAD * self._beat) / self._rate
         late = max(operands - SDP_AHEAD, 0.0)
-        return max(loaded / self._rate, loaded / self._beat + slowed) + late
+        requested = loaded - (1 - self._data_cost(demand)) * data
+        return max(requested / self._rate, loaded / self._beat + slowed) + late
 
     def _background(self, demand: Demand, data_there: float, weights_there: float) -> float:
         """Return the bytes that move while a convolution computes."""
-        beside = min(demand.data - data_there, demand.weight_bank_bytes - weights_there)
-        loaded = max(weights_there + max(beside, 0.0), demand.first_weights)
+        prefetched = min(demand.data - data_there, demand.weight_bank_bytes - weights_there)
+        loaded = max(weights_there + max(prefetched, 0.0), demand.first_weights)
         late = max(demand.weights - loaded, 0.0)
         ahead = min(demand.operands, OPERANDS_AHEAD * self._beat)
-        return late + demand.operands - ahead + demand.streamed + demand.results
+        return late + demand.operands - ahead + self._output_bytes(demand)
 
     def _free_banks(self, demand: Demand, before: int) -> tuple[int, int]:
         """Return the bytes of data and weights that fit beside the layer `before`, none in other banks."""
@@ -226,7 +242,7 @@ class Timeline:
         share = window / (span.computed - span.start)
         spare = max(window * self._rate - span.background * share, 0.0)
         data, weights = self._free_banks(demand, before)
-        if data + weights <= spare:
+        if data * self._data_cost(demand) + weights <= spare:
             return data, weights
         # Requests alternate: the smaller is complete first.
         if data <= weights:

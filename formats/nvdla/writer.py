@@ -75,7 +75,7 @@ class _Layout:
         """Lay out the file; return its size."""
         self._point(0, self._table(LOADABLE, loadable))
         position = len(self.head)
-        for place, blob in self._pending:
+        for offset, blob in self._pending:
             # The elements, which follow the 4-byte count, are aligned.
             start = -(-(position + 4) // _PAYLOAD_ALIGNMENT) * _PAYLOAD_ALIGNMENT - 4
             position = start + 4 + len(blob.data)
@@ -83,12 +83,12 @@ class _Layout:
                 raise XonncError(
                     f"{blob.name}: the loadable would be over 4 GiB, more than its format can hold"
                 )
-            self._point(place, start)
+            self._point(offset, start)
             self.payloads.append((start, blob))
         return position
 
-    def _point(self, place: int, target: int) -> None:
-        struct.pack_into("<I", self.head, place, target - place)
+    def _point(self, index: int, target: int) -> None:
+        struct.pack_into("<I", self.head, index, target - index)
 
     def _align(self, size: int, ahead: int = 0) -> int:
         """Pad so that the position `ahead` bytes further on is a multiple of `size`; return the position."""
@@ -125,22 +125,22 @@ class _Layout:
             self.head.extend(packed)
         return self._vtables[packed]
 
-    def _field(self, kind: FieldType, place: int, value: Any, record: Any, name: str) -> None:
+    def _field(self, kind: FieldType, index: int, value: Any, record: Any, name: str) -> None:
         if isinstance(kind, Number):
             try:
-                struct.pack_into("<" + kind.value, self.head, place, value)
+                struct.pack_into("<" + kind.value, self.head, index, value)
             except struct.error:
                 raise XonncError(
                     f"{type(record).__name__}.{name} = {value}: does not fit its field"
                 ) from None
         elif kind is FieldKind.VERSION:
-            self.head[place : place + 3] = bytes(value)
+            self.head[index : index + 3] = bytes(value)
         elif kind is FieldKind.STRING:
-            self._point(place, self._string(value))
+            self._point(index, self._string(value))
         elif kind is FieldKind.PAYLOAD:
-            self._pending.append((place, record))
+            self._pending.append((index, record))
         else:
-            self._point(place, self._vector(kind, value))
+            self._point(index, self._vector(kind, value))
 
     def _string(self, text: str) -> int:
         raw = text.encode()

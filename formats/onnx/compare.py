@@ -63,40 +63,40 @@ class _Comparison:
     differences: list[str] = field(default_factory=list[str])
     opsets: dict[str, int] = field(default_factory=dict[str, int])
 
-    def differ(self, place: str, a: object, b: object) -> None:
+    def differ(self, path: str, a: object, b: object) -> None:
         """Notes a difference, shortened to one readable line."""
         shown = (" ".join(str(side).split()) or "nothing" for side in (a, b))
-        self.differences.append(f"{place}: " + ", ".join(text[:80] for text in shown))
+        self.differences.append(f"{path}: " + ", ".join(text[:80] for text in shown))
 
-    def scope(self, a: Message, b: Message, place: str) -> None:
+    def scope(self, a: Message, b: Message, path: str) -> None:
         """A model or a function: what comes with opsets of its own."""
         assert isinstance(a, onnx.ModelProto | onnx.FunctionProto)
         assert isinstance(b, onnx.ModelProto | onnx.FunctionProto)
         outer, self.opsets = self.opsets, opsets_of(a)
         if self.opsets != opsets_of(b):
-            self.differ(f"{place}.opset_import", self.opsets, opsets_of(b))
-        self.fields(a, b, place)
+            self.differ(f"{path}.opset_import", self.opsets, opsets_of(b))
+        self.fields(a, b, path)
         self.opsets = outer
 
-    def message(self, a: Message, b: Message, place: str) -> None:
+    def message(self, a: Message, b: Message, path: str) -> None:
         match a, b:
             case onnx.TensorProto(), onnx.TensorProto():
-                self.tensor(a, b, place, _NAMED)
+                self.tensor(a, b, path, _NAMED)
             case onnx.NodeProto(), onnx.NodeProto():
-                self.node(a, b, place)
+                self.node(a, b, path)
             case onnx.FunctionProto(), onnx.FunctionProto():
-                self.scope(a, b, place)
+                self.scope(a, b, path)
             case _:
-                self.fields(a, b, place)
+                self.fields(a, b, path)
 
-    def fields(self, a: Message, b: Message, place: str) -> None:
+    def fields(self, a: Message, b: Message, path: str) -> None:
         """All fields of two messages, those that are set in neither left out."""
         ignored = _IGNORED.get(a.DESCRIPTOR.name, frozenset[str]())
         in_a, in_b = _set_fields(a), _set_fields(b)
         for name in in_a | in_b:
             if name in ignored:
                 continue
-            inner = f"{place}.{name}"
+            inner = f"{path}.{name}"
             left, right = in_a.get(name), in_b.get(name)
             match left, right:
                 case Message(), Message():
@@ -111,63 +111,63 @@ class _Comparison:
                     if not _same(left, right):
                         self.differ(inner, left, right)
 
-    def sequence(self, a: Sequence[object], b: Sequence[object], place: str) -> None:
+    def sequence(self, a: Sequence[object], b: Sequence[object], path: str) -> None:
         """Two repeated fields, entry by entry; entries are called by their names where they have one."""
         if len(a) != len(b):
-            self.differ(place, f"{len(a)} entries", f"{len(b)} entries")
+            self.differ(path, f"{len(a)} entries", f"{len(b)} entries")
         for index, (left, right) in enumerate(zip(a, b, strict=False)):
             if isinstance(left, Message) and isinstance(right, Message):
-                self.message(left, right, f"{place}[{_label(left) or index}]")
+                self.message(left, right, f"{path}[{_label(left) or index}]")
             elif not _same(left, right):
-                self.differ(f"{place}[{index}]", left, right)
+                self.differ(f"{path}[{index}]", left, right)
 
-    def node(self, a: onnx.NodeProto, b: onnx.NodeProto, place: str) -> None:
-        self.fields(a, b, place)
+    def node(self, a: onnx.NodeProto, b: onnx.NodeProto, path: str) -> None:
+        self.fields(a, b, path)
         domain = canonical_domain(a.domain)
         if domain != canonical_domain(b.domain):
-            self.differ(f"{place}.domain", a.domain, b.domain)
+            self.differ(f"{path}.domain", a.domain, b.domain)
         left = {attribute.name: attribute for attribute in a.attribute}
         right = {attribute.name: attribute for attribute in b.attribute}
         for name in left | right:
             default = default_of(domain, a.op_type, self.opsets.get(domain, 1), name)
             mine, yours = left.get(name, default), right.get(name, default)
             if mine is None or yours is None:
-                self.differ(f"{place}.{name}", mine, yours)
+                self.differ(f"{path}.{name}", mine, yours)
             else:
-                self.attribute(mine, yours, f"{place}.{name}")
+                self.attribute(mine, yours, f"{path}.{name}")
 
-    def attribute(self, a: onnx.AttributeProto, b: onnx.AttributeProto, place: str) -> None:
+    def attribute(self, a: onnx.AttributeProto, b: onnx.AttributeProto, path: str) -> None:
         if a.type and b.type and a.type != b.type:
-            self.differ(f"{place}.type", a.type, b.type)
+            self.differ(f"{path}.type", a.type, b.type)
         elif a.HasField("t") and b.HasField("t"):
-            self.tensor(a.t, b.t, place, frozenset())
+            self.tensor(a.t, b.t, path, frozenset())
         elif len(a.tensors) == len(b.tensors) > 0:
             for index, (left, right) in enumerate(zip(a.tensors, b.tensors, strict=True)):
-                self.tensor(left, right, f"{place}[{index}]", frozenset())
+                self.tensor(left, right, f"{path}[{index}]", frozenset())
         else:
-            self.fields(a, b, place)
+            self.fields(a, b, path)
 
-    def tensor(self, a: onnx.TensorProto, b: onnx.TensorProto, place: str, named: frozenset[str]) -> None:
+    def tensor(self, a: onnx.TensorProto, b: onnx.TensorProto, path: str, named: frozenset[str]) -> None:
         """Two tensors: element type, shape and the bytes of their elements."""
         for name in named:
             left, right = (_set_fields(side).get(name) for side in (a, b))
             if str(left or "") != str(right or ""):
-                self.differ(f"{place}.{name}", left, right)
+                self.differ(f"{path}.{name}", left, right)
         try:
             first, second = self.tensors_a.array(a), self.tensors_b.array(b)
         except XonncError as error:
-            self.differences.append(f"{place}: {error}")
+            self.differences.append(f"{path}: {error}")
             return
         if first.dtype != second.dtype or first.shape != second.shape:
-            self.differ(place, f"{first.dtype}{list(first.shape)}", f"{second.dtype}{list(second.shape)}")
+            self.differ(path, f"{first.dtype}{list(first.shape)}", f"{second.dtype}{list(second.shape)}")
         elif first.dtype == object and first.tolist() != second.tolist():
-            self.differ(place, first.tolist(), second.tolist())
+            self.differ(path, first.tolist(), second.tolist())
         elif first.dtype != object and first.tobytes() != second.tobytes():
-            self.differ(place, *(side.reshape(-1)[:4] for side in (first, second)))
+            self.differ(path, *(side.reshape(-1)[:4] for side in (first, second)))
 
 
 _NAMED = frozenset(("name", "doc_string", "metadata_props"))
-"""What is compared of an initializer beside its elements."""
+"""The fields of an initializer that are compared, besides its elements."""
 
 
 class _Entries(list[object]):

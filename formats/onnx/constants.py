@@ -36,15 +36,15 @@ class ConstantReader:
         name = tensor.values.name
         shape = tuple(tensor.dims)
         element_count(f"sparse tensor '{name}'", shape)
-        values, places = self.reader.array(tensor.values), self.reader.array(tensor.indices)
-        if values.ndim != 1 or places.dtype != np.int64:
+        values, indices = self.reader.array(tensor.values), self.reader.array(tensor.indices)
+        if values.ndim != 1 or indices.dtype != np.int64:
             raise XonncError(f"sparse tensor '{name}': values must be a list and indices of type INT64")
-        where = coordinates(name, places, shape)
+        where = coordinates(name, indices, shape)
         if len(where) != len(values):
             raise XonncError(f"sparse tensor '{name}': {len(values)} values and {len(where)} indices")
         element_type = element_type_of(values.dtype)
-        held = _strings(values) if values.dtype == np.object_ else _plain(values)
-        return SparseElementsAttr(tensor_type(shape, element_type), _plain(where), held)
+        elements = _strings(values) if values.dtype == np.object_ else _plain(values)
+        return SparseElementsAttr(tensor_type(shape, element_type), _plain(where), elements)
 
 
 def array_of(attr: Attribute) -> AnyArray:
@@ -66,21 +66,21 @@ def sparse_proto(attr: SparseElementsAttr, name: str = "") -> onnx.SparseTensorP
     )
 
 
-def coordinates(name: str, places: AnyArray, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+def coordinates(name: str, indices: AnyArray, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
     """Indices of a sparse tensor, one row of coordinates for each value."""
-    if places.ndim == 2 and places.shape[1] == len(shape):
-        inside = bool(((places >= 0) & (places < np.array(shape, np.int64))).all())
-        where = places
-    elif places.ndim == 1:
-        inside = bool(((places >= 0) & (places < element_count(name, shape))).all())
-        where = np.stack(np.unravel_index(places, shape), axis=-1) if inside and places.size else places
+    if indices.ndim == 2 and indices.shape[1] == len(shape):
+        inside = bool(((indices >= 0) & (indices < np.array(shape, np.int64))).all())
+        where = indices
+    elif indices.ndim == 1:
+        inside = bool(((indices >= 0) & (indices < element_count(name, shape))).all())
+        where = np.stack(np.unravel_index(indices, shape), axis=-1) if inside and indices.size else indices
     else:
         raise XonncError(
-            f"sparse tensor '{name}': indices of shape {list(places.shape)} for rank {len(shape)}"
+            f"sparse tensor '{name}': indices of shape {list(indices.shape)} for rank {len(shape)}"
         )
     if not inside:
         raise XonncError(f"sparse tensor '{name}': an index lies outside of shape {list(shape)}")
-    return np.ascontiguousarray(where, np.int64).reshape(len(places), len(shape))
+    return np.ascontiguousarray(where, np.int64).reshape(len(indices), len(shape))
 
 
 def _plain(array: AnyArray) -> DenseIntOrFPElementsAttr:

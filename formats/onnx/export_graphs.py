@@ -40,7 +40,7 @@ def no_dim_names(value: SSAValue) -> Mapping[int, str]:
 
 
 _NOT_FIELDS = ("all_inputs", "input", "output", "value_info", UNREFERENCED_INITIALIZERS)
-"""What the details of a graph say of values; the rest are fields as they are."""
+"""The entries of a graph's details that describe values; the others are plain fields."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ class _GraphExporter:
         fields = {name: value for name, value in details.items() if name not in _NOT_FIELDS}
         message_codec.fill(self.graph, fields, array_of)
         self._reserve_inner_names()
-        for argument, held in zip(self.block.args, self.interface.inputs, strict=True):
-            self.names.give(argument, _name(held) or f"input_{argument.index}")
+        for argument, entry in zip(self.block.args, self.interface.inputs, strict=True):
+            self.names.give(argument, _name(entry) or f"input_{argument.index}")
         outputs = self._name_outputs()
         self.names.name_results(self.block)
         self.renamed = node_names([op for op in self.block.ops if self._is_node(op)])
@@ -114,8 +114,8 @@ class _GraphExporter:
         graph.
         """
         found: list[str] = []
-        for value, held in zip(self.end.operands, self.interface.outputs, strict=True):
-            name, owner = _name(held), value.owner
+        for value, entry in zip(self.end.operands, self.interface.outputs, strict=True):
+            name, owner = _name(entry), value.owner
             if self.names.is_own(value):
                 is_copy = name not in ("", self.names[value])
             else:
@@ -185,25 +185,25 @@ class _GraphExporter:
         return graph
 
     def _write_outputs(self, outputs: Sequence[str]) -> None:
-        for value, name, held in zip(self.end.operands, outputs, self.interface.outputs, strict=True):
+        for value, name, entry in zip(self.end.operands, outputs, self.interface.outputs, strict=True):
             made = self.names[value]
             if name and name != made:
                 self.graph.node.add(op_type="Identity", input=[made], output=[name])
-            self.graph.output.append(_info(name or made, value.type, held))
+            self.graph.output.append(_info(name or made, value.type, entry))
 
     def _write_inputs(self) -> None:
         """Write the inputs: arguments, and initializers that are listed as inputs."""
         arguments = {
-            self.names[argument]: _info(self.names[argument], argument.type, held)
-            for argument, held in zip(self.block.args, self.interface.inputs, strict=True)
+            self.names[argument]: _info(self.names[argument], argument.type, entry)
+            for argument, entry in zip(self.block.args, self.interface.inputs, strict=True)
         }
         constants = {initializer.tensor.name: initializer.tensor for initializer in self.initializers}
-        for held in _held(self.interface.details.get("all_inputs"), 0):
-            name = _name(held)
+        for entry in _held(self.interface.details.get("all_inputs"), 0):
+            name = _name(entry)
             if name in arguments:
                 self.graph.input.append(arguments.pop(name))
             elif name in constants:
-                self._list_initializer(constants.pop(name), held)
+                self._list_initializer(constants.pop(name), entry)
         self.graph.input.extend(arguments.values())
         if self.interface.lists_initializers:
             for tensor in constants.values():
@@ -213,38 +213,42 @@ class _GraphExporter:
         """
         Write initializers without an op: default values of inputs, and tensors of quantization annotations.
         """
-        held = self.interface.details.get(UNREFERENCED_INITIALIZERS)
+        entry = self.interface.details.get(UNREFERENCED_INITIALIZERS)
         inputs = {info.name for info in self.graph.input}
         made = {initializer.tensor.name for initializer in self.initializers}
-        for name, value in held.data.items() if isinstance(held, DictionaryAttr) else ():
+        for name, value in entry.data.items() if isinstance(entry, DictionaryAttr) else ():
             if name not in made and (name in inputs or self.names.is_free(name)):
                 array = array_of(value)
                 tensor = header(array, name)
                 self.initializers.append(Initializer(tensor, None if array.dtype == np.object_ else array))
 
-    def _list_initializer(self, tensor: onnx.TensorProto, held: Mapping[str, Attribute]) -> None:
+    def _list_initializer(self, tensor: onnx.TensorProto, entry: Mapping[str, Attribute]) -> None:
         if elements := ELEMENT_TYPES.get(tensor.data_type):
             type_ = tensor_type(tuple(tensor.dims), elements)
-            self.graph.input.append(_info(tensor.name, type_, held))
+            self.graph.input.append(_info(tensor.name, type_, entry))
 
     def _write_value_info(self) -> None:
         """Write the types of inner values: those in the imported model, and those inferred since."""
         values = self.names.own()
-        said = {info.name for info in (*self.graph.input, *self.graph.output)}
-        for held in _held(self.interface.details.get("value_info"), 0):
-            name = _name(held)
+        listed = {info.name for info in (*self.graph.input, *self.graph.output)}
+        for entry in _held(self.interface.details.get("value_info"), 0):
+            name = _name(entry)
             if name in values:
                 value = values[name]
-                self.graph.value_info.append(_info(name, value.type, held, self.interface.dim_names(value)))
-                said.add(name)
+                self.graph.value_info.append(_info(name, value.type, entry, self.interface.dim_names(value)))
+                listed.add(name)
         for name, value in values.items():
-            if name not in said and is_ranked(value.type) and not isinstance(value.owner, ConstantOp | Block):
+            if (
+                name not in listed
+                and is_ranked(value.type)
+                and not isinstance(value.owner, ConstantOp | Block)
+            ):
                 names = self.interface.dim_names(value)
                 self.graph.value_info.append(value_info(name, value.type, names))
 
 
-def _name(held: Mapping[str, Attribute]) -> str:
-    name = held.get("onnx.name")
+def _name(entry: Mapping[str, Attribute]) -> str:
+    name = entry.get("onnx.name")
     return name.data if isinstance(name, StringAttr) else ""
 
 
@@ -262,22 +266,22 @@ def _held(entries: Attribute | None, count: int) -> list[Mapping[str, Attribute]
 
 
 def _info(
-    name: str, type_: Attribute, held: Mapping[str, Attribute], known: Mapping[int, str] = {}
+    name: str, type_: Attribute, entry: Mapping[str, Attribute], known: Mapping[int, str] = {}
 ) -> onnx.ValueInfoProto:
     """
     Return the ValueInfo of a value: as imported if its type is unchanged, else from its type.
 
     `known` names further dynamic dimensions.
     """
-    names = held.get("onnx.dim_params")
+    names = entry.get("onnx.dim_params")
     given = read_dim_params(names.data) if isinstance(names, StringAttr) else {}
     derived = value_info(name, type_, {**known, **given})
-    stored = held.get("onnx.value_info")
+    stored = entry.get("onnx.value_info")
     if not isinstance(stored, DictionaryAttr):
         return derived
-    said = onnx.ValueInfoProto()
-    message_codec.fill(said, stored.data, array_of)
-    said.name = name
-    if said.HasField("type") and to_type(said.type, name) != type_:
-        said.type.CopyFrom(derived.type)
-    return said
+    listed = onnx.ValueInfoProto()
+    message_codec.fill(listed, stored.data, array_of)
+    listed.name = name
+    if listed.HasField("type") and to_type(listed.type, name) != type_:
+        listed.type.CopyFrom(derived.type)
+    return listed

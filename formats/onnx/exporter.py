@@ -47,18 +47,18 @@ def export_module(module: ModuleOp, dim_names: DimNames = no_dim_names) -> Expor
     """Export a module to a model in memory; payloads of weights remain views of the module's constants."""
     function = _main(module)
     model = onnx.ModelProto()
-    kept = {
+    retained = {
         name.removeprefix("onnx."): value
         for name, value in module.attributes.items()
         if name.startswith("onnx.") and name != "onnx.opset_imports"
     }
-    message_codec.fill(model, kept, array_of)
+    message_codec.fill(model, retained, array_of)
     opsets = choose_opsets(function, _opset_imports(module))
     for domain, version in opsets.items():
         model.opset_import.add(domain=domain, version=version)
     if not model.ir_version:
         model.ir_version = _ir_version(opsets)
-    if not kept:
+    if not retained:
         model.producer_name = PRODUCER
     interface = replace(_interface(function, model.ir_version), dim_names=dim_names)
     known = {canonical_domain(domain): version for domain, version in opsets.items()}
@@ -69,7 +69,7 @@ def export_module(module: ModuleOp, dim_names: DimNames = no_dim_names) -> Expor
 
 def export_proto(module: ModuleOp, dim_names: DimNames = no_dim_names) -> onnx.ModelProto:
     """Export a module to one `ModelProto`, weights included."""
-    return export_module(module, dim_names).whole()
+    return export_module(module, dim_names).to_proto()
 
 
 def _main(module: ModuleOp) -> FuncOp:

@@ -48,16 +48,16 @@ class ExternalDataReference:
 
 def parse_external_data(tensor: str, entries: Iterable[Entry]) -> ExternalDataReference:
     """Parse and validate the `external_data` of the tensor named `tensor`; unknown keys are ignored."""
-    said = {entry.key: entry.value for entry in entries}
+    fields = {entry.key: entry.value for entry in entries}
     try:
-        check_names([*said, *said.values()])
+        check_names([*fields, *fields.values()])
     except XonncError as error:
         raise XonncError(f"tensor '{tensor}': external data: {error}") from error
-    if not said.get("location"):
+    if not fields.get("location"):
         raise XonncError(f"tensor '{tensor}': external data without a location; it names no file to read")
-    offset = _size(tensor, "offset", said["offset"]) if "offset" in said else 0
-    length = _size(tensor, "length", said["length"]) if "length" in said else None
-    return ExternalDataReference(said["location"], offset, length)
+    offset = _size(tensor, "offset", fields["offset"]) if "offset" in fields else 0
+    length = _size(tensor, "length", fields["length"]) if "length" in fields else None
+    return ExternalDataReference(fields["location"], offset, length)
 
 
 @dataclass
@@ -69,84 +69,93 @@ class DataFolder:
 
     _maps: dict[str, memoryview] = field(default_factory=dict[str, memoryview])
 
-    def data(self, tensor: str, wanted: ExternalDataReference, size: int) -> memoryview:
+    def data(self, tensor: str, reference: ExternalDataReference, size: int) -> memoryview:
         """
         Return the `size` bytes of a tensor as a view of the mapped file; raise `XonncError` for any
         violation.
         """
-        place = f"tensor '{tensor}': external data '{wanted.location}'"
-        if wanted.length is not None and wanted.length != size:
-            raise XonncError(f"{place}: length {wanted.length}, but type and shape ask for {size} bytes")
-        whole = self._maps.get(wanted.location)
-        if whole is None:
-            whole = self._maps[wanted.location] = self._map(place, wanted.location)
-        if wanted.offset + size > len(whole):
+        context = f"tensor '{tensor}': external data '{reference.location}'"
+        if reference.length is not None and reference.length != size:
+            raise XonncError(f"{context}: length {reference.length}, but type and shape ask for {size} bytes")
+        mapped = self._maps.get(reference.location)
+        if mapped is None:
+            mapped = self._maps[reference.location] = self._map(context, reference.location)
+        if reference.offset + size > len(mapped):
             raise XonncError(
-                f"{place}: bytes {wanted.offset} to {wanted.offset + size} of a file of {len(whole)} bytes; "
+                f"{context}: bytes {reference.offset} to {reference.offset + size} "
+                f"of a file of {len(mapped)} bytes; "
                 "it is cut short, or belongs to another model"
             )
-        return whole[wanted.offset : wanted.offset + size]
+        return mapped[reference.offset : reference.offset + size]
 
-    def _map(self, place: str, location: str) -> memoryview:
+    def _map(self, context: str, location: str) -> memoryview:
         if self.path is None:
-            raise XonncError(f"{place}: a model read from a stream has no folder; give its file name instead")
-        parts = _components(place, location)
+            raise XonncError(
+                f"{context}: a model read from a stream has no folder; give its file name instead"
+            )
+        parts = _components(context, location)
         try:
             folder = os.open(self.path, _OPEN_FOLDER)
         except OSError as error:
-            raise XonncError(f"{place}: {self.path}: {error.strerror}") from error
+            raise XonncError(f"{context}: {self.path}: {error.strerror}") from error
         try:
+            # Each component is opened relative to its parent's descriptor without following links. A check of
+            # the path alone could be defeated by exchanging a folder for a link between the check and `open`.
             for part in parts[:-1]:
-                inner = _open_at(place, part, _OPEN_FOLDER | os.O_NOFOLLOW, folder)
+                inner = _open_at(context, part, _OPEN_FOLDER | os.O_NOFOLLOW, folder)
                 os.close(folder)
                 folder = inner
-            descriptor = _open_at(place, parts[-1], _OPEN_DATA, folder)
+            descriptor = _open_at(context, parts[-1], _OPEN_DATA, folder)
         finally:
             os.close(folder)
         try:
-            return _map_regular(place, descriptor)
+            return _map_regular(context, descriptor)
         finally:
             os.close(descriptor)
 
 
-def _map_regular(place: str, descriptor: int) -> memoryview:
+def _map_regular(context: str, descriptor: int) -> memoryview:
+    # Of the open descriptor, not of the path, which may name another file by now. A hard link can give
+    # a file outside of the folder a name inside, so files with several names are refused.
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise XonncError(f"{place} is not a regular file; only regular files are read")
+        raise XonncError(f"{context} is not a regular file; only regular files are read")
     if status.st_nlink > 1:
-        raise XonncError(f"{place} is a hard link ({status.st_nlink} names); copy it so that it has one name")
+        raise XonncError(
+            f"{context} is a hard link ({status.st_nlink} names); copy it so that it has one name"
+        )
     record_input(descriptor)
     try:
         return map_descriptor(descriptor, status.st_size)
     except OSError as error:
-        raise XonncError(f"{place}: cannot be mapped: {error.strerror}") from error
+        raise XonncError(f"{context}: cannot be mapped: {error.strerror}") from error
 
 
-def _components(place: str, location: str) -> list[str]:
+def _components(context: str, location: str) -> list[str]:
     """Split a relative path that stays below the folder into components."""
     if location.startswith("/"):
-        raise XonncError(f"{place} is an absolute path; it must be in the model's folder")
+        raise XonncError(f"{context} is an absolute path; it must be in the model's folder")
     parts = [part for part in location.split("/") if part not in ("", ".")]
     if ".." in parts:
-        raise XonncError(f"{place} leads out of the model's folder by '..'; it must stay inside")
+        raise XonncError(f"{context} leads out of the model's folder by '..'; it must stay inside")
     if not parts or location.endswith("/"):
-        raise XonncError(f"{place} names a folder; it must name a file")
+        raise XonncError(f"{context} names a folder; it must name a file")
     if "\0" in location:
-        raise XonncError(f"{place!r} has a zero byte in it; it must be a file name")
+        raise XonncError(f"{context!r} has a zero byte in it; it must be a file name")
     return parts
 
 
-def _open_at(place: str, part: str, flags: int, folder: int) -> int:
+def _open_at(context: str, part: str, flags: int, folder: int) -> int:
     try:
         return os.open(part, flags, dir_fd=folder)
     except OSError as error:
         if _is_link(part, folder):
             raise XonncError(
-                f"{place} goes through the symbolic link '{part}'; links are not followed"
+                f"{context} goes through the symbolic link '{part}'; links are not followed"
             ) from error
-        raise XonncError(f"{place}: '{part}' cannot be opened: {error.strerror}") from error
+        raise XonncError(f"{context}: '{part}' cannot be opened: {error.strerror}") from error
     except UnicodeEncodeError as error:
-        raise XonncError(f"{place!r}: not a file name") from error
+        raise XonncError(f"{context!r}: not a file name") from error
 
 
 def _is_link(part: str, folder: int) -> bool:

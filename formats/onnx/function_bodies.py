@@ -94,9 +94,9 @@ def _by_local_functions(model: onnx.ModelProto, domain: str, op_type: str, opset
         model.functions.append(function)
     model.opset_import.add(domain=BODIES, version=1)
     inlined = inline_local_functions(model)
-    kept = [entry for entry in inlined.opset_import if entry.domain != BODIES]
+    retained = [entry for entry in inlined.opset_import if entry.domain != BODIES]
     del inlined.opset_import[:]
-    inlined.opset_import.extend(kept)
+    inlined.opset_import.extend(retained)
     return inlined
 
 
@@ -125,9 +125,11 @@ def _correct_affine_grid(function: onnx.FunctionProto, element: int) -> None:
             if node.op_type == "Squeeze" and len(node.input) == 1:
                 node.input.append("one_1d")
             if node.output[0] in ("H_float_nimus_one", "W_float_nimus_one"):
-                kept = node.output[0]
-                node.output[0] = f"{kept}_or_0"
-                nodes.insert(list(nodes).index(node) + 1, make_node("Max", [node.output[0], "one_f"], [kept]))
+                output = node.output[0]
+                node.output[0] = f"{output}_or_0"
+                nodes.insert(
+                    list(nodes).index(node) + 1, make_node("Max", [node.output[0], "one_f"], [output])
+                )
 
 
 def _node_lists(nodes: Nodes) -> Iterator[Nodes]:
@@ -141,9 +143,9 @@ def _node_lists(nodes: Nodes) -> Iterator[Nodes]:
 
 def _correct_mean_variance(function: onnx.FunctionProto, element: int) -> None:
     """Correct MeanVarianceNormalization, whose body adds a float32 constant to tensors of any float type."""
-    place = next(place for place, node in enumerate(function.node) if "Epsilon" in node.input)
-    function.node[place].input[1] = "Epsilon_cast"
-    function.node.insert(place, make_node("Cast", ["Epsilon"], ["Epsilon_cast"], to=element))
+    index = next(index for index, node in enumerate(function.node) if "Epsilon" in node.input)
+    function.node[index].input[1] = "Epsilon_cast"
+    function.node.insert(index, make_node("Cast", ["Epsilon"], ["Epsilon_cast"], to=element))
 
 
 def _correct_rms(function: onnx.FunctionProto, element: int) -> None:

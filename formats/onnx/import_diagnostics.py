@@ -32,34 +32,36 @@ class ImportDiagnostic:
 class ImportDiagnostics:
     """The diagnostics of one model in file order."""
 
-    kept: list[ImportDiagnostic] = field(default_factory=list[ImportDiagnostic])
+    entries: list[ImportDiagnostic] = field(default_factory=list[ImportDiagnostic])
     omitted: int = 0
 
     def add(self, message: str, op: Operation | None = None) -> None:
         """Add a diagnostic, or count it past the limit; line ends in names are escaped."""
-        if len(self.kept) < MAX_DIAGNOSTICS:
-            self.kept.append(ImportDiagnostic(message.replace("\n", "\\n").replace("\r", "\\r"), op))
+        if len(self.entries) < MAX_DIAGNOSTICS:
+            self.entries.append(ImportDiagnostic(message.replace("\n", "\\n").replace("\r", "\\r"), op))
         else:
             self.omitted += 1
 
     @contextmanager
-    def collecting(self, place: str = "") -> Generator[None]:
-        """Collect a `XonncError` raised in the block, with `place` in front, and continue after the block."""
+    def collecting(self, location: str = "") -> Generator[None]:
+        """Collect a `XonncError` raised in the block, prefixed by `location`; continue after the block."""
         try:
             yield
         except XonncError as error:
-            self.add(f"{place}{error}")
+            self.add(f"{location}{error}")
 
     def all(self) -> list[ImportDiagnostic]:
         """Return all diagnostics; the last one tells how many were omitted."""
         rest = [ImportDiagnostic(f"and {self.omitted} more that cannot be read")] if self.omitted else []
-        return [*self.kept, *rest]
+        return [*self.entries, *rest]
 
-    def refuse(self, place: str) -> None:
-        """Raise `InvalidModelError` with all diagnostics, `place` in front of each, if there are any."""
+    def refuse(self, location: str) -> None:
+        """Raise `InvalidModelError` with all diagnostics, `location` in front of each, if there are any."""
         found = self.all()
         if found:
-            raise InvalidModelError([each.message for each in found], [each.op for each in found]).at(place)
+            raise InvalidModelError([each.message for each in found], [each.op for each in found]).at(
+                location
+            )
 
 
 def placeholder(

@@ -26,7 +26,7 @@ _TRANSLATED_FIELDS = frozenset(("node", "initializer", "sparse_initializer", "in
 """The fields of `GraphProto` that are ops, arguments and types."""
 
 UNREFERENCED_INITIALIZERS = "held_tensors"
-"""What the details of a graph call initializers that no op makes: defaults of inputs, annotations."""
+"""The keys of a graph's details for initializers without an op: defaults of inputs, annotations."""
 
 PRESERVED_INITIALIZER_FIELDS = ("doc_string", "metadata_props")
 
@@ -37,59 +37,59 @@ def import_graph(
     outer: ImportScope | None = None,
     terminator: type[ReturnOp | YieldOp] = YieldOp,
     untyped: Sequence[Attribute] = (),
-    place: str = "",
+    location: str = "",
 ) -> ImportedGraph:
     """
     Import a graph as one block that ends in `terminator`; unknown names are looked up in the scope `outer`.
 
     `untyped` are types for the first inputs, used where the graph declares none. Problems go to the
-    diagnostics of the model, with `place` in front if they concern no node.
+    diagnostics of the model, with `location` in front if they concern no node.
     """
     check_graph(graph)
     for node in graph.node:
         check_node(node)
     diagnostics = model.diagnostics
     scope = ImportScope(outer)
-    constants = list(_initializers(model, graph, place))
+    constants = list(_initializers(model, graph, location))
     initialized = {name for name, _ in constants}
     defaults = _defaults(model, graph) if outer is None else set[str]()
     constants = [(name, constant) for name, constant in constants if name not in defaults]
     initialized -= defaults
     inputs = [info for info in graph.input if info.name not in initialized]
-    types = [_argument_type(model, info, place) for info in inputs]
+    types = [_argument_type(model, info, location) for info in inputs]
     types = [
         untyped[index] if type_ == NONE and index < len(untyped) else type_
         for index, type_ in enumerate(types)
     ]
     for info in inputs if outer is None else ():
-        with diagnostics.collecting(place):
+        with diagnostics.collecting(location):
             _require_type(info)
     block = Block(arg_types=types)
     for info, argument in zip(inputs, block.args, strict=True):
-        with diagnostics.collecting(place):
+        with diagnostics.collecting(location):
             scope.bind(info.name, argument)
     operations: list[Operation] = []
     for name, constant in constants:
         operations.append(constant)
-        with diagnostics.collecting(place):
+        with diagnostics.collecting(location):
             scope.bind(name, constant.results[0])
     order = topological_order(graph, outer or ())
     for cycle in order.cycles:
-        diagnostics.add(f"{place}{cycle}")
+        diagnostics.add(f"{location}{cycle}")
     late = {name for node in graph.node for name in node.output} if order.cycles else frozenset[str]()
     nodes = NodeImporter(model, scope, operations, _declared_types(graph), import_graph, late)
     for node in order.nodes:
         nodes.add(node)
-    results = [_output(nodes, info, place) for info in graph.output]
+    results = [_output(nodes, info, location) for info in graph.output]
     operations.append(terminator.create(operands=results))
     block.add_ops(operations)
     details: dict[str, Attribute] = {}
-    with diagnostics.collecting(place):
+    with diagnostics.collecting(location):
         details = _details(model, graph, scope, initialized)
-        held = defaults | _annotating(graph)
-        if tensors := {tensor.name: tensor for tensor in graph.initializer if tensor.name in held}:
-            kept = {name: model.constants.dense(each) for name, each in tensors.items()}
-            details[UNREFERENCED_INITIALIZERS] = DictionaryAttr(kept)
+        defaulted = defaults | _annotating(graph)
+        if tensors := {tensor.name: tensor for tensor in graph.initializer if tensor.name in defaulted}:
+            initializers = {name: model.constants.dense(each) for name, each in tensors.items()}
+            details[UNREFERENCED_INITIALIZERS] = DictionaryAttr(initializers)
     return ImportedGraph(block, inputs, graph.output, details)
 
 
@@ -99,27 +99,27 @@ def _require_type(info: onnx.ValueInfoProto) -> None:
         raise XonncError(f"input '{info.name}' has no type; an input of a model needs an element type")
 
 
-def _argument_type(model: ImportContext, info: onnx.ValueInfoProto, place: str) -> Attribute:
+def _argument_type(model: ImportContext, info: onnx.ValueInfoProto, location: str) -> Attribute:
     """Return the type of an input, or `none` if it is absent or invalid."""
-    with model.diagnostics.collecting(place):
+    with model.diagnostics.collecting(location):
         return to_type(info.type, f"input '{info.name}'")
     return NONE
 
 
 def _initializers(
-    model: ImportContext, graph: onnx.GraphProto, place: str
+    model: ImportContext, graph: onnx.GraphProto, location: str
 ) -> Iterator[tuple[str, Operation]]:
     """Yield name and constant of every initializer, dense ones first, in file order."""
     for tensor in graph.initializer:
-        yield tensor.name, _initializer(model, tensor.name, partial(_dense, model, tensor), place)
+        yield tensor.name, _initializer(model, tensor.name, partial(_dense, model, tensor), location)
     for sparse in graph.sparse_initializer:
         name = sparse.values.name
-        yield name, _initializer(model, name, partial(_sparse, model, sparse), place)
+        yield name, _initializer(model, name, partial(_sparse, model, sparse), location)
 
 
-def _initializer(model: ImportContext, name: str, read: Callable[[], Operation], place: str) -> Operation:
+def _initializer(model: ImportContext, name: str, read: Callable[[], Operation], location: str) -> Operation:
     """Return the constant that `read` makes, or a placeholder if it cannot be read."""
-    with model.diagnostics.collecting(place):
+    with model.diagnostics.collecting(location):
         return read()
     return placeholder("", [NONE], outputs=(name,))
 
@@ -168,10 +168,12 @@ def _declared_types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
     }
 
 
-def _output(nodes: NodeImporter, info: onnx.ValueInfoProto, place: str) -> SSAValue:
+def _output(nodes: NodeImporter, info: onnx.ValueInfoProto, location: str) -> SSAValue:
     value = nodes.scope.find(info.name)
     if value is None:
-        nodes.model.diagnostics.add(f"{place}output '{info.name}' is made by no node, input or initializer")
+        nodes.model.diagnostics.add(
+            f"{location}output '{info.name}' is made by no node, input or initializer"
+        )
         return nodes.unknown(info.name)
     return value
 

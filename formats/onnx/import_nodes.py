@@ -34,14 +34,14 @@ from xonnc.dialects.onnx.ops.nn import (
     BatchNormalizationV9Op,
     MaxPoolOp,
 )
-from xonnc.dialects.onnx.registry import op_class
+from xonnc.dialects.onnx.registry import op_class, versions_of
 from xonnc.dialects.onnx.types import NONE, SeqType, element_type, scalar_as, unranked
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import message_codec
 from xonnc.formats.onnx.captures import CAPTURES, captured_names
 from xonnc.formats.onnx.import_diagnostics import placeholder
 from xonnc.formats.onnx.import_scope import IS_NODE, ImportContext, ImportedGraph, ImportScope
-from xonnc.formats.onnx.node_attributes import Kind, element_type_attribute, kept, kind_of, to_attribute
+from xonnc.formats.onnx.node_attributes import Kind, element_type_attribute, kind_of, preserved, to_attribute
 from xonnc.formats.onnx.op_signatures import OpSignature, attribute_kinds, op_signature_of
 from xonnc.formats.onnx.op_versions import OP_TYPE, contributed, operand_like_result
 from xonnc.formats.onnx.result_types import NodeDescription, result_type
@@ -59,7 +59,7 @@ ReadT = TypeVar("ReadT")
 _A = onnx.AttributeProto
 
 _NUMBERED = (_A.INT, _A.STRING)
-"""How a model may name an element type."""
+"""The spellings of element types in models."""
 
 ABSENT_IF_EMPTY = frozenset(
     [("GRU", "activations"), ("LSTM", "activations"), ("RNN", "activations"), ("Resize", "axes")]
@@ -108,7 +108,14 @@ class NodeImporter:
         for name, result in zip(node.output, op.results, strict=False):
             self._attempt(partial(self.scope.bind, name, result))
         for reason in self._reasons:
-            self.model.diagnostics.add(f"{describe(node)} ({node.op_type}): {reason}", op)
+            self.model.diagnostics.add(f"{describe(node)} ({self._title(node)}): {reason}", op)
+
+    def _title(self, node: onnx.NodeProto) -> str:
+        """Return the operator of a node, with the plug-in that declares it."""
+        domain = canonical_domain(node.domain)
+        kind = op_class(domain, node.op_type, self.model.opsets.get(domain, 1))
+        plugin = "" if kind is None else kind.PLUGIN
+        return f"{node.op_type} of plug-in {plugin}" if plugin else node.op_type
 
     def _attempt(self, read: Callable[[], ReadT]) -> ReadT | None:
         """Call `read`; on `XonncError` record a problem of the node and return None."""
@@ -247,7 +254,7 @@ class NodeImporter:
     def _missing(self) -> SSAValue:
         """Return the `none` value of absent operands, created at its first use in the graph."""
         if self._absent is None:
-            op = NoValueOp.create(result_types=(NONE,), properties={"value": UnitAttr()})
+            op = NoValueOp()
             self.operations.append(op)
             self._absent = op.results[0]
         return self._absent
@@ -275,7 +282,7 @@ class NodeImporter:
             if name in signature.properties and value is not None and not is_custom and not is_absent:
                 properties[name] = value
             elif value is None or name.startswith("onnx.") or name in reserved or _is_empty(value):
-                as_they_are.append(kept(given, constants))
+                as_they_are.append(preserved(given, constants))
             else:
                 extras[name] = value
         if as_they_are:
@@ -297,12 +304,12 @@ class NodeImporter:
             ):
                 self._reasons.append(f"attribute '{name}' is missing; the operator requires it")
 
-    def _is_of_kind(self, given: onnx.AttributeProto, wanted: Kind | None) -> bool:
+    def _is_of_kind(self, given: onnx.AttributeProto, expected: Kind | None) -> bool:
         """Return whether an attribute has the kind of the schema; record a problem if not."""
         kind = kind_of(given)
-        if wanted is None or kind == wanted:
+        if expected is None or kind == expected:
             return True
-        found, needed = (_A.AttributeType.Name(one) for one in (kind, wanted))
+        found, needed = (_A.AttributeType.Name(one) for one in (kind, expected))
         self._reasons.append(f"attribute '{given.name}' is of kind {found}; the operator takes {needed}")
         return False
 
@@ -319,8 +326,8 @@ class NodeImporter:
         if given is None or not given.HasField("g"):
             raise XonncError(f"attribute '{name}' is missing; it must be a graph")
         untyped = _argument_types(node, operands)
-        place = f"{describe(node)} ({node.op_type}): {name}: "
-        graph = self.import_graph(self.model, given.g, self.scope, YieldOp, untyped, place)
+        location = f"{describe(node)} ({node.op_type}): {name}: "
+        graph = self.import_graph(self.model, given.g, self.scope, YieldOp, untyped, location)
         extras[f"onnx.{name}"] = DictionaryAttr(graph.details)
         return Region(graph.block)
 
@@ -409,6 +416,5 @@ def _refuse_newer(domain: str, op_type: str, opset: int) -> None:
         return
     later = schema_of(domain, op_type, newest)
     if later is not None:
-        raise XonncError(
-            f"the model's opset is {opset}, and this operator came with opset {later.since_version}"
-        )
+        first = min((kind.SINCE for kind in versions_of(domain, op_type)), default=later.since_version)
+        raise XonncError(f"the model's opset is {opset}, and this operator came with opset {first}")

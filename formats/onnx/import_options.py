@@ -46,8 +46,8 @@ def load_with_options(
     else:
         loaded = parse(memoryview(data), model_format, "<stdin>", DataFolder(None))
     if options.converts_version and _is_old(loaded.proto):
-        whole = _whole(source, data) if model_format == "onnx" else loaded.proto
-        loaded = LoadedModel.of(_converted(whole, loaded.name), loaded.name)
+        proto = _whole(source, data) if model_format == "onnx" else loaded.proto
+        loaded = LoadedModel.of(_converted(proto, loaded.name), loaded.name)
     if options.decomposed:
         loaded.proto = _decomposed(loaded.proto, options.decomposed, loaded.name)
     if not options.sorts:
@@ -73,7 +73,7 @@ def _whole(source: str, data: bytes | None) -> onnx.ModelProto:
     return model
 
 
-def _converted(model: onnx.ModelProto, place: str) -> onnx.ModelProto:
+def _converted(model: onnx.ModelProto, location: str) -> onnx.ModelProto:
     from onnx.shape_inference import InferenceError
     from onnx.version_converter import ConvertError, convert_version
 
@@ -83,12 +83,12 @@ def _converted(model: onnx.ModelProto, place: str) -> onnx.ModelProto:
     except (ConvertError, InferenceError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise XonncError(
-            f"{place}: its operators cannot be converted to opset {target}: {reason}; "
+            f"{location}: its operators cannot be converted to opset {target}: {reason}; "
             "import it without --invokeOnnxVersionConverter"
         ) from error
 
 
-def _decomposed(model: onnx.ModelProto, operators: Sequence[str], place: str) -> onnx.ModelProto:
+def _decomposed(model: onnx.ModelProto, operators: Sequence[str], location: str) -> onnx.ModelProto:
     from onnx.inliner import inline_selected_functions
 
     for name in operators:
@@ -100,15 +100,15 @@ def _decomposed(model: onnx.ModelProto, operators: Sequence[str], place: str) ->
         return inline_selected_functions(model, chosen, inline_schema_functions=True)
     except (RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
-        raise XonncError(f"{place}: {', '.join(operators)} cannot be decomposed: {reason}") from error
+        raise XonncError(f"{location}: {', '.join(operators)} cannot be decomposed: {reason}") from error
 
 
-def _require_order(graph: onnx.GraphProto, place: str) -> None:
+def _require_order(graph: onnx.GraphProto, location: str) -> None:
     nodes = topological_order(graph, ()).nodes
     wrong = next((one for one, sorted_ in zip(graph.node, nodes, strict=True) if one is not sorted_), None)
     if wrong is not None and nodes is not graph.node:
         raise XonncError(
-            f"{place}: {wrong.name or wrong.op_type}: the node stands before one that it reads; "
+            f"{location}: {wrong.name or wrong.op_type}: the node stands before one that it reads; "
             "--allowSorting=true sorts them"
         )
 

@@ -25,7 +25,7 @@ class ImportContext:
     """Domain and name of the local functions."""
     constants: ConstantReader
     diagnostics: ImportDiagnostics = field(default_factory=ImportDiagnostics)
-    """What cannot be read of it."""
+    """Diagnostics of what could not be imported."""
     keeps_defaults: bool = False
     """Whether inputs with an initializer remain inputs."""
 
@@ -62,9 +62,9 @@ class ImportedGraph:
 
     block: Block
     inputs: Sequence[onnx.ValueInfoProto]
-    """Those of the block's arguments, in order."""
+    """The names of the block's arguments, in order."""
     outputs: Sequence[onnx.ValueInfoProto]
-    """Those of the terminator's operands, in order."""
+    """The names of the terminator's operands, in order."""
     details: dict[str, Attribute]
     """Name, doc string and the like, by their names in `GraphProto`."""
 

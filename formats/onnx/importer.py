@@ -144,8 +144,8 @@ def _import(
     module.attributes["onnx.opset_imports"] = DictionaryAttr(
         {entry.domain: IntegerAttr(entry.version, i64) for entry in proto.opset_import}
     )
-    kept = message_codec.fields(proto, constants.dense, skip=("graph", "opset_import"))
-    module.attributes.update({f"onnx.{name}": value for name, value in kept.items()})
+    fields = message_codec.fields(proto, constants.dense, skip=("graph", "opset_import"))
+    module.attributes.update({f"onnx.{name}": value for name, value in fields.items()})
     return module
 
 
@@ -178,14 +178,14 @@ def _function(graph: ImportedGraph, constants: ConstantReader) -> FuncOp:
 
 
 def _interface(info: onnx.ValueInfoProto, type_: Attribute, constants: ConstantReader) -> DictionaryAttr:
-    """What an argument or result carries: its name, its dimensions' names, and the rest if there is any."""
+    """The attributes of an argument or result: its name, its dimensions' names, and other details."""
     names = dim_params_of(info.type)
-    held: dict[str, Attribute] = {"onnx.name": StringAttr(info.name)}
+    entry: dict[str, Attribute] = {"onnx.name": StringAttr(info.name)}
     if names:
-        held["onnx.dim_params"] = StringAttr(write_dim_params(names))
+        entry["onnx.dim_params"] = StringAttr(write_dim_params(names))
     if value_info(info.name, type_, names) != info or read_dim_params(write_dim_params(names)) != names:
-        held["onnx.value_info"] = message_codec.to_attribute(info, constants.dense)
-    return DictionaryAttr(held)
+        entry["onnx.value_info"] = message_codec.to_attribute(info, constants.dense)
+    return DictionaryAttr(entry)
 
 
 def _check_opsets(opsets: dict[str, int]) -> None:

@@ -32,8 +32,8 @@ def require_known_operators(module: ModuleOp) -> None:
 
 def is_standard(op: Operation) -> bool:
     """Return whether an op is in a domain of the ONNX standard."""
-    held = op.attributes.get("domain_name")
-    domain = canonical_domain(held.data if isinstance(held, StringAttr) else "")
+    attribute = op.attributes.get("domain_name")
+    domain = canonical_domain(attribute.data if isinstance(attribute, StringAttr) else "")
     return any(domain == known for _, known in _standard())
 
 
@@ -44,8 +44,8 @@ def unknown_operators(module: ModuleOp) -> dict[str, Operation]:
     for op in module.walk():
         if not isinstance(op, CustomOp):
             continue
-        held = op.attributes.get("domain_name")
-        domain = canonical_domain(held.data if isinstance(held, StringAttr) else "")
+        attribute = op.attributes.get("domain_name")
+        domain = canonical_domain(attribute.data if isinstance(attribute, StringAttr) else "")
         name = op.function_name.data
         if (domain, name) in own or _exists(domain, name):
             continue
@@ -61,15 +61,15 @@ def unknown_operators(module: ModuleOp) -> dict[str, Operation]:
 
 
 def _own_functions(module: ModuleOp) -> set[tuple[str, str]]:
-    held = module.attributes.get("onnx.functions")
-    if not isa(held, ArrayAttr[DictionaryAttr]):
+    attribute = module.attributes.get("onnx.functions")
+    if not isa(attribute, ArrayAttr[DictionaryAttr]):
         return set()
-    return {(_text(each.data, "domain"), _text(each.data, "name")) for each in held}
+    return {(_text(each.data, "domain"), _text(each.data, "name")) for each in attribute}
 
 
 def _text(entry: Mapping[str, Any], key: str) -> str:
-    held = entry.get(key)
-    return canonical_domain(held.data) if isinstance(held, StringAttr) else ""
+    attribute = entry.get(key)
+    return canonical_domain(attribute.data) if isinstance(attribute, StringAttr) else ""
 
 
 def _exists(domain: str, name: str) -> bool:
@@ -90,9 +90,9 @@ def _hint(domain: str, name: str) -> str:
     near = get_close_matches(name, [known for known, _ in every], 1, 0.8)
     if not near:
         return "; load a plug-in that has it (--plugin FILE), or give the model a function of this name"
-    place = next(its_domain for known, its_domain in every if known == near[0])
+    found = next(its_domain for known, its_domain in every if known == near[0])
     plugin = " or load a plug-in that has it (--plugin FILE)" if domain else ""
-    return f"; '{place or 'ai.onnx'}' has '{near[0]}'{plugin}"
+    return f"; '{found or 'ai.onnx'}' has '{near[0]}'{plugin}"
 
 
 @cache

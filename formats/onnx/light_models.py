@@ -25,7 +25,7 @@ _FOLDER = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 _SHAPE_SUFFIX = "__SHAPE"
 
 _RESIDUAL = frozenset(("Sum", "Add"))
-"""Where branches of a residual network meet."""
+"""Operators that join the branches of a residual network."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ def fill_weights(model: onnx.ModelProto, seed: int = 0) -> None:
     roles = _roles(graph)
     shapes = dict(_weight_shapes(graph))
     integers = [tensor for tensor in graph.initializer if tensor.data_type != onnx.TensorProto.FLOAT]
-    kept = [tensor for tensor in integers if not tensor.name.endswith(_SHAPE_SUFFIX)]
+    retained = [tensor for tensor in integers if not tensor.name.endswith(_SHAPE_SUFFIX)]
     inputs = [info for info in graph.input if not info.name.endswith(_SHAPE_SUFFIX)]
     listed = {info.name for info in inputs}
     nodes = [node for node in graph.node if node.op_type != "ConstantOfShape"]
     for name in ("node", "initializer", "input"):
         graph.ClearField(name)
     graph.node.extend(nodes)
-    graph.initializer.extend(kept)
+    graph.initializer.extend(retained)
     graph.input.extend(inputs)
     for index, (weight, shape) in enumerate(shapes.items()):
         values = _random_weights(roles.get(weight), shape, np.random.default_rng((seed, index)))

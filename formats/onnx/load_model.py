@@ -49,9 +49,9 @@ class LoadedModel:
     def drop_defaults(self, names: Collection[str]) -> None:
         """Drop the initializers of the named inputs, which must then be fed."""
         proto = onnx.ModelProto.FromString(self.proto.SerializeToString())
-        kept = [tensor for tensor in proto.graph.initializer if tensor.name not in names]
+        retained = [tensor for tensor in proto.graph.initializer if tensor.name not in names]
         del proto.graph.initializer[:]
-        proto.graph.initializer.extend(kept)
+        proto.graph.initializer.extend(retained)
         self.proto = proto
 
 
@@ -64,10 +64,10 @@ def load(path: str | Path, model_format: ModelFormat | None = None) -> LoadedMod
     """Load the model at `path` (`-`: standard input, binary unless `model_format` says otherwise)."""
     name = str(path)
     from_stdin = name == STDIN
-    whole = memoryview(sys.stdin.buffer.read()) if from_stdin else map_file(Path(path))
+    content = memoryview(sys.stdin.buffer.read()) if from_stdin else map_file(Path(path))
     folder = DataFolder(None if from_stdin else Path(path).parent)
-    place = "<stdin>" if from_stdin else name
-    return parse(whole, model_format or format_of(name), place, folder)
+    source = "<stdin>" if from_stdin else name
+    return parse(content, model_format or format_of(name), source, folder)
 
 
 def load_proto(path: str | Path) -> onnx.ModelProto:
@@ -84,26 +84,26 @@ def load_proto(path: str | Path) -> onnx.ModelProto:
     return model
 
 
-def parse(whole: memoryview, model_format: ModelFormat, place: str, folder: DataFolder) -> LoadedModel:
-    """The model that `whole` spells; errors begin with `place`."""
+def parse(content: memoryview, model_format: ModelFormat, source: str, folder: DataFolder) -> LoadedModel:
+    """The model that `content` spells; errors begin with `source`."""
     try:
         if model_format == "onnx":
-            tensors = TensorReader(whole, PayloadMarkers(), folder)
-            model = _binary(without_payloads(whole, tensors.marks))
+            tensors = TensorReader(content, PayloadMarkers(), folder)
+            model = _binary(without_payloads(content, tensors.marks))
         else:
             tensors = TensorReader(folder=folder)
-            model = (_text if model_format == "onnxtxt" else _json)(_lines(whole))
+            model = (_text if model_format == "onnxtxt" else _json)(_lines(content))
     except XonncError as error:
-        raise XonncError(f"{place}: {_describe_foreign_file(whole, model_format) or error}") from error
+        raise XonncError(f"{source}: {_describe_foreign_file(content, model_format) or error}") from error
     if not model.HasField("graph"):
-        reason = _describe_foreign_file(whole, model_format) or "not an ONNX model: there is no graph in it"
-        raise XonncError(f"{place}: {reason}")
-    return LoadedModel(place, model, tensors)
+        reason = _describe_foreign_file(content, model_format) or "not an ONNX model: there is no graph in it"
+        raise XonncError(f"{source}: {reason}")
+    return LoadedModel(source, model, tensors)
 
 
-def _describe_foreign_file(whole: memoryview, model_format: ModelFormat) -> str | None:
-    """What a file is that is no model, if it can be told."""
-    meaning = identify_bytes(whole, is_text=model_format != "onnx")
+def _describe_foreign_file(content: memoryview, model_format: ModelFormat) -> str | None:
+    """Return the kind of a file that is no model, if it is recognized."""
+    meaning = identify_bytes(content, is_text=model_format != "onnx")
     return None if meaning in (None, ONNX_MODEL) else f"not an ONNX model: this is {meaning}"
 
 
@@ -131,10 +131,10 @@ def _json(text: str) -> onnx.ModelProto:
     return model
 
 
-def _lines(whole: memoryview) -> str:
+def _lines(content: memoryview) -> str:
     """The text without whole-line `//` comments, which neither parser knows."""
     try:
-        lines = bytes(whole).decode("utf-8").split("\n")
+        lines = bytes(content).decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise XonncError(f"byte {error.start}: not UTF-8 text; a binary model is called .onnx") from error
     return "\n".join("" if line.lstrip().startswith("//") else line for line in lines)

@@ -38,7 +38,7 @@ def save_loaded(loaded: LoadedModel, path: str | Path, external: ExternalData | 
 
 def whole_model(loaded: LoadedModel) -> onnx.ModelProto:
     """Return a loaded model as one message, weights included."""
-    return export_loaded(loaded).whole()
+    return export_loaded(loaded).to_proto()
 
 
 def has_external_data(model: onnx.ModelProto) -> bool:

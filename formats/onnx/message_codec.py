@@ -174,28 +174,28 @@ def text_or_bytes(value: bytes) -> StringAttr | BytesAttr:
 
 
 def _set(message: Message, field: Field, value: Attribute, array: AttributeToArray) -> None:
-    place = f"{message.DESCRIPTOR.name}.{field.name}"
+    location = f"{message.DESCRIPTOR.name}.{field.name}"
     if field.message_type is not None:
-        _set_messages(message, field, value, array, place)
+        _set_messages(message, field, value, array, location)
         return
     try:
         if field.is_repeated:
             getattr(message, field.name).extend(
-                _scalar(field, entry, place) for entry in _entries(value, place)
+                _scalar(field, entry, location) for entry in _entries(value, location)
             )
         else:
-            setattr(message, field.name, _scalar(field, value, place))
+            setattr(message, field.name, _scalar(field, value, location))
     except (TypeError, ValueError) as error:
-        raise XonncError(f"{place}: {value} does not fit the field: {error}") from error
+        raise XonncError(f"{location}: {value} does not fit the field: {error}") from error
 
 
 def _set_messages(
-    message: Message, field: Field, value: Attribute, array: AttributeToArray, place: str
+    message: Message, field: Field, value: Attribute, array: AttributeToArray, location: str
 ) -> None:
-    entries = _entries(value, place) if field.is_repeated else (value,)
+    entries = _entries(value, location) if field.is_repeated else (value,)
     for entry in entries:
         if not isinstance(entry, DictionaryAttr):
-            raise XonncError(f"{place}: {entry} where a dictionary of the message's fields is needed")
+            raise XonncError(f"{location}: {entry} where a dictionary of the message's fields is needed")
         child = getattr(message, field.name)
         if field.is_repeated:
             child = child.add()
@@ -205,13 +205,13 @@ def _set_messages(
         fill(child, entry.data, array)
 
 
-def _entries(value: Attribute, place: str) -> Sequence[Attribute]:
+def _entries(value: Attribute, location: str) -> Sequence[Attribute]:
     if not is_array(value):
-        raise XonncError(f"{place}: {value} where a list is needed")
+        raise XonncError(f"{location}: {value} where a list is needed")
     return value.data
 
 
-def _scalar(field: Field, value: Attribute, place: str) -> Scalar:
+def _scalar(field: Field, value: Attribute, location: str) -> Scalar:
     match value:
         case StringAttr():
             return encode(value.data) if field.type == FieldDescriptor.TYPE_BYTES else value.data
@@ -222,4 +222,4 @@ def _scalar(field: Field, value: Attribute, place: str) -> Scalar:
         case FloatAttr():
             return value.value.data
         case _:
-            raise XonncError(f"{place}: {value} where a number or a string is needed")
+            raise XonncError(f"{location}: {value} where a number or a string is needed")

@@ -107,7 +107,7 @@ def element_type_attribute(given: onnx.AttributeProto) -> Attribute:
     return element
 
 
-def kept(given: onnx.AttributeProto, constants: ConstantReader) -> DictionaryAttr:
+def preserved(given: onnx.AttributeProto, constants: ConstantReader) -> DictionaryAttr:
     """Encode an attribute as a message."""
     return message_codec.to_attribute(given, constants.dense)
 

@@ -48,7 +48,7 @@ def op_signature_of(op_class: type[OnnxOp]) -> OpSignature:
         operands=sum(not isinstance(kind, VarOperandDef) for kind in operands),
         has_variadic_operand=any(isinstance(kind, VarOperandDef) for kind in operands),
         results=sum(not isinstance(kind, VarResultDef) for kind in results),
-        required_results=frozenset(place for place, kind in enumerate(results) if not _may_be_absent(kind)),
+        required_results=frozenset(index for index, kind in enumerate(results) if not _may_be_absent(kind)),
         has_variadic_result=any(isinstance(kind, VarResultDef) for kind in results),
         properties=frozenset(properties),
         type_properties=frozenset(name for name, kind in properties.items() if _takes(kind.constr, f32)),

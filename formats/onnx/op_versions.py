@@ -66,11 +66,11 @@ def operand_like_result(domain: str, op_type: str, operands: Sequence[Attribute]
 
     It matters where the model declares no types: QLinearMatMul after QGemm is valid for integers only.
     """
-    place = LIKE_OPERAND.get(op_type, 0) if domain == "com.microsoft" else 0
-    if op_type == "QGemm" and (len(operands) <= place or operands[place] == NONE):
+    index = LIKE_OPERAND.get(op_type, 0) if domain == "com.microsoft" else 0
+    if op_type == "QGemm" and (len(operands) <= index or operands[index] == NONE):
         # Without a scale and zero point for its result it gives floats, as its scales are.
         return 1
-    return place if place < len(operands) else 0
+    return index if index < len(operands) else 0
 
 
 _SPECIAL: dict[type[OnnxOp], OpIdentity] = {

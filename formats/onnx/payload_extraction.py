@@ -60,6 +60,7 @@ class PayloadLocation:
 class PayloadMarkers:
     """Writes the markers of one walk and reads them back."""
 
+    # Random for each walk, so that no model can contain a forged marker that points to other bytes.
     nonce: bytes = field(default_factory=lambda: os.urandom(16))
 
     def write(self, cut: PayloadLocation) -> bytes:
@@ -96,13 +97,15 @@ class _Walk:
             return None
         buffer, children = self.buffer, _CHILDREN[kind]
         pieces: list[bytes | memoryview] = []
-        kept = position = start
+        copied = position = start
         while position < end:
             tag = buffer[position]
             if tag < 0x80:
                 content = position + 1
             else:
                 tag, content = _varint(buffer, position, end)
+            # Only length-delimited fields (wire type 2) can contain tensors. Everything between two payloads
+            # is copied as one slice from `copied` on, unknown fields included.
             if tag & 7 != 2:
                 position = _skip(buffer, content, end, tag)
                 continue
@@ -115,13 +118,13 @@ class _Walk:
                 child is not None
                 and (inner := self.message(content, following, child, depth + 1)) is not None
             ):
-                pieces += (buffer[kept:position], varint(tag), varint(sum(map(len, inner))))
+                pieces += (buffer[copied:position], varint(tag), varint(sum(map(len, inner))))
                 pieces += inner
-                kept = following
+                copied = following
             position = following
         if not pieces:
             return None
-        pieces.append(buffer[kept:end])
+        pieces.append(buffer[copied:end])
         return pieces
 
     def tensor(self, start: int, end: int) -> list[bytes | memoryview] | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from math import erf
 from typing import Any, Protocol, TypeAlias, TypeGuard, cast
 
 import numpy as np
@@ -16,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
+from xonnc.formats.onnx.reference_convolution import dilated_convolution
 from xonnc.formats.onnx.tensors import AnyArray
 
 RuntimeValue: TypeAlias = "AnyArray | tuple[AnyArray, ...] | None"
@@ -55,7 +57,19 @@ def register_operator(operator: CustomOperator) -> None:
     _ADDED.setdefault((operator.domain, operator.name), {})[operator.since] = operator
 
 
-def custom_operators(model: onnx.ModelProto) -> list[type]:
+def added_operators(model: onnx.ModelProto) -> list[type]:
+    """Return classes of the operators that the evaluator lacks or computes wrongly in a model's versions."""
+    return [
+        *_registered_operators(model),
+        *_later_versions(model),
+        *_old_axes_operators(model),
+        _implementation(ERF),
+        _convolution(),
+        _tf_idf(),
+    ]
+
+
+def _registered_operators(model: onnx.ModelProto) -> list[type]:
     """Return the classes of registered operators for the evaluator, in the versions that a model imports."""
     opsets = {each.domain: each.version for each in model.opset_import}
     found: list[type] = []
@@ -92,7 +106,9 @@ def _program_of(model: onnx.ModelProto) -> Callable[[Sequence[RuntimeValue]], Se
     reference = reference_of(model)
 
     def run(inputs: Sequence[RuntimeValue]) -> Sequence[RuntimeValue]:
-        found = reference({name: _given(held) for name, held in zip(names, inputs, strict=True)})
+        found = reference(
+            {name: _given(given_value) for name, given_value in zip(names, inputs, strict=True)}
+        )
         return [_taken(value) for value in found]
 
     return run
@@ -111,6 +127,36 @@ def _implementation(operator: CustomOperator) -> type:
     return type(operator.name, (base,), {"op_domain": operator.domain, "_run": run})
 
 
+@cache
+def _convolution() -> type:
+    """Return Conv of the evaluator, except for dilated kernels."""
+    base = import_module("onnx.reference.ops.op_conv").Conv
+
+    def run(self: Any, *arrays: AnyArray | None, **attributes: object) -> tuple[AnyArray, ...]:
+        dilations = cast("Sequence[int] | None", attributes.get("dilations")) or ()
+        if all(dilation == 1 for dilation in dilations):
+            return base._run(self, *arrays, **attributes)
+        return (dilated_convolution(arrays, attributes),)
+
+    return type("Conv", (base,), {"op_domain": "", "_run": run})
+
+
+@cache
+def _tf_idf() -> type:
+    """Return TfIdfVectorizer with weights of the n-grams, not of the outputs as in the evaluator."""
+    base = import_module("onnx.reference.ops.op_tfidf_vectorizer").TfIdfVectorizer
+
+    def initialize(self: Any, *arguments: object) -> None:
+        base.__init__(self, *arguments)
+        if self.weights_:
+            by_output = [1.0] * self.output_size_
+            for target, weight in zip(self.ngram_indexes, self.weights_, strict=True):
+                by_output[target] = weight
+            self.weights_ = by_output
+
+    return type("TfIdfVectorizer", (base,), {"op_domain": "", "__init__": initialize})
+
+
 def _later_versions(model: onnx.ModelProto) -> list[type]:
     """
     Implementations of old operator versions that the evaluator lacks, by the class of a later version.
@@ -118,7 +164,7 @@ def _later_versions(model: onnx.ModelProto) -> list[type]:
     It lacks DequantizeLinear before opset 19, which only added element types, and Scatter, which opset 11
     renamed.
     """
-    opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 1)
+    opset = _default_opset(model)
     return [
         type(name, (getattr(import_module(module), class_name),), {"op_domain": ""})
         for name, versions, module, class_name in (
@@ -132,6 +178,53 @@ def _later_versions(model: onnx.ModelProto) -> list[type]:
         )
         if opset in versions
     ]
+
+
+def _old_axes_operators(model: onnx.ModelProto) -> list[type]:
+    """
+    Squeeze and Unsqueeze before opset 13, where axes became an operand.
+
+    Those of the evaluator change one axis after the other, so that unsorted and negative axes are taken to be
+    axes of the intermediate results.
+    """
+    return [_implementation(each) for each in OLD_AXES] if _default_opset(model) < 13 else []
+
+
+def _squeeze(
+    operands: Sequence[AnyArray | None], attributes: dict[str, object], _outputs: int
+) -> Sequence[AnyArray]:
+    data = np.asarray(operands[0])
+    axes = _axes(attributes.get("axes", ()))
+    return [np.squeeze(data, axis=axes or None)]
+
+
+def _unsqueeze(
+    operands: Sequence[AnyArray | None], attributes: dict[str, object], _outputs: int
+) -> Sequence[AnyArray]:
+    return [np.expand_dims(np.asarray(operands[0]), _axes(attributes["axes"]))]
+
+
+def _erf(
+    operands: Sequence[AnyArray | None], _attributes: dict[str, object], _outputs: int
+) -> Sequence[AnyArray]:
+    data = np.asarray(operands[0])
+    results = [erf(value) for value in data.astype(np.float64).reshape(-1).tolist()]
+    return [np.array(results, np.float64).reshape(data.shape).astype(data.dtype)]
+
+
+ERF = CustomOperator("", "Erf", _erf)
+"""The error function; that of the evaluator rounds doubles to 32 bits."""
+
+
+def _axes(values: object) -> tuple[int, ...]:
+    return tuple(cast("Sequence[int]", values))
+
+
+OLD_AXES = (CustomOperator("", "Squeeze", _squeeze), CustomOperator("", "Unsqueeze", _unsqueeze))
+
+
+def _default_opset(model: onnx.ModelProto) -> int:
+    return next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 1)
 
 
 def _plain(attributes: Mapping[str, Any]) -> dict[str, object]:
@@ -154,7 +247,7 @@ def reference_of(model: onnx.ModelProto) -> Callable[[Mapping[str, object]], lis
     """Return a model as a function of its inputs by name; errors as `program_of`."""
     try:
         reference: _ReferenceEvaluator = import_module("onnx.reference").ReferenceEvaluator(
-            model, new_ops=[*custom_operators(model), *_later_versions(model)]
+            model, new_ops=added_operators(model)
         )
     except FAILURES as error:
         raise _failed(error) from error
@@ -169,11 +262,11 @@ def reference_of(model: onnx.ModelProto) -> Callable[[Mapping[str, object]], lis
     return run
 
 
-def _given(held: RuntimeValue) -> object:
+def _given(value: RuntimeValue) -> object:
     """Copy an input: operators of the reference evaluator modify their inputs."""
-    if isinstance(held, tuple):
-        return [np.array(array) for array in held]
-    return None if held is None else np.array(held)
+    if isinstance(value, tuple):
+        return [np.array(array) for array in value]
+    return None if value is None else np.array(value)
 
 
 def _taken(value: object) -> RuntimeValue:

@@ -174,8 +174,8 @@ def _constant(node: NodeDescription, index: int) -> Attribute:
 
 
 def _sequence_of_operand(node: NodeDescription, index: int) -> Attribute:
-    held = _same_element(node.operand(0))
-    return SeqType(held) if held != NONE else NONE
+    element = _same_element(node.operand(0))
+    return SeqType(element) if element != NONE else NONE
 
 
 def _element_of_container(node: NodeDescription, index: int) -> Attribute:
@@ -219,8 +219,8 @@ def _scan(node: NodeDescription, index: int) -> Attribute:
 
 
 def _sequence_map(node: NodeDescription, index: int) -> Attribute:
-    held = _yielded(node, index)
-    return SeqType(_same_element(held)) if held != NONE else NONE
+    element = _yielded(node, index)
+    return SeqType(_same_element(element)) if element != NONE else NONE
 
 
 def _class_label(node: NodeDescription, index: int) -> Attribute:

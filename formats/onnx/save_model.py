@@ -65,7 +65,7 @@ class ExportedModel:
     proto: onnx.ModelProto
     initializers: list[Initializer]
 
-    def whole(self) -> onnx.ModelProto:
+    def to_proto(self) -> onnx.ModelProto:
         """Return one `ModelProto` with all weights, for models of moderate size."""
         model = onnx.ModelProto()
         model.CopyFrom(self.proto)
@@ -126,9 +126,9 @@ def save(
 def write(model: ExportedModel, stream: BinaryIO, model_format: ModelFormat) -> None:
     """Writes the serialised model to `stream`."""
     if model_format == "json":
-        stream.write(json_format.MessageToJson(model.whole()).encode("utf-8") + b"\n")
+        stream.write(json_format.MessageToJson(model.to_proto()).encode("utf-8") + b"\n")
     elif model_format == "onnxtxt":
-        stream.write(_text(model.whole()))
+        stream.write(_text(model.to_proto()))
     else:
         write_binary(model, stream)
 

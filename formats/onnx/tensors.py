@@ -91,7 +91,7 @@ _BITS_IN_INT32 = {1: np.uint8, 2: np.uint16}
 class TensorReader:
     """Reads tensors of one file: extracted payloads, external data, and fields of the message."""
 
-    whole: memoryview = field(default_factory=lambda: memoryview(b""))
+    content: memoryview = field(default_factory=lambda: memoryview(b""))
     """The file's bytes, into which payload markers point."""
 
     marks: PayloadMarkers = field(default_factory=PayloadMarkers)
@@ -136,27 +136,27 @@ class TensorReader:
         if cut is None:
             return raw_data
         _check_field(tensor.name, number, cut)
-        return self.whole[cut.offset : cut.offset + cut.length]
+        return self.content[cut.offset : cut.offset + cut.length]
 
 
-def element_count(place: str, shape: Iterable[int]) -> int:
+def element_count(location: str, shape: Iterable[int]) -> int:
     """
     Return the product of the dimensions; `XonncError` for a negative dimension or an overflow of 64 bits.
     """
     shape = tuple(shape)
-    check_rank(place, len(shape))
+    check_rank(location, len(shape))
     if shape and min(shape) < 0:
-        raise XonncError(f"{place}: dimension {min(shape)}; a dimension is 0 or more")
+        raise XonncError(f"{location}: dimension {min(shape)}; a dimension is 0 or more")
     count = math.prod(shape)
     if count * 16 > MAX_SIZE:
-        raise XonncError(f"{place}: shape {list(shape)} overflows: more elements than 64 bits can count")
+        raise XonncError(f"{location}: shape {list(shape)} overflows: more elements than 64 bits can count")
     return count
 
 
-def check_rank(place: str, rank: int) -> None:
+def check_rank(location: str, rank: int) -> None:
     """Raise `XonncError` for a rank above NumPy's limit."""
     if rank > MAX_RANK:
-        raise XonncError(f"{place}: rank {rank}; tensors have up to {MAX_RANK} axes here")
+        raise XonncError(f"{location}: rank {rank}; tensors have up to {MAX_RANK} axes here")
 
 
 def stored_size(data_type: int, count: int) -> int:
@@ -172,8 +172,8 @@ def unpack(data: npt.NDArray[np.uint8], bits: int, count: int) -> npt.NDArray[np
         return np.packbits(spread, axis=1, bitorder="little").reshape(-1)
     per_byte = 8 // bits
     unpacked = np.empty((data.size, per_byte), np.uint8)
-    for place in range(per_byte):
-        unpacked[:, place] = data >> (bits * place) & (1 << bits) - 1
+    for index in range(per_byte):
+        unpacked[:, index] = data >> (bits * index) & (1 << bits) - 1
     return unpacked.reshape(-1)[:count]
 
 
@@ -186,8 +186,8 @@ def pack(data: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
     per_byte = 8 // bits
     padded = np.pad(flat, (0, -flat.size % per_byte)).reshape(-1, per_byte)
     packed = np.zeros(len(padded), np.uint8)
-    for place in range(per_byte):
-        packed |= padded[:, place] << np.uint8(bits * place)
+    for index in range(per_byte):
+        packed |= padded[:, index] << np.uint8(bits * index)
     return packed
 
 

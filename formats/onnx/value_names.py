@@ -71,8 +71,8 @@ class ValueNames:
         """Name all unnamed results of a block: first those with an imported name, then the others."""
         nameless: list[tuple[SSAValue, str]] = []
         for op in block.ops:
-            wanted = _wanted(output_names(op), len(op.results))
-            for result, name in zip(op.results, wanted, strict=True):
+            requested = _wanted(output_names(op), len(op.results))
+            for result, name in zip(op.results, requested, strict=True):
                 if result in self._by_value or (result.type == NONE and not name):
                     continue
                 if name and self.is_free(name):
@@ -98,8 +98,8 @@ def node_names(ops: Sequence[Operation]) -> dict[Operation, str]:
     for name, sharing in alike.items():
         if len(sharing) == 1:
             continue
-        kept = {outputs: op for op in reversed(sharing) if (outputs := output_names(op))}
-        keepers = set(kept.values()) or {sharing[0]}
+        unique = {outputs: op for op in reversed(sharing) if (outputs := output_names(op))}
+        keepers = set(unique.values()) or {sharing[0]}
         fresh = (free for number in count(1) if (free := f"{name}_{number}") not in taken)
         for op in sharing:
             if op not in keepers:

@@ -31,24 +31,26 @@ ANONYMOUS_DIMS = ("", "?")
 _DIM_PARAM = re.compile(r"(?:^|,)(\d+):")
 
 
-def to_type(proto: onnx.TypeProto, place: str) -> Attribute:
+def to_type(proto: onnx.TypeProto, location: str) -> Attribute:
     """Convert to an MLIR type, `none` if the type is unset; `XonncError` for opaque types."""
     kind = proto.WhichOneof("value")
     if kind == "tensor_type":
-        return _tensor(proto.tensor_type, place)
+        return _tensor(proto.tensor_type, location)
     if kind is None:
         return NONE
     if kind == "sequence_type":
-        return SeqType(to_type(proto.sequence_type.elem_type, place))
+        return SeqType(to_type(proto.sequence_type.elem_type, location))
     if kind == "optional_type":
-        return OptType(to_type(proto.optional_type.elem_type, place))
+        return OptType(to_type(proto.optional_type.elem_type, location))
     if kind == "map_type":
-        return MapType(_element(proto.map_type.key_type, place), to_type(proto.map_type.value_type, place))
+        return MapType(
+            _element(proto.map_type.key_type, location), to_type(proto.map_type.value_type, location)
+        )
     if kind == "sparse_tensor_type" and proto.sparse_tensor_type.HasField("shape"):
-        dense = _tensor(proto.sparse_tensor_type, place)
+        dense = _tensor(proto.sparse_tensor_type, location)
         assert is_ranked(dense)
         return TensorType(dense.element_type, dense.get_shape(), SPARSE)
-    raise XonncError(f"{place}: the type {kind} is opaque or has no shape, so it cannot be represented")
+    raise XonncError(f"{location}: the type {kind} is opaque or has no shape, so it cannot be represented")
 
 
 def to_proto(type_: Attribute, dim_params: Mapping[int, str] = {}) -> onnx.TypeProto | None:
@@ -86,17 +88,17 @@ def read_dim_params(text: str) -> dict[int, str]:
     return {int(axis): name for axis, name in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def _tensor(proto: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor, place: str) -> Attribute:
-    element = _element(proto.elem_type, place)
+def _tensor(proto: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor, location: str) -> Attribute:
+    element = _element(proto.elem_type, location)
     if not proto.HasField("shape"):
         return unranked(element)
     shape = tuple(_dimension(dim) for dim in proto.shape.dim)
-    check_rank(place, len(shape))
+    check_rank(location, len(shape))
     size = 1
     for extent in shape:
         size *= extent if extent > 0 else 1
     if size * 16 > MAX_SIZE:
-        raise XonncError(f"{place}: shape {_text(shape)} overflows: more elements than 64 bits can count")
+        raise XonncError(f"{location}: shape {_text(shape)} overflows: more elements than 64 bits can count")
     return tensor_type(shape, element)
 
 
@@ -109,10 +111,10 @@ def _text(shape: tuple[int, ...]) -> str:
     return "x".join("?" if extent == DYNAMIC_INDEX else str(extent) for extent in shape)
 
 
-def _element(number: int, place: str) -> Attribute:
+def _element(number: int, location: str) -> Attribute:
     element = ELEMENT_TYPES.get(number)
     if element is None:
-        raise XonncError(f"{place}: element type {number} is not one of ONNX's 1 to {max(ELEMENT_TYPES)}")
+        raise XonncError(f"{location}: element type {number} is not one of ONNX's 1 to {max(ELEMENT_TYPES)}")
     return element
 
 

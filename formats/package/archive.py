@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -19,9 +19,13 @@ from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.byte_sink import Bytes, ByteSink
 from xonnc.formats.file_types import PACKAGE, identify_file
 from xonnc.formats.input_files import record_input
-from xonnc.formats.package.manifest import Manifest, PackageStep, read_manifest, write_manifest
+from xonnc.formats.package.manifest import HostFile, Manifest, PackageStep, read_manifest, write_manifest
 
 MANIFEST = "manifest.json"
+
+SUFFIX = ".xpkg"
+"""The file extension of packages."""
+
 MAX_MANIFEST_BYTES = 16 << 20
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 """The first day that the format can say."""
@@ -51,24 +55,36 @@ class _HashingWriter:
         return self._digest.hexdigest()
 
 
-def write_package(path: Path, manifest: Manifest, parts: Sequence[WritePart]) -> int:
+def write_package(
+    path: Path, manifest: Manifest, parts: Sequence[WritePart], host_files: Mapping[str, bytes] | None = None
+) -> int:
     """
     Write a package through a temporary file; return its size in bytes.
 
     `parts` write the files of the manifest's steps, whose sizes and digests become known by that.
+    `host_files` are the contents of the host files that the manifest names.
     """
     with atomic_write(path) as file:
-        _write(file, manifest, parts)
+        _write(file, manifest, parts, host_files or {})
     return path.stat().st_size
 
 
-def _write(file: BinaryIO, manifest: Manifest, parts: Sequence[WritePart]) -> None:
+def host_file(name: str, content: bytes) -> HostFile:
+    """Return the manifest's entry for a file."""
+    return HostFile(name, len(content), hashlib.sha256(content).hexdigest())
+
+
+def _write(
+    file: BinaryIO, manifest: Manifest, parts: Sequence[WritePart], host_files: Mapping[str, bytes]
+) -> None:
     steps: list[PackageStep] = []
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for step, write in zip(manifest.steps, parts, strict=True):
             with archive.open(_member(step.file), "w", force_zip64=True) as stream:
                 counted = _HashingWriter(stream)
                 write(counted)
+            for each in step.host_files:
+                archive.writestr(_member(each.file), host_files[each.file])
             steps.append(replace(step, size=counted.size, sha256=counted.hexdigest()))
         archive.writestr(_member(MANIFEST), write_manifest(replace(manifest, steps=tuple(steps))))
 
@@ -87,6 +103,8 @@ class Package:
     name: str
     manifest: Manifest
     parts: tuple[bytes, ...]
+    host_files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """The native code of CPU partitions for the manifest's host, by file."""
 
 
 def read_package(path: Path) -> Package:
@@ -100,13 +118,18 @@ def read_package(path: Path) -> Package:
             members = _members(archive, length)
             manifest = _manifest(archive, members)
             parts = tuple(_part(archive, members, step) for step in manifest.steps)
+            host_files = {
+                each.file: _part(archive, members, each)
+                for step in manifest.steps
+                for each in step.host_files
+            }
     except XonncError as error:
         raise XonncError(f"{path}: {_describe_foreign_file(path) or error}") from None
     except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError, UnicodeDecodeError) as error:
         raise XonncError(
             f"{path}: {_describe_foreign_file(path) or f'no package, or damaged: {error}'}"
         ) from None
-    return Package(str(path), manifest, parts)
+    return Package(str(path), manifest, parts, host_files)
 
 
 def _describe_foreign_file(path: Path) -> str | None:
@@ -141,13 +164,16 @@ def _manifest(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> 
         manifest = read_manifest(archive.read(info))
     except XonncError as error:
         raise XonncError(f"{MANIFEST}: {error}") from None
-    strangers = members.keys() - {MANIFEST, *(step.file for step in manifest.steps)}
+    files = {each.file for step in manifest.steps for each in (step, *step.host_files)}
+    strangers = members.keys() - {MANIFEST, *files}
     if strangers:
         raise XonncError(f"'{min(strangers)}' is not listed in {MANIFEST}")
     return manifest
 
 
-def _part(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], step: PackageStep) -> bytes:
+def _part(
+    archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], step: PackageStep | HostFile
+) -> bytes:
     info = members.get(step.file)
     if info is None:
         raise XonncError(f"no '{step.file}' in it, which {MANIFEST} names")

@@ -9,20 +9,28 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import Any, Literal, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 
 FORMAT = "xonnc-package"
 VERSION = 1
+"""
+The major version. It changes when readers of the version before would run a package wrongly; entries that
+they may ignore are added without.
+"""
 
-StepKind: TypeAlias = Literal["dla", "cpu"]
+StepKind: TypeAlias = Literal["dla", "cpu", "backend"]
+"""NVDLA, the CPU, or the backend of a plug-in that has the package's target."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _FILE = re.compile(r"parts/[0-9]+\.(nvdla|onnx)")
+_BACKEND_FILE = re.compile(r"parts/[0-9]+\.[A-Za-z0-9_.]+")
+"""The files of backends have suffixes of their own."""
+_HOST_FILE = re.compile(r"parts/[0-9]+\.(o|h|weight)")
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,15 @@ class PackagePort:
 
 
 @dataclass(frozen=True)
+class HostFile:
+    """A file of the host's native code for a CPU partition: object file (`.o`), header or weights."""
+
+    file: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
 class PackageStep:
     """A partition: its file, size and SHA-256, and the values that it consumes and produces."""
 
@@ -56,7 +73,9 @@ class PackageStep:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     quantization: Mapping[str, QuantizationParameters]
-    """What the integers are that a part on the DLA takes and gives, by value."""
+    """The quantization of the DLA partition's inputs and outputs, by value."""
+    host_files: tuple[HostFile, ...] = ()
+    """Native code of a CPU partition for the package's host, in addition to the ONNX model."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +87,12 @@ class Manifest:
     outputs: tuple[PackagePort, ...]
     values: Mapping[str, TensorInfo]
     steps: tuple[PackageStep, ...]
+    host: str | None = None
+    """The triple or processor kind that all CPU partitions have native code for."""
 
     def __post_init__(self) -> None:
         """Raise `XonncError` if a step consumes an undefined value or produces a defined one."""
-        there = _require_unique([port.value for port in self.inputs], "inputs")
+        defined = _require_unique([port.value for port in self.inputs], "inputs")
         _require_unique([port.name for port in self.inputs], "names of inputs")
         _require_unique([port.name for port in self.outputs], "names of outputs")
         files: set[str] = set()
@@ -80,15 +101,26 @@ class Manifest:
             if step.file in files:
                 raise XonncError(f"{where}: '{step.file}' is another step's file")
             files.add(step.file)
-            if missing := [name for name in step.inputs if name not in there]:
+            self._require_host_files(step, where)
+            if missing := [name for name in step.inputs if name not in defined]:
                 raise XonncError(f"{where}: takes '{missing[0]}', which no earlier step produces")
-            if twice := [name for name in step.outputs if name in there]:
+            if twice := [name for name in step.outputs if name in defined]:
                 raise XonncError(f"{where}: gives '{twice[0]}', which is defined already")
-            there |= _require_unique(step.outputs, f"outputs of {where}")
-        if missing := [port.value for port in self.outputs if port.value not in there]:
+            defined |= _require_unique(step.outputs, f"outputs of {where}")
+        if missing := [port.value for port in self.outputs if port.value not in defined]:
             raise XonncError(f"output '{missing[0]}' is produced by no step")
-        if unknown := sorted(there - self.values.keys()):
+        if unknown := sorted(defined - self.values.keys()):
             raise XonncError(f"value '{unknown[0]}' has no type")
+
+    def _require_host_files(self, step: PackageStep, where: str) -> None:
+        """Raise `XonncError` unless a CPU partition has its object file and header, if there is a host."""
+        found = sorted(host.file for host in step.host_files)
+        stem = step.file.rpartition(".")[0]
+        needed = [f"{stem}.h", f"{stem}.o"] if self.host is not None and step.kind == "cpu" else []
+        if found != needed and (not needed or found != [*needed, f"{stem}.weight"]):
+            raise XonncError(
+                f"{where}: host files {', '.join(found) or 'none'}; it has {', '.join(needed) or 'none'}"
+            )
 
 
 def _require_unique(names: Sequence[str], what: str) -> set[str]:
@@ -106,6 +138,7 @@ def write_manifest(manifest: Manifest) -> bytes:
         "format": FORMAT,
         "version": VERSION,
         "target": manifest.target,
+        **({} if manifest.host is None else {"host": manifest.host}),
         "inputs": [{"name": port.name, "value": port.value} for port in manifest.inputs],
         "outputs": [{"name": port.name, "value": port.value} for port in manifest.outputs],
         "values": {
@@ -124,6 +157,7 @@ def write_manifest(manifest: Manifest) -> bytes:
                     name: {"scale": one.scale, "zero_point": one.zero_point}
                     for name, one in sorted(step.quantization.items())
                 },
+                **({"host": list(map(asdict, step.host_files))} if step.host_files else {}),
             }
             for step in manifest.steps
         ],
@@ -141,7 +175,9 @@ def read_manifest(data: bytes) -> Manifest:
         raise XonncError(f"format '{table['format']}' is not '{FORMAT}'")
     version = _entry(table, "version", int, "manifest")
     if version != VERSION:
-        raise XonncError(f"version {version}; this release reads {VERSION}")
+        raise XonncError(
+            f"version {version}; this release reads {VERSION}: update xonnc, or compile the model again"
+        )
     values = _entry(table, "values", dict, "manifest")
     return Manifest(
         target=_entry(table, "target", str, "manifest"),
@@ -149,6 +185,7 @@ def read_manifest(data: bytes) -> Manifest:
         outputs=tuple(_port(each, f"output {n}") for n, each in _list(table, "outputs", "manifest")),
         values={name: _tensor(each, f"value '{name}'") for name, each in values.items()},
         steps=tuple(_step(each, f"step {n}") for n, each in _list(table, "steps", "manifest")),
+        host=_entry(table, "host", str, "manifest") if "host" in table else None,
     )
 
 
@@ -167,16 +204,16 @@ def _tensor(table: Any, where: str) -> TensorInfo:
 
 
 def _step(table: Any, where: str) -> PackageStep:
-    said = _entry(table, "kind", str, where)
-    kind: StepKind | None = "dla" if said == "dla" else "cpu" if said == "cpu" else None
+    step_kind = _entry(table, "kind", str, where)
+    kind = next((each for each in get_args(StepKind) if each == step_kind), None)
     if kind is None:
-        raise XonncError(f"{where}: kind '{said}'; there are dla and cpu")
+        raise XonncError(f"{where}: kind '{step_kind}'; there are {', '.join(get_args(StepKind))}")
     file, size = _entry(table, "file", str, where), _entry(table, "size", int, where)
     digest = _entry(table, "sha256", str, where)
-    if not _FILE.fullmatch(file):
-        raise XonncError(f"{where}: file '{file}'; parts are called parts/NUMBER.nvdla or .onnx")
-    if size < 0 or not _DIGEST.fullmatch(digest):
-        raise XonncError(f"{where}: size {size} and sha256 '{digest}' are no size and digest")
+    if not (_BACKEND_FILE if kind == "backend" else _FILE).fullmatch(file):
+        suffix = ".SUFFIX" if kind == "backend" else ".nvdla or .onnx"
+        raise XonncError(f"{where}: file '{file}'; parts are called parts/NUMBER{suffix}")
+    _require_digest(size, digest, where)
     # Packages of earlier releases call it "grids".
     key = "grids" if "grids" in table and "quantization" not in table else "quantization"
     parameters = _entry(table, key, dict, where)
@@ -190,7 +227,24 @@ def _step(table: Any, where: str) -> PackageStep:
         quantization={
             name: _parameters(each, f"{where}: quantization of '{name}'") for name, each in parameters.items()
         },
+        host_files=tuple(_host_file(each, where) for _, each in _list(table, "host", where))
+        if "host" in table
+        else (),
     )
+
+
+def _host_file(table: Any, where: str) -> HostFile:
+    file, size = _entry(table, "file", str, where), _entry(table, "size", int, where)
+    digest = _entry(table, "sha256", str, where)
+    if not _HOST_FILE.fullmatch(file):
+        raise XonncError(f"{where}: host file '{file}'; they are called parts/NUMBER.o, .h or .weight")
+    _require_digest(size, digest, where)
+    return HostFile(file, size, digest)
+
+
+def _require_digest(size: int, digest: str, where: str) -> None:
+    if size < 0 or not _DIGEST.fullmatch(digest):
+        raise XonncError(f"{where}: size {size} and sha256 '{digest}' are no size and digest")
 
 
 def _parameters(table: Any, where: str) -> QuantizationParameters:

@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.errors import XonncError
 from xonnc.fuzzing.certification.module_semantics import MOVEMENT, ModuleMeaning, base_name
 from xonnc.fuzzing.certification.proofs import (
     BITS,
@@ -188,7 +189,10 @@ class Certifier:
         rules = Sweep(table, name, self.seed, 0).alone
         if not apply_rules(instance.module, instance.context, rules, pass_name="certify").changed:
             return None
-        infer_shapes(instance.module)
+        try:
+            infer_shapes(instance.module)
+        except XonncError as error:
+            return f"the result is refused: {error}"
         terms = Terms()
         meaning = ModuleMeaning(terms)
         first, second = _function(before), _function(instance.exportable())

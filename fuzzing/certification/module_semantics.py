@@ -150,18 +150,18 @@ class ModuleMeaning:
 
     def moved(self, op: Operation, name: str, operands: Operands) -> Sequence[TermArray | None]:
         """Move the terms as the reference evaluator moves their numbers."""
-        places = DATA.get(name, (0,))
-        places = tuple(range(len(operands))) if places is None else places
-        first = operands[places[0]]
+        operand_indices = DATA.get(name, (0,))
+        operand_indices = tuple(range(len(operands))) if operand_indices is None else operand_indices
+        first = operands[operand_indices[0]]
         assert first is not None
-        dtype = _dtype(op.operands[places[0]])
+        dtype = _dtype(op.operands[operand_indices[0]])
         labelled = np.dtype(np.float64 if "float" in dtype.name else np.int64)
         table: list[Term] = [self.terms.literal(0.0 if "float" in dtype.name else 0, dtype.name)]
         arrays: list[npt.NDArray[Any] | None] = []
         for index, operand in enumerate(operands):
             if operand is None:
                 arrays.append(None)
-            elif index in places:
+            elif index in operand_indices:
                 numbers = np.arange(len(table), len(table) + operand.size).reshape(operand.shape)
                 arrays.append(numbers.astype(labelled))
                 table += list(operand.reshape(-1))
@@ -183,7 +183,7 @@ class ModuleMeaning:
             else self.terms.apply(f"tensor {operand.shape}", _dtype(value).name, *operand.reshape(-1))
             for operand, value in zip(operands, op.operands, strict=True)
         ]
-        said = sorted((name, str(found)) for name, found in op.properties.items())
+        properties = sorted((name, str(found)) for name, found in op.properties.items())
         results: list[TermArray | None] = []
         for result in op.results:
             shape = static_shape(result.type)
@@ -195,7 +195,7 @@ class ModuleMeaning:
             dtype = _dtype(result).name
             made = np.empty(int(np.prod(shape, dtype=np.int64)), np.object_)
             made[:] = [
-                self.terms.apply(f"{op.name} {said} {result.index} {index}", dtype, *tensors)
+                self.terms.apply(f"{op.name} {properties} {result.index} {index}", dtype, *tensors)
                 for index in range(made.size)
             ]
             results.append(made.reshape(shape))
@@ -240,7 +240,7 @@ def run_op(
     operands: list[SSAValue] = []
     for array in arrays:
         if array is None:
-            absent = NoValueOp.create(result_types=[NONE])
+            absent = NoValueOp()
             block.add_op(absent)
             operands.append(absent.results[0])
             continue

@@ -133,8 +133,8 @@ def _with_attributes(function: str) -> Scalarwise:
     """An uninterpreted function, equal for equal attributes."""
 
     def apply(s: Scalars, attributes: Attributes, x: list[Term]) -> Term:
-        said = " ".join(f"{name}={found}" for name, found in sorted(attributes.items()))
-        return s.same(f"{function} {said}", *x)
+        settings = " ".join(f"{name}={found}" for name, found in sorted(attributes.items()))
+        return s.same(f"{function} {settings}", *x)
 
     return apply
 

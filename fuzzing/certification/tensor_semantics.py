@@ -52,13 +52,13 @@ def integers(array: TermArray | None) -> list[int] | None:
     return [int(value) for value in found if isinstance(value, int)]
 
 
-def along(array: TermArray, axes: Sequence[int], function: Callable[[list[Term]], Term]) -> TermArray:
+def along_axes(array: TermArray, axes: Sequence[int], function: Callable[[list[Term]], Term]) -> TermArray:
     """Reduce axes to one element each."""
     axes = sorted(axis % array.ndim for axis in axes)
-    kept = [axis for axis in range(array.ndim) if axis not in axes]
-    shape = tuple(array.shape[axis] for axis in kept)
+    remaining = [axis for axis in range(array.ndim) if axis not in axes]
+    shape = tuple(array.shape[axis] for axis in remaining)
     rows = (
-        array.transpose([*kept, *axes]).reshape((int(np.prod(shape, dtype=np.int64)), -1))
+        array.transpose([*remaining, *axes]).reshape((int(np.prod(shape, dtype=np.int64)), -1))
         if array.size
         else None
     )
@@ -117,7 +117,7 @@ def reduction(function: Reduction) -> Tensorwise:
             raise NoMeaningError("axes are no list")
         chosen = [int(axis) % max(1, x.ndim) for axis in cast("Sequence[int]", axes)]
         made = (
-            along(x, chosen, lambda terms: function(s, terms))
+            along_axes(x, chosen, lambda terms: function(s, terms))
             if x.ndim
             else broadcast(partial(function, s), x)
         )
@@ -136,11 +136,11 @@ def matrix_product(s: Scalars, a: TermArray, b: TermArray) -> TermArray:
     rows = np.broadcast_to(rows, (*outer, *rows.shape[-2:]))
     columns = np.broadcast_to(columns, (*outer, *columns.shape[-2:]))
     made = np.empty((*outer, rows.shape[-2], columns.shape[-1]), np.object_)
-    for place in np.ndindex(*made.shape):
-        left, right = rows[(*place[:-2], place[-2])], columns[(*place[:-2], slice(None), place[-1])]
+    for index in np.ndindex(*made.shape):
+        left, right = rows[(*index[:-2], index[-2])], columns[(*index[:-2], slice(None), index[-1])]
         if not len(left):
             raise EmptyOperandError("a product of empty matrices")
-        made[place] = s.total([s.same("mul", *pair) for pair in zip(left, right, strict=True)], left[0])
+        made[index] = s.total([s.same("mul", *pair) for pair in zip(left, right, strict=True)], left[0])
     shape = list(made.shape)
     if b.ndim == 1:
         shape.pop()
@@ -208,11 +208,11 @@ def normalised(
 def _over_axes(
     s: Scalars, attributes: Attributes, x: TermArray, axes: Sequence[int], centered: bool
 ) -> TermArray:
-    center = along(x, axes, lambda terms: mean(s, terms))
+    center = along_axes(x, axes, lambda terms: mean(s, terms))
     zero = s.number(0, x.reshape(-1)[0])
     center = center if centered else np.full_like(center, zero)
     moved = broadcast(lambda x: s.same("sub", *x), x, center) if centered else x
-    spread = along(moved, axes, lambda terms: mean(s, [s.same("mul", term, term) for term in terms]))
+    spread = along_axes(moved, axes, lambda terms: mean(s, [s.same("mul", term, term) for term in terms]))
     return broadcast(lambda t: normalised(s, attributes, *t), x, center, spread)
 
 
@@ -252,10 +252,10 @@ def _softmax(logarithm: bool) -> Tensorwise:
     def softmax(s: Scalars, attributes: Attributes, operands: Operands) -> TermArray:
         x = present(operands, 0)
         axis = [integer_list(attributes, "axis", [-1])[0]]
-        largest = along(x, axis, lambda terms: s.chain("max", terms))
+        largest = along_axes(x, axis, lambda terms: s.chain("max", terms))
         moved = broadcast(lambda x: s.same("sub", *x), x, largest)
         raised = broadcast(lambda t: s.same("exp", t[0]), moved)
-        total = along(raised, axis, lambda terms: s.total(terms, terms[0]))
+        total = along_axes(raised, axis, lambda terms: s.total(terms, terms[0]))
         if logarithm:
             return broadcast(lambda t: s.same("sub", t[0], s.same("log", t[1])), moved, total)
         return broadcast(lambda x: s.same("div", *x), raised, total)
@@ -266,7 +266,7 @@ def _softmax(logarithm: bool) -> Tensorwise:
 def _global_pool(function: Reduction) -> Tensorwise:
     def pool(s: Scalars, _: Attributes, operands: Operands) -> TermArray:
         x = present(operands, 0)
-        return along(x, range(2, x.ndim), lambda terms: function(s, terms))
+        return along_axes(x, range(2, x.ndim), lambda terms: function(s, terms))
 
     return pool
 

@@ -32,17 +32,19 @@ def _convolution(s: Scalars, attributes: Attributes, operands: Operands) -> Term
     ]
     groups = integer_list(attributes, "group", [1])[0]
     made = np.empty((x.shape[0], w.shape[0], *outer), np.object_)
-    for place in np.ndindex(*made.shape):
-        first = place[1] // (w.shape[0] // groups) * w.shape[1]
+    for position in np.ndindex(*made.shape):
+        first = position[1] // (w.shape[0] // groups) * w.shape[1]
         parts: list[Term] = []
         for tap in np.ndindex(*w.shape[1:]):
             at = [
                 o * st + k * d - p
-                for o, st, k, d, p in zip(place[2:], strides, tap[1:], dilations, pads, strict=False)
+                for o, st, k, d, p in zip(position[2:], strides, tap[1:], dilations, pads, strict=False)
             ]
             if all(0 <= index < size for index, size in zip(at, sizes, strict=True)):
-                parts.append(s.same("mul", x.item((place[0], first + tap[0], *at)), w.item((place[1], *tap))))
-        made[place] = s.total(parts, w.reshape(-1)[0])
+                parts.append(
+                    s.same("mul", x.item((position[0], first + tap[0], *at)), w.item((position[1], *tap)))
+                )
+        made[position] = s.total(parts, w.reshape(-1)[0])
     return _with_bias(s, made, operands)
 
 
@@ -69,18 +71,18 @@ def _transposed_convolution(s: Scalars, attributes: Attributes, operands: Operan
     ]
     inputs = x.shape[1] // groups
     parts: dict[tuple[int, ...], list[Term]] = {}
-    for place in np.ndindex(*x.shape):
+    for position in np.ndindex(*x.shape):
         for tap in np.ndindex(*w.shape[1:]):
             at = [
                 i * st + k * d - p
-                for i, st, k, d, p in zip(place[2:], strides, tap[1:], dilations, pads, strict=False)
+                for i, st, k, d, p in zip(position[2:], strides, tap[1:], dilations, pads, strict=False)
             ]
             if all(0 <= index < size for index, size in zip(at, outer, strict=True)):
-                key = (place[0], place[1] // inputs * w.shape[1] + tap[0], *at)
-                parts.setdefault(key, []).append(s.same("mul", x.item(place), w.item((place[1], *tap))))
+                key = (position[0], position[1] // inputs * w.shape[1] + tap[0], *at)
+                parts.setdefault(key, []).append(s.same("mul", x.item(position), w.item((position[1], *tap))))
     made = np.empty((x.shape[0], w.shape[1] * groups, *outer), np.object_)
-    for place in np.ndindex(*made.shape):
-        made[place] = s.total(parts.get(place, []), w.reshape(-1)[0])
+    for position in np.ndindex(*made.shape):
+        made[position] = s.total(parts.get(position, []), w.reshape(-1)[0])
     return _with_bias(s, made, operands)
 
 
@@ -116,20 +118,20 @@ def _pool(is_mean: bool) -> Tensorwise:
             for axis, size in enumerate(sizes)
         ]
         made = np.empty((*x.shape[:2], *outer), np.object_)
-        whole = int(np.prod(kernel)) if attributes.get("count_include_pad") == 1 else 0
-        for place in np.ndindex(*made.shape):
+        window = int(np.prod(kernel)) if attributes.get("count_include_pad") == 1 else 0
+        for position in np.ndindex(*made.shape):
             terms: list[Term] = []
             for tap in np.ndindex(*kernel):
                 at = [
                     o * st + k * d - p
-                    for o, st, k, d, p in zip(place[2:], strides, tap, dilations, pads, strict=False)
+                    for o, st, k, d, p in zip(position[2:], strides, tap, dilations, pads, strict=False)
                 ]
                 if all(0 <= index < size for index, size in zip(at, sizes, strict=True)):
-                    terms.append(x.item((*place[:2], *at)))
+                    terms.append(x.item((*position[:2], *at)))
             if not terms:
                 raise NoMeaningError("a window of padding alone")
             total = s.total(terms, terms[0]) if is_mean else s.chain("max", terms)
-            made[place] = s.same("div", total, s.number(whole or len(terms), total)) if is_mean else total
+            made[position] = s.same("div", total, s.number(window or len(terms), total)) if is_mean else total
         return made
 
     return pool

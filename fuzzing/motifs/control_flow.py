@@ -161,12 +161,12 @@ def scan(builder: ModelBuilder) -> None:
 def nested(builder: ModelBuilder) -> None:
     """An If within an If, which reads values two graphs out."""
     x = builder.take(FLOATS)
-    kept = condition(builder)
+    outer_condition = condition(builder)
     outer = builder.body()
     inner = [outer.body() for _ in range(2)]
     graphs = [graph(one, (), (derived_value(one, x),)) for one in inner]
     result = ModelValue("", x.dtype, x.shape)
-    value = outer.node("If", kept, results=[result], then_branch=graphs[0], else_branch=graphs[1])
+    value = outer.node("If", outer_condition, results=[result], then_branch=graphs[0], else_branch=graphs[1])
     other = builder.body()
     branches_ = [graph(outer, (), (value,)), graph(other, (), (derived_value(other, x),))]
     chosen = condition(builder)

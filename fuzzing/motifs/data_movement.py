@@ -107,7 +107,7 @@ def rearranged(builder: ModelBuilder, x: ModelValue) -> ModelValue:
 
 
 def unsqueezed(builder: ModelBuilder, x: ModelValue) -> ModelValue:
-    """New dimensions of size 1 at one or two places."""
+    """New dimensions of size 1 at one or two positions."""
     count = builder.random.choice((1, 1, 2))
     axes = builder.random.sample(range(x.rank + count), count)
     if builder.opset >= 11:
@@ -182,13 +182,13 @@ def splits(builder: ModelBuilder) -> None:
 
 
 def even_splits(builder: ModelBuilder) -> None:
-    """Split by a number of parts."""
+    """Split by a number of parts, of which only the last may be smaller."""
     x = builder.take(ANY, (1, 2, 3))
     axis = builder.random.randrange(x.rank)
     count = builder.random.randint(1, max(1, x.shape[axis]))
-    if builder.opset >= 18:
+    if builder.opset >= 18 and -(-x.shape[axis] // count) * (count - 1) <= x.shape[axis]:
         builder.keep(*builder.node_with_outputs("Split", x, count=count, axis=axis, num_outputs=count))
-    elif x.shape[axis] % count == 0:
+    elif builder.opset < 18 and x.shape[axis] % count == 0:
         builder.keep(*builder.node_with_outputs("Split", x, count=count, axis=axis))
 
 

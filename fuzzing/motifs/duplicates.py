@@ -28,11 +28,11 @@ def same_node(builder: ModelBuilder) -> None:
     copy = onnx.NodeProto()
     copy.CopyFrom(node)
     copy.name = ""
-    kept = [made[name] for name in node.output]
-    names = [builder.name("v") for _ in kept]
+    duplicates = [made[name] for name in node.output]
+    names = [builder.name("v") for _ in duplicates]
     copy.output[:] = names
     builder.nodes.append(copy)
-    for value, name in zip(kept, names, strict=True):
+    for value, name in zip(duplicates, names, strict=True):
         again = ModelValue(name, value.dtype, value.shape, value.data, value.is_bounded, value.is_sequence)
         builder.keep(again)
         if value.dtype in FLOATS and builder.chance(0.5):

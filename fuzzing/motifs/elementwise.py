@@ -121,7 +121,7 @@ def neutral_constant(builder: ModelBuilder) -> None:
 
 
 def almost_neutral_constant(builder: ModelBuilder) -> None:
-    """The same with a constant that is neutral in all places but one."""
+    """The same with a constant that is neutral in all elements but one."""
     x = builder.take(NUMBERS, (1, 2, 3))
     numbers = np.ones(x.shape, x.dtype)
     if numbers.size:

@@ -60,7 +60,7 @@ def sequence_of(x: ModelValue) -> ModelValue:
 
 
 def sequence(builder: ModelBuilder) -> None:
-    """A sequence made of values, changed, and read at a place or put together."""
+    """A sequence of values, changed, and read at a position or concatenated."""
     x = builder.take(NUMBERS, (1, 2))
     if builder.opset < 11:
         raise NotApplicable
@@ -68,9 +68,9 @@ def sequence(builder: ModelBuilder) -> None:
     value = builder.node("SequenceConstruct", x, *others, results=[sequence_of(x)])
     count = 1 + len(others)
     if builder.chance(0.4):
-        place = builder.constant(np.array(0, np.int64)) if builder.chance(0.5) else None
+        position = builder.constant(np.array(0, np.int64)) if builder.chance(0.5) else None
         value = builder.node(
-            "SequenceInsert", value, builder.like(x, *x.shape), place, results=[sequence_of(x)]
+            "SequenceInsert", value, builder.like(x, *x.shape), position, results=[sequence_of(x)]
         )
         count += 1
     if builder.chance(0.3):
@@ -80,8 +80,8 @@ def sequence(builder: ModelBuilder) -> None:
         count -= 1
     kind = builder.random.randrange(3)
     if kind == 0:
-        place = builder.random.randint(-count, count - 1)
-        at = builder.constant(np.array(place, builder.random.choice((np.int32, np.int64))))
+        position = builder.random.randint(-count, count - 1)
+        at = builder.constant(np.array(position, builder.random.choice((np.int32, np.int64))))
         builder.keep(
             builder.node(
                 "SequenceAt", value, at, results=[ModelValue("", x.dtype, x.shape, is_bounded=x.is_bounded)]

@@ -73,14 +73,14 @@ def reshape_by_sizes(builder: ModelBuilder) -> None:
     x = builder.take(ANY, (2, 3, 4))
     if not x.size:
         raise NotApplicable
-    kept = builder.random.randint(1, x.rank - 1)
-    parts = [computed_size(builder, x, axis) for axis in range(kept)]
-    tail = int(np.prod(x.shape[kept:]))
+    leading = builder.random.randint(1, x.rank - 1)
+    parts = [computed_size(builder, x, axis) for axis in range(leading)]
+    tail = int(np.prod(x.shape[leading:]))
     parts.append(builder.int64s(builder.random.choice((-1, tail))))
     if builder.chance(0.3):
         parts.append(builder.int64s(1))
     sizes = joined(builder, parts)
-    shape = (*x.shape[:kept], tail, *[1] * (len(parts) - kept - 1))
+    shape = (*x.shape[:leading], tail, *[1] * (len(parts) - leading - 1))
     builder.keep(builder.node("Reshape", x, sizes, results=shaped(x, *shape)))
 
 

@@ -28,9 +28,9 @@ class Closeness:
     single: bool = False
     """Whether float64 is computed in float32 as well."""
 
-    def allowed(self, epsilon: float, smallest: float, wanted: Doubles, scale: float) -> Doubles:
+    def allowed(self, epsilon: float, smallest: float, expected: Doubles, scale: float) -> Doubles:
         """Return the allowed difference of each element."""
-        size = np.abs(wanted)
+        size = np.abs(expected)
         steps = self.narrow if epsilon > SINGLE else self.steps
         precision = max(epsilon, SINGLE) if self.single else epsilon
         return self.ulps * precision * np.maximum(size, smallest) + steps * precision * (size + scale)
@@ -71,14 +71,18 @@ def difference(old: Array, new: Array, near: Closeness, scale: float = 0) -> str
         bad = np.asarray(old != new)
         return None if not bad.any() else f"{new[bad].reshape(-1)[:3]} in place of {old[bad].reshape(-1)[:3]}"
     epsilon, smallest = precision(old.dtype)
-    for wanted, found in zip(parts(old), parts(new), strict=True):
-        finite = np.abs(wanted[np.isfinite(wanted)])
+    for expected, found in zip(parts(old), parts(new), strict=True):
+        finite = np.abs(expected[np.isfinite(expected)])
         most = max(scale, float(finite.max())) if finite.size else scale
         with np.errstate(all="ignore"):
-            near_enough = np.abs(found - wanted) <= near.allowed(epsilon, smallest, wanted, most)
-        equal = (wanted == found) | (np.isnan(wanted) & np.isnan(found)) | (np.isfinite(wanted) & near_enough)
+            near_enough = np.abs(found - expected) <= near.allowed(epsilon, smallest, expected, most)
+        equal = (
+            (expected == found)
+            | (np.isnan(expected) & np.isnan(found))
+            | (np.isfinite(expected) & near_enough)
+        )
         if not equal.all():
-            return f"{found[~equal][:3]} in place of {wanted[~equal][:3]}"
+            return f"{found[~equal][:3]} in place of {expected[~equal][:3]}"
     return None
 
 

@@ -69,13 +69,13 @@ class Draw:
 
     def broadcast(self, count: int, most: int = 4, empty: bool = True) -> list[Shape]:
         """Return shapes that broadcast together: without some leading axes, or with axes of size 1."""
-        whole = self.shape(0, most, empty)
-        return [self.narrower(whole) for _ in range(count)]
+        full_shape = self.shape(0, most, empty)
+        return [self.narrower(full_shape) for _ in range(count)]
 
-    def narrower(self, whole: Shape) -> Shape:
-        """Return a shape that broadcasts to `whole`."""
-        kept = whole[self.pick(0, 0, self.number_in(0, len(whole))) :]
-        return tuple(1 if self.number_in(0, 3) == 0 else size for size in kept)
+    def narrower(self, shape: Shape) -> Shape:
+        """Return a shape that broadcasts to `shape`."""
+        suffix = shape[self.pick(0, 0, self.number_in(0, len(shape))) :]
+        return tuple(1 if self.number_in(0, 3) == 0 else size for size in suffix)
 
     def axis(self, rank: int, negative: bool = True) -> int:
         """Return an axis, which may be negative."""

@@ -33,14 +33,14 @@ from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.shapes.convolution import same_pads
 
 
-def gathered(x: SSAValue, places: Callable[[Array], Array]) -> RewriteResult:
+def gathered(x: SSAValue, source_indices: Callable[[Array], Array]) -> RewriteResult:
     """Express a movement of x's elements as a Gather; positions without an element are zero."""
     shape, element = static_shape(x.type), element_type(x.type)
     assert shape is not None
     assert element is not None
     numbers = np.arange(prod(shape), dtype=np.int64).reshape(shape)
     everything = Concat(Reshape(x, np.array([-1], np.int64)), np.zeros(1, numpy_dtype(element)), axis=0)
-    return Gather(everything, places(numbers + 1) - 1, axis=0)
+    return Gather(everything, source_indices(numbers + 1) - 1, axis=0)
 
 
 def spread(numbers: Array, strides: Sequence[int], pads: Sequence[int]) -> Array:
@@ -78,8 +78,8 @@ def columns(numbers: Array, root: Operation) -> Array:
     padded = np.pad(numbers, [(0, 0), (0, 0), *zip(pads[:2], pads[2:], strict=True)])
     windows = np.lib.stride_tricks.sliding_window_view(padded, tuple(spans), (2, 3))
     windows = windows[:, :, :: strides[0], :: strides[1], :: dilations[0], :: dilations[1]]
-    places = np.moveaxis(windows, (4, 5), (2, 3))
-    return places.reshape(len(numbers), -1, prod(places.shape[4:]))
+    positions = np.moveaxis(windows, (4, 5), (2, 3))
+    return positions.reshape(len(numbers), -1, prod(positions.shape[4:]))
 
 
 @rule(Im2Col(value.x))
@@ -103,8 +103,8 @@ def shape_transform(root: Operation, x: SSAValue, index_map: AffineMapAttr) -> R
 
     def moved(numbers: Array) -> Array:
         result = np.zeros(made, numbers.dtype)
-        for place in np.ndindex(*numbers.shape):
-            result[tuple(index_map.data.eval(list(place), []))] = numbers[place]
+        for index in np.ndindex(*numbers.shape):
+            result[tuple(index_map.data.eval(list(index), []))] = numbers[index]
         return result
 
     return gathered(x, moved)
@@ -115,9 +115,9 @@ def concat_shape_transpose(
     parts: Sequence[SSAValue], axis: int, start: int, end: int | None, perm: tuple[int, ...] | None
 ) -> RewriteResult:
     """The shape of a concatenation, and its transpose"""
-    whole = Concat(*parts, axis=axis)
-    shape = Shape(whole, start=start) if end is None else Shape(whole, start=start, end=end)
-    return shape, Transpose(whole) if perm is None else Transpose(whole, perm=perm)
+    joined = Concat(*parts, axis=axis)
+    shape = Shape(joined, start=start) if end is None else Shape(joined, start=start, end=end)
+    return shape, Transpose(joined) if perm is None else Transpose(joined, perm=perm)
 
 
 EXPANSIONS = rules(

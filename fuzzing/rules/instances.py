@@ -83,11 +83,9 @@ def scaler(op: object, x: Array, offset: Array | None = None, scale: Array | Non
 def one_hot(op: object, indices: Array, depth: Array, values: Array, axis: int = -1) -> tuple[Array]:
     """OneHot as specified: the reference evaluator rejects a depth of shape [1]."""
     count = int(depth.reshape(()))
-    wanted = np.expand_dims(np.where(indices < 0, indices + count, indices), axis)
-    classes = np.arange(count).reshape(
-        [-1 if place == axis % wanted.ndim else 1 for place in range(wanted.ndim)]
-    )
-    return (values[(wanted == classes).astype(np.int64)],)
+    hot = np.expand_dims(np.where(indices < 0, indices + count, indices), axis)
+    classes = np.arange(count).reshape([-1 if index == axis % hot.ndim else 1 for index in range(hot.ndim)])
+    return (values[(hot == classes).astype(np.int64)],)
 
 
 def own_op(domain: str, name: str, run: Callable[..., tuple[Array]]) -> type:
@@ -211,11 +209,11 @@ class Instance:
         operands = [operand for part in node.operands for operand in self.operands(part)]
         properties: dict[str, Attribute] = {}
         given = {**self.example.properties.get(node.template.name, {}), **node.properties}
-        for name, wanted in given.items():
-            known = self.example.attributes.get(wanted.name) if isinstance(wanted, AttrName) else wanted
+        for name, expected in given.items():
+            known = self.example.attributes.get(expected.name) if isinstance(expected, AttrName) else expected
             if known is not None and not isinstance(known, AttrName):
                 properties[property_name(definition, name)] = encode(known)
-        types = types or [wanted for wanted in node.types if isinstance(wanted, Attribute)]
+        types = types or [expected for expected in node.types if isinstance(expected, Attribute)]
         types = types or self.result_types(node.template.name, operands[0].type, len(definition.results))
         return self.add(op_class.create(operands=operands, result_types=types, properties=properties))
 
@@ -226,7 +224,7 @@ class Instance:
             return [unranked(element)] * 2
         if name in SEQUENCES:
             return [SeqType(unranked(element))]
-        return [unranked(i1 if place else element) for place in range(count)]
+        return [unranked(i1 if index else element) for index in range(count)]
 
     def operands(self, part: OperandSpec) -> list[SSAValue]:
         match part:
@@ -240,13 +238,13 @@ class Instance:
             case Rest(name=name) | Bound(name=name):
                 if name not in self.values:
                     count = self.example.counts.get(name, 3) if isinstance(part, Rest) else 1
-                    self.values[name] = [self.value(part, f"{name}{place}") for place in range(count)]
+                    self.values[name] = [self.value(part, f"{name}{index}") for index in range(count)]
                 return self.values[name]
             case _:
                 return [self.absent()]
 
     def absent(self) -> SSAValue:
-        return self.add(NoValueOp.create(result_types=[NONE])).results[0]
+        return self.add(NoValueOp()).results[0]
 
     def value(self, part: Bound, unique: str) -> SSAValue:
         given = self.example.values.get(unique, self.example.values.get(part.name, (2, 3)))

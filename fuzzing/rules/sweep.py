@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.types import are_compatible, element_type, is_ranked, is_tensor
+from xonnc.errors import XonncError
 from xonnc.fuzzing.rules.comparison import SAME, difference, size_of
 from xonnc.fuzzing.rules.draws import Draw
 from xonnc.fuzzing.rules.instances import Example, Instance
@@ -63,18 +64,18 @@ class Tally:
 class Sweep:
     """All instances of one rule of a table, reproducible from a seed."""
 
-    def __init__(self, table: Table, name: str, seed: int, wanted: int) -> None:
-        self.table, self.name, self.seed, self.wanted = table, name, seed, wanted
+    def __init__(self, table: Table, name: str, seed: int, requested: int) -> None:
+        self.table, self.name, self.seed, self.requested = table, name, seed, requested
         self.alone = RuleSet({name: table.rules[name]})
         self.near = table.near(name)
         self.tally = Tally()
 
     def run(self) -> Tally:
         """Run fixed examples first, then generated instances until the rule has fired on enough of them."""
-        for place, example in enumerate(self.table.examples.get(self.name, ())):
+        for index, example in enumerate(self.table.examples.get(self.name, ())):
             fired = 0
-            for kind in in_turn(example, place):
-                fired += self.example(example, kind, f"example {place} {np.dtype(kind)}")
+            for kind in in_turn(example, index):
+                fired += self.example(example, kind, f"example {index} {np.dtype(kind)}")
                 if fired == EACH_EXAMPLE:
                     break
             self.tally.fixed += fired
@@ -83,7 +84,7 @@ class Sweep:
             if self.example(self.table.generator(self.name)(draw), kind, f"instance {number} {draw.dtype}"):
                 self.tally.generated += 1
                 self.tally.kinds[draw.dtype.name] += 1
-            if self.tally.generated >= self.wanted:
+            if self.tally.generated >= self.requested:
                 break
         return self.tally
 
@@ -94,7 +95,7 @@ class Sweep:
             kinds = [
                 kind for kind in kinds if tried[kind] < PATIENCE or self.tally.kinds[np.dtype(kind).name]
             ]
-            if not kinds or number >= MAX_TRIES * self.wanted + PATIENCE * len(KINDS):
+            if not kinds or number >= MAX_TRIES * self.requested + PATIENCE * len(KINDS):
                 return
             kind = kinds[number % len(kinds)]
             tried[kind] += 1
@@ -137,7 +138,10 @@ class Sweep:
             return False, None if graph_of(
                 instance
             ) == graph else "the rule does not match, but the graph changes"
-        problem = self.compare(instance, expected)
+        try:
+            problem = self.compare(instance, expected)
+        except (XonncError, VerifyException) as error:
+            return True, f"the result is refused: {' '.join(str(error).split())}"
         if problem is None and not all(map(keeps, old_types, types_of(instance))):
             problem = "a result has another type"
         return True, problem or self.idempotence(instance)
@@ -160,10 +164,10 @@ class Sweep:
         return None if graph_of(instance) == once else "applying the table a second time changes the graph"
 
 
-def in_turn(example: Example, place: int) -> list[Kind]:
+def in_turn(example: Example, index: int) -> list[Kind]:
     """Return an example's element types: the first one, then the others, rotated by the example's index."""
     first, *others = example.dtypes
-    start = place % len(others) if others else 0
+    start = index % len(others) if others else 0
     return [first, *others[start:], *others[:start]]
 
 

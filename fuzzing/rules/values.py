@@ -70,7 +70,7 @@ def elements(
     count = prod(shape)
     if dtype == np.object_:
         found = np.empty(count, np.object_)
-        found[:] = [WORDS[place] for place in random.integers(0, len(WORDS), count)]
+        found[:] = [WORDS[index] for index in random.integers(0, len(WORDS), count)]
         return found.reshape(shape)
     if dtype == np.bool_:
         return random.integers(0, 2, shape).astype(np.bool_)
@@ -81,9 +81,9 @@ def elements(
         return np.asarray(parts[0] + 1j * parts[1]).astype(dtype)
     array = np.asarray(random.normal(0, 2, shape)).astype(dtype)
     if special and count:
-        places = random.integers(0, count, min(3, 1 + count // 4))
+        positions = random.integers(0, count, min(3, 1 + count // 4))
         odd = np.array([np.nan, -np.inf, -0.0, np.inf, 0.0])
-        array.reshape(-1)[places] = random.choice(odd, len(places)).astype(dtype)
+        array.reshape(-1)[positions] = random.choice(odd, len(positions)).astype(dtype)
     return array
 
 
@@ -94,7 +94,7 @@ def _integers(
     low, high = max(-6, int(limits.min)), min(6, int(limits.max))
     array = random.integers(low, high + 1, shape).astype(dtype)
     if special and array.size:
-        place = int(random.integers(0, array.size))
+        index = int(random.integers(0, array.size))
         limit = limits.max if random.integers(0, 2) else limits.min
-        array.reshape(-1)[place] = np.array(int(limit)).astype(dtype)
+        array.reshape(-1)[index] = np.array(int(limit)).astype(dtype)
     return np.asarray(array)

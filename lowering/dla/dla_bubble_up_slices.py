@@ -32,6 +32,7 @@ from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.lowering.dla.convolution_plans import window_of
 from xonnc.lowering.dla.network_checks import blocks
+from xonnc.rewriting.decision_limit import may_decide
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,16 @@ def _bubble_up(op: SliceOp) -> list[SliceOp]:
     layer, part = op.source.owner, cube_of(op.result.type)
     if not isinstance(layer, SdpOp) or not op.source.has_one_use() or not _keeps_the_begin(op):
         return []
-    if not isinstance(layer.source.type, FlowType):
-        cut = _Cut(layer, [])
-        source = cut(layer.source, part)
-    elif isinstance(conv := layer.source.owner, ConvOp) and (read := _read_for(conv, part)) is not None:
+    conv = layer.source.owner if isinstance(layer.source.type, FlowType) else None
+    read = _read_for(conv, part) if isinstance(conv, ConvOp) else None
+    if (conv is not None and read is None) or not may_decide(DlaBubbleUpSlices.name, "slice", op):
+        return []
+    if isinstance(conv, ConvOp) and read is not None:
         cut = _Cut(conv, [])
         source = _cut_convolution(conv, part, read, cut)
     else:
-        return []
+        cut = _Cut(layer, [])
+        source = cut(layer.source, part)
     cut.before = layer
     stages = [
         (
@@ -87,8 +90,8 @@ def _keeps_the_begin(op: SliceOp) -> bool:
     Whether a slice removes only trailing rows and columns. A slice of a single position stays, because the
     SDP cannot read one with gaps (docs/internals/nvdla-hardware.md §3.5).
     """
-    whole, part = cube_of(op.source.type), cube_of(op.result.type)
-    return part.channels == whole.channels and not any(op.offsets.get_values()) and part.positions > 1
+    source_cube, part = cube_of(op.source.type), cube_of(op.result.type)
+    return part.channels == source_cube.channels and not any(op.offsets.get_values()) and part.positions > 1
 
 
 def _read_for(op: ConvOp, part: CubeShape) -> CubeShape | None:
@@ -134,8 +137,8 @@ class _Cut:
 
     def __call__(self, value: SSAValue, part: CubeShape) -> SSAValue:
         """Return the leading part of `value` with the shape `part`."""
-        whole = cube_of(value.type)
-        if whole == part:
+        source_cube = cube_of(value.type)
+        if source_cube == part:
             return value
         element = tensor_of(value.type).element_type
         result: TensorType[Attribute] | ImageType = tensor_type((1, *part), element)

@@ -24,7 +24,10 @@ from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.types import FlowType, tensor_of
 from xonnc.dialects.onnx.locations import joined as joined_locations
 from xonnc.lowering.dla.convolution_plans import fits_in_one_tile
+from xonnc.lowering.dla.fused_layers import FusedLayer
+from xonnc.lowering.dla.pipelined_plans import cycles_of
 from xonnc.lowering.onnx_to_dla.dla_builder import Operand
+from xonnc.rewriting.decision_limit import may_decide
 from xonnc.targets import NvdlaTarget, load_target
 
 STAGES = 3
@@ -47,7 +50,7 @@ def fuse(module: ModuleOp, target: NvdlaTarget) -> None:
     for op in [op for op in module.walk() if isinstance(op, SdpOp)]:
         _fuse_into(op, STAGES if target.sdp_y else STAGES - 1)
     for op in [op for op in module.walk() if isinstance(op, PdpOp)]:
-        if _can_flow(op, target):
+        if _can_flow(op, target) and may_decide(DlaFuse.name, "pooling on the fly", op):
             _flow(op)
 
 
@@ -66,7 +69,7 @@ def _joined(op: SdpOp, slots: int) -> SdpOp | None:
         if before is None:
             continue
         packed = _packed(before, stages, slots)
-        if packed is None:
+        if packed is None or not may_decide(DlaFuse.name, "SDP passes", op):
             continue
         joined = SdpOp(before.source, packed, op.result.type, out_cvt=op.out_cvt)
         joined.location = joined_locations(op.location, before.location)
@@ -109,10 +112,17 @@ def _position(value: SSAValue) -> int:
 
 def _only_reader(value: SSAValue) -> SdpOp | None:
     """Return the SDP pass that produces `value` for a single reader, `None` for other values."""
+    before = _producer(value)
+    # Stages after an output converter have a pass of their own.
+    return None if before is None or before.out_cvt is not None else before
+
+
+def _producer(value: SSAValue) -> SdpOp | None:
+    """Return the SDP pass that writes `value` for a single reader, `None` for other values."""
     owner = value.owner
     if not isinstance(owner, SdpOp) or isinstance(value.type, FlowType) or not value.has_one_use():
         return None
-    return owner if owner.out_cvt is None else None
+    return owner
 
 
 def _packed(before: SdpOp, stages: Sequence[Operand], slots: int) -> list[Operand] | None:
@@ -201,14 +211,26 @@ def _move_flow(source: SSAValue, before: Operation) -> None:
 
 def _can_flow(op: PdpOp, target: NvdlaTarget) -> bool:
     """
-    Whether the PDP may read the SDP's result on the fly (docs/internals/nvdla-hardware.md §3.8): single
-    reader, no column split, and a convolution in one tile.
+    Whether the PDP reads the SDP's result on the fly (docs/internals/nvdla-hardware.md §3.8): single reader,
+    no column split, and a convolution in one tile, if that is no slower than tiles beside each other.
     """
-    producer = _only_reader(op.source)
+    producer = _producer(op.source)
     if producer is None or op.split_num.value.data != 1:
         return False
     conv = producer.source.owner
-    return not isinstance(conv, ConvOp) or fits_in_one_tile(target, conv)
+    if not isinstance(conv, ConvOp):
+        return True
+    return fits_in_one_tile(target, conv) and flows_faster(conv, producer, op, target)
+
+
+def flows_faster(conv: ConvOp, producer: SdpOp, op: PdpOp, target: NvdlaTarget) -> bool:
+    """
+    Whether a pooling on the fly ends no later than one from memory, by the cycle model.
+
+    On the fly there is less traffic, but the convolution has one tile, which loads before it computes.
+    """
+    flowing = cycles_of([FusedLayer((conv, producer, op))], target)
+    return flowing <= cycles_of([FusedLayer((conv, producer)), FusedLayer((op,))], target)
 
 
 def _flow(op: PdpOp) -> None:

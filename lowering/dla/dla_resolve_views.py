@@ -192,12 +192,12 @@ def _gather(op: ConcatOp, target: NvdlaTarget, pool: DisposablePool) -> None:
     spread = sum(round_up(count, lanes) for count in counts[:-1]) + counts[-1]
     spaced = ConcatOp(sources, 1, tensor_type((1, spread, cube.height, cube.width), element), alignment=lanes)
     value = _insert(spaced, op)
-    places = np.concatenate(
+    indices = np.concatenate(
         [begin + np.arange(count) for begin, count in zip(spaced.begins, counts, strict=False)]
     )
     step = _picked_at_once(cube, target, precision_of(op.result.type), lanes)
     parts = [
-        _picked(value, places[begin : begin + step], lanes, op, pool)
+        _picked(value, indices[begin : begin + step], lanes, op, pool)
         for begin in range(0, cube.channels, step)
     ]
     result = parts[0] if len(parts) == 1 else _insert(ConcatOp(parts, 1, op.result.type), op)
@@ -216,17 +216,17 @@ def _picked_at_once(cube: CubeShape, target: NvdlaTarget, precision: Precision, 
 
 
 def _picked(
-    value: SSAValue, places: npt.NDArray[np.int64], lanes: int, before: Operation, pool: DisposablePool
+    value: SSAValue, indices: npt.NDArray[np.int64], lanes: int, before: Operation, pool: DisposablePool
 ) -> SSAValue:
-    """Gather the channels of `value` at `places`, which ascend."""
-    first = int(places[0]) // lanes * lanes
-    count = int(places[-1]) + 1 - first
+    """Gather the channels of `value` at `indices`, which ascend."""
+    first = int(indices[0]) // lanes * lanes
+    count = int(indices[-1]) + 1 - first
     cube = cube_of(value.type)
     if count < cube.channels:
         part = tensor_type((1, count, cube.height, cube.width), tensor_of(value.type).element_type)
         value = _insert(SliceOp(value, (first, 0, 0), part), before)
-    weights = np.zeros((len(places), count, 1, 1), np.float16)
-    weights[np.arange(len(places)), places - first] = 1
+    weights = np.zeros((len(indices), count, 1, 1), np.float16)
+    weights[np.arange(len(indices)), indices - first] = 1
     return _shifted(value, weights, None, before, pool)
 
 

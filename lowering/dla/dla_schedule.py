@@ -15,6 +15,7 @@ from xonnc.dialects.dla.storage import ConstantOp
 from xonnc.lowering.dla.fused_layers import VIEW_OPS, FusedLayer
 from xonnc.lowering.dla.layer_graph import best_layer_order
 from xonnc.lowering.dla.network_checks import blocks
+from xonnc.rewriting.decision_limit import may_decide
 from xonnc.targets import NvdlaTarget, load_target
 
 
@@ -38,6 +39,12 @@ def schedule(module: ModuleOp, target: NvdlaTarget) -> None:
 
 def _schedule_block(block: Block, target: NvdlaTarget) -> None:
     layers, order = best_layer_order(block, target)
+    last = block.last_op
+    assert last is not None
+    if not may_decide(DlaSchedule.name, "layer order", last):
+        # Constants come first all the same.
+        _reorder(block, list(layers))
+        return
     _reorder(block, [layers[index] for index in order.steps])
 
 

@@ -27,6 +27,7 @@ from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.lowering.dla.network_checks import blocks
 from xonnc.lowering.dla.views import Views
+from xonnc.rewriting.decision_limit import may_decide
 from xonnc.targets import NvdlaTarget, limits, load_target
 
 
@@ -47,7 +48,9 @@ def skip_rows(module: ModuleOp, target: NvdlaTarget) -> None:
     for block in blocks(module):
         views = Views(block, target)
         for op in [op for op in block.ops if isinstance(op, ConvOp)]:
-            if _skips_rows(op) and _has_dense_rows(op, views, target):
+            if not _skips_rows(op) or not _has_dense_rows(op, views, target):
+                continue
+            if may_decide(DlaSkipRows.name, "rows that are not read", op):
                 _skip(op)
 
 
@@ -73,9 +76,9 @@ def _skip(op: ConvOp) -> None:
     source, element = cube_of(op.source.type), tensor_of(op.source.type).element_type
     rows = source.height // stride_y
     joined = CubeShape(source.channels, rows, source.width * stride_y)
-    kept = joined._replace(width=source.width)
+    resized = joined._replace(width=source.width)
     reshape = ReshapeOp(op.source, tensor_type((1, *joined), element))
-    part = SliceOp(reshape.result, (0, 0, 0), tensor_type((1, *kept), element))
+    part = SliceOp(reshape.result, (0, 0, 0), tensor_type((1, *resized), element))
     _insert(reshape, op)
     _insert(part, op)
     op.operands[0] = part.result

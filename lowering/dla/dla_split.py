@@ -26,6 +26,7 @@ from xonnc.lowering.dla.fused_layers import EMULATED_OPS
 from xonnc.lowering.dla.network_checks import blocks
 from xonnc.lowering.dla.pipelined_plans import pipelined_plans, weights_stay
 from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan, RowTile
+from xonnc.rewriting.decision_limit import may_decide
 from xonnc.targets import NvdlaTarget, load_target
 
 
@@ -57,7 +58,7 @@ def split(module: ModuleOp, target: NvdlaTarget) -> None:
                 parts = _split(op, plan)
             tasks[parts[-1]] = task
             if last is not None and tasks[last[0]] == task and last[0].weights is parts[0].weights:
-                if weights_stay(last[1], plan):
+                if weights_stay(last[1], plan) and may_decide(DlaSplit.name, "weights kept", parts[0]):
                     _keep_weights(last[0], parts[0])
             last = parts[-1], plan
         for pool, tiles in plans.pools.items():

@@ -9,7 +9,7 @@ from xdsl.ir import Block, SSAValue
 from xonnc.dialects.dla.engines import SdpOp
 from xonnc.dialects.dla.types import cube_of, shape_of
 from xonnc.lowering.dla.fused_layers import VIEW_OPS, FusedLayer, fused_layers
-from xonnc.lowering.dla.views import Views, is_in_memory, root_bytes
+from xonnc.lowering.dla.views import Views, is_in_memory, is_on_chip, root_bytes
 from xonnc.lowering.memory_planning.scheduling import Schedule, ScheduleStep, min_peak_schedule
 from xonnc.targets import NvdlaTarget
 
@@ -47,7 +47,7 @@ class _LayerGraph:
         own = {self._views.root(value) for value in bound if is_in_memory(value)}
         for layer in layers:
             for root in self._roots(layer):
-                if root not in own and root not in self._buffer_ids:
+                if root not in own and root not in self._buffer_ids and not is_on_chip(root):
                     self._buffer_ids[root] = len(self.sizes)
                     self.sizes.append(root_bytes(root, target))
 
@@ -94,8 +94,8 @@ class _LayerGraph:
     def _have_equal_layout(self, one: SSAValue, other: SSAValue) -> bool:
         """Whether two cubes have equal offsets and strides in their roots."""
         views = self._views.of(one), self._views.of(other)
-        places = [(view.offset, view.line_stride, view.surface_stride) for view in views]
-        return places[0] == places[1]
+        layouts = [(view.offset, view.line_stride, view.surface_stride) for view in views]
+        return layouts[0] == layouts[1]
 
     def steps(self) -> list[ScheduleStep]:
         """Return a step for each layer."""

@@ -9,9 +9,9 @@ from xonnc.dialects.dla.attributes import MemoryRole
 from xonnc.dialects.dla.storage import MemoryOp
 from xonnc.dialects.dla.types import SurfaceType
 from xonnc.dialects.onnx.locations import describe
-from xonnc.lowering.dla.dla_allocate import ACTIVATIONS
 from xonnc.lowering.dla.fused_layers import fused_layers
 from xonnc.lowering.dla.layer_graph import view_sources
+from xonnc.lowering.dla.lifetimes import ACTIVATIONS
 from xonnc.lowering.dla.network_checks import bytes_of, network
 from xonnc.lowering.memory_planning.memory_map import MemoryMap, PlacedBuffer
 from xonnc.targets import NvdlaTarget

@@ -71,8 +71,8 @@ def check_allocated(module: ModuleOp, block: Block, target: NvdlaTarget) -> None
         end = type_.offset.data + bytes_of(type_, target)
         size = memories.get(type_.memory.data)
         if size is None or end > size:
-            there = "is not there" if size is None else f"has {size} bytes"
-            raise XonncError(f'{type_} ends at {end}, but memory "{type_.memory.data}" {there}')
+            actual = "is not there" if size is None else f"has {size} bytes"
+            raise XonncError(f'{type_} ends at {end}, but memory "{type_.memory.data}" {actual}')
     for op in block.ops:
         if isinstance(op, ConvOp) and op.banks is None:
             raise XonncError("a dla.conv has no banks of the convolution buffer; run dla-split first")

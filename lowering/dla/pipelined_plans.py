@@ -8,7 +8,7 @@ whose rows it reads; its loads run beside the layer before it if both split the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -139,12 +139,23 @@ class PipelinedPlans(NamedTuple):
 
 def pipelined_plans(block: Block, target: NvdlaTarget) -> PipelinedPlans:
     """Return plans for a scheduled block; an error for a convolution that does not fit."""
+    layers = list(fused_layers(block))
+    convolutions = [layer.ops[0] for layer in layers if isinstance(layer.ops[0], ConvOp)]
+    best = _planned(layers, target)
+    return PipelinedPlans(dict(zip(convolutions, best.plans, strict=True)), best.pools)
+
+
+def cycles_of(layers: Iterable[FusedLayer], target: NvdlaTarget) -> float:
+    """Return the cycles of layers that run by themselves, with the plans that end first."""
+    return _planned(layers, target).timeline.end
+
+
+def _planned(layers: Iterable[FusedLayer], target: NvdlaTarget) -> PlanSequence:
+    """Return the sequence of plans that ends first, of those that were tried."""
     found = [PlanSequence(Timeline(target, REGISTER_CYCLES))]
-    convolutions: list[ConvOp] = []
-    for layer in fused_layers(block):
+    for layer in layers:
         first = layer.ops[0]
         if isinstance(first, ConvOp):
-            convolutions.append(first)
             found = _extended(found, _PlannedConvolution(layer, first, target))
         elif isinstance(first, PdpOp):
             for sequence in found:
@@ -152,7 +163,7 @@ def pipelined_plans(block: Block, target: NvdlaTarget) -> PipelinedPlans:
         else:
             for sequence in found:
                 _add_elements(sequence, layer, target)
-    return PipelinedPlans(dict(zip(convolutions, found[0].plans, strict=True)), found[0].pools)
+    return found[0]
 
 
 class _PlannedConvolution:
@@ -179,6 +190,7 @@ class _PlannedConvolution:
                 # Pooling on the fly takes the whole image.
                 plans = [plan for plan in plans if len(plan.tiles) == 1]
             else:
+                plans = [plan for plan in plans if not self._has_single_positions(plan)] or plans
                 plans = [plan for plan in plans if self._is_read(plan)] or plans
             self._plans[splits] = plans or [plan_of(self._target, self._op)]
         return self._plans[splits]
@@ -186,6 +198,15 @@ class _PlannedConvolution:
     def _is_read(self, plan: ConvolutionPlan) -> bool:
         """Whether every tile gives a row that is read."""
         return all(self._read.intersection(tile.rows) for tile in plan.tiles)
+
+    def _has_single_positions(self, plan: ConvolutionPlan) -> bool:
+        """
+        Whether a tile is one position of a larger cube.
+
+        The SDP takes the surfaces of a single position as packed (docs/internals/nvdla-hardware.md §3.5).
+        """
+        is_narrow = cube_of(self._op.accumulator.type).width == 1
+        return is_narrow and len(plan.tiles) > 1 and any(tile.outputs == 1 for tile in plan.tiles)
 
     def add(self, sequence: PlanSequence, plan: ConvolutionPlan) -> tuple[RowsDone, ...]:
         """Add the tiles of a plan to the timeline of a sequence; return the rows that they write."""
@@ -239,17 +260,17 @@ def _extended(found: list[PlanSequence], convolution: _PlannedConvolution) -> li
             tried.append((sequence.timeline.end, sequence.traffic + plan.traffic, index, plan))
             sequence.timeline.rewind(mark)
     tried.sort(key=lambda one: one[:3])
-    kept: list[PlanSequence] = []
+    retained: list[PlanSequence] = []
     splits: set[tuple[int, int]] = set()
     for _, _, index, plan in tried:
         split = plan.data_banks, plan.weight_banks
         if split in splits:
             continue
         splits.add(split)
-        kept.append(convolution.extended(found[index], plan))
-        if len(kept) == BEAM:
+        retained.append(convolution.extended(found[index], plan))
+        if len(retained) == BEAM:
             break
-    return kept
+    return retained
 
 
 def _engines(layer: FusedLayer) -> tuple[str, ...]:
@@ -333,13 +354,13 @@ def _add_pool_tiles(
     sequence: PlanSequence, layer: FusedLayer, op: PdpOp, tiles: tuple[RowTile, ...], target: NvdlaTarget
 ) -> tuple[RowsDone, ...]:
     source, result = cube_of(op.source.type), cube_of(op.result.type)
-    whole = _with_elements(Demand(), op, target)
+    full_demand = _with_elements(Demand(), op, target)
     done: list[RowsDone] = []
     for tile in tiles:
-        demand = whole._replace(
+        demand = full_demand._replace(
             streamed=dense_bytes(op.source.type, target) * tile.inputs // source.height,
             results=dense_bytes(op.result.type, target) * tile.outputs // result.height,
-            elements=whole.elements * tile.inputs // source.height,
+            elements=full_demand.elements * tile.inputs // source.height,
         )
         after = set(sequence.writers(op.source, tile.first_input, tile.first_input + tile.inputs))
         done.append(RowsDone(tile.rows.start, tile.rows.stop, len(sequence.timeline.spans)))

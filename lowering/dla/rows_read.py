@@ -1,4 +1,4 @@
-"""Which rows of a cube are read at all: strided convolutions and slices leave some out."""
+"""The rows of a cube that are read: strided convolutions and slices skip some."""
 
 from __future__ import annotations
 

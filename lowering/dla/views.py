@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import ImageType, cube_of, image_of
@@ -37,6 +37,7 @@ class Views:
         self._atom = target.memory_atom_bytes
         self._target = target
         self._views: dict[SSAValue, View] = {}
+        # In reverse order: a concatenation may be a source of a later one, which gives it its own view.
         for op in reversed(list(block.ops)):
             if isinstance(op, ConcatOp):
                 self._place_sources(op)
@@ -61,17 +62,18 @@ class Views:
         return self.of(value).root
 
     def _place_sources(self, op: ConcatOp) -> None:
-        whole, axis = self.of(op.result), op.axis.value.data - 1
+        result_view, axis = self.of(op.result), op.axis.value.data - 1
         if op.is_interleaved is not None:
-            line, count = whole.line_stride, len(op.sources)
+            # Lines alternate between the sources: each begins one line further and skips those of the others.
+            line, count = result_view.line_stride, len(op.sources)
             for index, source in enumerate(op.sources):
-                offset = whole.offset + index * line
-                self._views[source] = replace(whole, offset=offset, line_stride=count * line)
+                offset = result_view.offset + index * line
+                self._views[source] = replace(result_view, offset=offset, line_stride=count * line)
             return
         for source, position in zip(op.sources, op.begins, strict=False):
             begin = [0, 0, 0]
             begin[axis] = position
-            self._views[source] = self._moved(source, whole, (begin[0], begin[1], begin[2]))
+            self._views[source] = self._moved(source, result_view, (begin[0], begin[1], begin[2]))
 
     def _moved(self, value: SSAValue, view: View, begin: tuple[int, ...]) -> View:
         channel, row, column = begin
@@ -85,6 +87,15 @@ class Views:
 def is_in_memory(value: SSAValue) -> bool:
     """Whether `value` is a cube or image that needs an address, neither on the fly nor a constant."""
     return isinstance(value.type, TensorType | ImageType) and not isinstance(value.owner, ConstantOp)
+
+
+ON_CHIP = "cvsram"
+"""Unit attribute of an operation whose result is stored in the on-chip memory (`dla-place-in-cvsram`)."""
+
+
+def is_on_chip(root: SSAValue) -> bool:
+    """Whether a root is stored in the on-chip memory."""
+    return isinstance(root.owner, Operation) and ON_CHIP in root.owner.attributes
 
 
 def root_bytes(value: SSAValue, target: NvdlaTarget) -> int:

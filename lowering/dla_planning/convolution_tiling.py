@@ -34,7 +34,7 @@ class ConvBuffer:
 @dataclass(frozen=True)
 class ConvBufferDemand:
     """
-    What a convolution puts into the buffer, and its geometry along the height.
+    The buffer usage of a convolution, and its geometry along the height.
 
     `height` input rows of `entries_per_slice` buffer entries each give `output_height` rows; `kernel_height`
     is that of the dilated kernel. `weight_bytes` is the size of all kernels, `group_bytes` that of one kernel
@@ -113,10 +113,10 @@ def candidate_plans(
 def _bank_splits(rows: ConvBufferDemand, buffer: ConvBuffer) -> Iterator[tuple[int, int]]:
     all_weights = ceil(rows.weight_bytes / buffer.bank_bytes)
     one_group = ceil(rows.group_bytes / buffer.bank_bytes)
-    whole = ceil(rows.entries_per_slice * rows.height / buffer.entries)
+    banks_needed = ceil(rows.entries_per_slice * rows.height / buffer.entries)
     for weight_banks in (all_weights, min(2 * one_group, all_weights), one_group):
         yield buffer.banks - weight_banks, weight_banks
-    yield whole, buffer.banks - whole
+    yield banks_needed, buffer.banks - banks_needed
 
 
 def _plans(

@@ -141,7 +141,7 @@ def function_lut(function: Function) -> tuple[Lut, float]:
 
     Searches all starts and steps of the 257 entries within the range of the 65.
     """
-    under, over = (_asymptote_slope(function, place) for place in (-ASYMPTOTE, ASYMPTOTE))
+    under, over = (_asymptote_slope(function, x) for x in (-ASYMPTOTE, ASYMPTOTE))
     # 256 steps of 2^(a - 7), like 64 steps of 2^(a - 5), cover two units of 2^a.
     exact = function(SAMPLES)
     size = np.maximum(np.abs(exact), 1.0)
@@ -189,9 +189,9 @@ COMPARED_UP_TO = 62000.0
 """Results above this are not compared: float16 saturates soon after."""
 
 
-def _asymptote_slope(function: Function, place: float) -> float:
+def _asymptote_slope(function: Function, x: float) -> float:
     """Return the slope far from zero; 0 where the function exceeds float16."""
-    ends = function(np.array([place, place + 64]))
+    ends = function(np.array([x, x + 64]))
     if not np.all(np.isfinite(ends)) or np.any(np.abs(ends) > MAX_FP16):
         return 0.0
     return float(np.float16((ends[1] - ends[0]) / 64))

@@ -20,8 +20,8 @@ OPERAND_BYTES = 4
 
 class PassDemand(NamedTuple):
     """
-    What the pass behind a convolution moves: `operands` per kernel, and for each row of results operands and
-    results, in bytes; it takes `rate` elements a cycle.
+    The traffic of the SDP pass after a convolution: `operands` per kernel, and for each row of results
+    operands and results, in bytes; it takes `rate` elements a cycle.
     """
 
     operands: int

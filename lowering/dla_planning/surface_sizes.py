@@ -1,5 +1,5 @@
 """
-How many bytes surfaces span in memory: feature cubes (docs/internals/nvdla-hardware.md §3.2) and images
+The sizes of surfaces in memory: feature cubes (docs/internals/nvdla-hardware.md §3.2) and images
 (§3.3).
 """
 

@@ -15,38 +15,11 @@ Layers come in one total order and every edge follows it, so there is no deadloc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from xonnc.formats.nvdla.enumerations import Event
-
-
-class ByteRange(NamedTuple):
-    """Bytes `begin` to `end` (excluded) of one memory object, `times` times every `stride` bytes."""
-
-    memory: int
-    begin: int
-    end: int
-    stride: int = 0
-    times: int = 1
-
-    @property
-    def last(self) -> int:
-        """One past the last byte of all."""
-        return self.end + (self.times - 1) * self.stride
-
-    def overlaps(self, other: ByteRange) -> bool:
-        """Whether the two share a byte; ranges of different strides are taken without their gaps."""
-        if self.memory != other.memory or self.begin >= other.last or other.begin >= self.last:
-            return False
-        if self.stride != other.stride or not self.stride:
-            return True
-        # Repetition i of self and j of other meet if (i - j) * stride lies between the bounds.
-        ahead = other.begin - self.begin
-        least = (ahead - (self.end - self.begin)) // self.stride + 1
-        most = -(-(ahead + (other.end - other.begin)) // self.stride) - 1
-        return max(least, 1 - other.times) <= min(most, self.times - 1)
+from xonnc.lowering.dla_to_loadable.hazards import ByteRange, LaterAccesses, overlap
 
 
 @dataclass(frozen=True)
@@ -63,7 +36,10 @@ class DependencyLayer:
     reads_memory: bool = True
     """Whether the engine fetches anything for it, constants included."""
     settings: tuple[int, ...] = ()
-    """What the engine cannot change while it runs: a layer with other settings depends on OP_COMPLETED."""
+    """
+    The settings that an engine cannot change while it runs: a layer with other settings depends on
+    OP_COMPLETED.
+    """
 
 
 @dataclass(frozen=True)
@@ -95,48 +71,60 @@ def dependency_graph(layers: Sequence[DependencyLayer]) -> tuple[DependencyEntry
             entries[layer.fused_parent].dependency_count += 1
     first_edge: dict[tuple[int, int], int] = {}
     synced_at: list[dict[int, int]] = [{} for _ in layers]
+    hazards = LaterAccesses()
     for index, layer in reversed(list(enumerate(layers))):
         consumers, successor = entries[index].consumers, successors[index]
         if successor is not None:
             waits = layer.settings != layers[successor].settings
-            waits = waits or _overlap(layer.writes, layers[successor].reads)
+            waits = waits or overlap(layer.writes, layers[successor].reads)
             event = Event.OP_COMPLETED if waits else Event.OP_PROGRAMMED
             consumers[layer.engine] = ConsumerSlot(successor, event)
-        for engine, dependent in _first_dependents(layers, index).items():
+        for engine, dependent in hazards.first_dependents(layer.engine, layer.reads, layer.writes).items():
             engines = layer.engine, engine
             # An earlier edge between the same engines, from a later layer, already orders this pair.
             if engine not in consumers and dependent < first_edge.get(engines, len(layers)):
                 consumers[engine] = ConsumerSlot(dependent, Event.OP_COMPLETED)
                 first_edge[engines] = dependent
             synced_at[index][engine] = min(dependent, first_edge.get(engines, dependent))
-    for index, successor in enumerate(successors):
-        if successor is not None and _reads_too_early(layers, index, successor, synced_at):
-            entries[index].consumers[layers[index].engine] = ConsumerSlot(successor, Event.OP_COMPLETED)
+        hazards.add(index, layer.engine, layer.reads, layer.writes)
+    for index in _early_readers(layers, successors, synced_at):
+        engine, successor = layers[index].engine, successors[index]
+        assert successor is not None
+        entries[index].consumers[engine] = ConsumerSlot(successor, Event.OP_COMPLETED)
     for entry in entries:
         for consumer in entry.consumers.values():
             entries[consumer.index].dependency_count += 1
     return entries
 
 
-def _reads_too_early(
-    layers: Sequence[DependencyLayer], index: int, successor: int, synced_at: Sequence[Mapping[int, int]]
-) -> bool:
+def _early_readers(
+    layers: Sequence[DependencyLayer],
+    successors: Sequence[int | None],
+    synced_at: Sequence[Mapping[int, int]],
+) -> Iterator[int]:
     """
-    Whether the data of layer `successor` is guaranteed only once layer `index` before it, which reads no
-    memory, has started. `synced_at`: for each layer, the first layer of each engine that is synchronized with
-    it.
+    Yield the layers that read no memory and after which the next of the engine would read too early: its data
+    is guaranteed only once they have started. `synced_at`: for each layer, the first layer of each engine
+    that is synchronized with it.
     """
-    if layers[index].reads_memory or not layers[successor].reads:
-        return False
-    engine, reads = layers[index].engine, layers[successor].reads
-    last_read_turn = max(
-        (at for at in range(index) if layers[at].engine == engine and layers[at].reads_memory), default=-1
-    )
-    return any(
-        last_read_turn < synced_at[writer].get(engine, successor) < successor
-        for writer in range(successor)
-        if layers[writer].engine != engine and _overlap(layers[writer].writes, reads)
-    )
+    writers: dict[tuple[int, int], list[int]] = {}
+    for writer, synced in enumerate(synced_at):
+        for key in synced.items():
+            writers.setdefault(key, []).append(writer)
+    last_read: dict[int, int] = {}
+    for index, layer in enumerate(layers):
+        engine, successor = layer.engine, successors[index]
+        if layer.reads_memory:
+            last_read[engine] = index
+        elif successor is not None and layers[successor].reads:
+            synced = range(last_read.get(engine, -1) + 1, successor)
+            if any(
+                overlap(layers[writer].writes, layers[successor].reads)
+                for at in synced
+                for writer in writers.get((engine, at), ())
+                if layers[writer].engine != engine
+            ):
+                yield index
 
 
 def queue_heads(layers: Sequence[DependencyLayer], engines: int) -> tuple[int, ...]:
@@ -152,21 +140,3 @@ def _queue_successors(layers: Sequence[DependencyLayer]) -> list[int | None]:
         successors[index] = successor.get(layers[index].engine)
         successor[layers[index].engine] = index
     return successors
-
-
-def _first_dependents(layers: Sequence[DependencyLayer], index: int) -> dict[int, int]:
-    """Return for every other engine the first later layer with a data hazard to layer `index`."""
-    layer = layers[index]
-    dependent: dict[int, int] = {}
-    for later in range(index + 1, len(layers)):
-        other = layers[later]
-        if other.engine == layer.engine or other.engine in dependent:
-            continue
-        conflict = _overlap(layer.writes, other.reads) or _overlap(layer.reads + layer.writes, other.writes)
-        if conflict:
-            dependent[other.engine] = later
-    return dependent
-
-
-def _overlap(left: Sequence[ByteRange], right: Sequence[ByteRange]) -> bool:
-    return any(one.overlaps(other) for one in left for other in right)

@@ -34,6 +34,7 @@ from xonnc.formats.nvdla import enumerations as hw
 from xonnc.formats.nvdla import records
 from xonnc.formats.nvdla.geometry import operand_group
 from xonnc.lowering.dla.convolution_plans import window_of
+from xonnc.lowering.dla.lifetimes import CVSRAM
 from xonnc.lowering.dla_planning.feasibility import buffer_demand, column_splits
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_planning.surface_sizes import descriptor_bytes, format_of
@@ -258,7 +259,9 @@ class DescriptorWriter:
                 surf_stride=line * height,
             )
         assert isinstance(type_, SurfaceType), "dla-allocate places cubes"
+        on_chip = type_.memory.data == CVSRAM
         return records.DataCube(
+            type=hw.MemoryType.CV if on_chip else hw.MemoryType.MC,
             address=self._address_of(type_.memory.data),
             offset=type_.offset.data,
             size=descriptor_bytes(type_, self._target),

@@ -3,7 +3,7 @@ The last stage: a network on surfaces with addresses becomes a loadable (docs/in
 §1.4, §2, §5).
 
 Memory 0 is a dummy page, then come the network's memory objects, each with one address, then the descriptors
-of each task. All tasks list the same data addresses, so an index means the same place in each of them.
+of each task. All tasks list the same data addresses, so an index means the same address in each of them.
 """
 
 from __future__ import annotations
@@ -126,6 +126,7 @@ class _LoadableBuilder:
         contents: Sequence[tuple[int, Blob]] = (),
         bind_id: int = 0,
         tensor_desc_id: int = 0,
+        domain: hw.MemoryDomain = hw.MemoryDomain.SYSTEM,
     ) -> int:
         """
         Add a memory object filled with `contents` at their offsets, and an address of its start; return its
@@ -139,7 +140,7 @@ class _LoadableBuilder:
         self.memories.append(
             MemoryEntry(
                 id=index,
-                domain=hw.MemoryDomain.SYSTEM,
+                domain=domain,
                 flags=flags,
                 size=size,
                 alignment=PAGE_BYTES,
@@ -160,6 +161,8 @@ def _add_memory(builder: _LoadableBuilder, op: MemoryOp, function: FuncOp, targe
     match op.role:
         case MemoryRole.ACTIVATIONS:
             index = builder.add_memory(round_up(size, PAGE_BYTES), hw.MemoryFlags.ALLOC)
+        case MemoryRole.ON_CHIP:
+            index = builder.add_memory(size, hw.MemoryFlags.ALLOC, domain=hw.MemoryDomain.SRAM)
         case MemoryRole.CONSTANTS:
             contents = [
                 (offset, Blob(name=f"tb-{number}", data=data))
@@ -183,10 +186,10 @@ def _results(block: Block) -> Sequence[SSAValue]:
 
 def _constants(function: FuncOp, memory: str, target: NvdlaTarget) -> Iterator[tuple[int, Data]]:
     for op in [op for op in function.body.block.ops if isinstance(op, ConstantOp)]:
-        place = op.result.type
-        assert isinstance(place, PackedType | SurfaceType), "dla-allocate places constants"
-        if place.memory.data == memory:
-            yield place.offset.data, PackedConstant.of(op, target)
+        packed = op.result.type
+        assert isinstance(packed, PackedType | SurfaceType), "dla-allocate places constants"
+        if packed.memory.data == memory:
+            yield packed.offset.data, PackedConstant.of(op, target)
 
 
 def _names(attributes: ArrayAttr[DictionaryAttr] | None, count: int, default: str) -> list[str]:

@@ -1,6 +1,6 @@
 """
-What the back end decided about one network, in numbers; estimates after docs/internals/nvdla-hardware.md §8.3
-and §8.4.
+The report of one compiled network: layers, memory, traffic; estimates after docs/internals/nvdla-hardware.md
+§8.3 and §8.4.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from xonnc.dialects.onnx.locations import node_name
 from xonnc.formats.nvdla.geometry import surfaces
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.performance import HardwareLayer, Performance, performance
-from xonnc.lowering.dla.dla_allocate import ACTIVATIONS
 from xonnc.lowering.dla.fused_layers import FusedLayer
+from xonnc.lowering.dla.lifetimes import ACTIVATIONS
 from xonnc.lowering.dla.network_checks import memory_of, network
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_to_loadable.emit_loadable import tasks
@@ -101,13 +101,13 @@ def report_of(module: ModuleOp, target: NvdlaTarget, loadable: Loadable) -> Comp
         activation_peak=peak,
         activation_lower_bound=lower_bound,
         activation_bytes_apart=_bytes_apart(block, target),
-        weight_bytes=sum(_place_bytes(op.result, target) for op in constants),
+        weight_bytes=sum(_allocated_bytes(op.result, target) for op in constants),
         input_bytes=_memory_bytes(module, MemoryRole.INPUT),
         output_bytes=_memory_bytes(module, MemoryRole.OUTPUT),
     )
 
 
-def _place_bytes(value: SSAValue, target: NvdlaTarget) -> int:
+def _allocated_bytes(value: SSAValue, target: NvdlaTarget) -> int:
     type_ = value.type
     if isinstance(type_, PackedType):
         return type_.size.data
@@ -139,7 +139,7 @@ def _bounds(module: ModuleOp) -> tuple[int, int]:
 
 def _bytes_apart(block: Block, target: NvdlaTarget) -> int:
     made = [value for op in block.ops if not isinstance(op, SliceOp | ReshapeOp) for value in op.results]
-    return sum(_place_bytes(value, target) for value in made if memory_of(value.type) == ACTIVATIONS)
+    return sum(_allocated_bytes(value, target) for value in made if memory_of(value.type) == ACTIVATIONS)
 
 
 def _memory_bytes(module: ModuleOp, role: MemoryRole) -> int:

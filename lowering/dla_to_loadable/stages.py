@@ -6,7 +6,7 @@ Each stage consists of passes that `onnx-opt` runs too, under the names given he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -14,11 +14,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.lowering.dla.dla_allocate import DlaAllocate
 from xonnc.lowering.dla.dla_bubble_up_slices import DlaBubbleUpSlices
 from xonnc.lowering.dla.dla_fuse import DlaFuse
+from xonnc.lowering.dla.dla_place_in_cvsram import DlaPlaceInCvsram
 from xonnc.lowering.dla.dla_resolve_views import DlaResolveViews
 from xonnc.lowering.dla.dla_schedule import DlaSchedule
 from xonnc.lowering.dla.dla_share_constants import DlaShareConstants
@@ -45,7 +46,7 @@ def _share_constants(target: str = "") -> ModulePass:
 STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
     ("dla", (ConvertOnnxToDla, _bubble_up_slices, DlaSplitKernels, DlaResolveViews, DlaFuse)),
     ("scheduled", (_share_constants, DlaSkipRows, DlaSchedule, DlaSplit)),
-    ("allocated", (DlaAllocate,)),
+    ("allocated", (DlaPlaceInCvsram, DlaAllocate)),
 )
 """The stages between `simplified` and `emitted`, and the passes of each."""
 
@@ -76,18 +77,18 @@ def run_stages_after_converting(
     target: str,
     ctx: Context,
     on_stage: StageCallback | None = None,
-    live_modules: Sequence[ModuleOp] = (),
+    live: Collection[DisposableElementsAttr] = (),
 ) -> None:
     """
     Run the stages on a module in the `dla` dialect, with the passes of plug-ins that joined them.
 
-    Constants without users, in `module` and in modules that are `live_modules`, are freed.
+    Constants without users in `module` are freed, except those that are `live`.
     """
     pool = DisposablePool.of(ctx)
     for name, passes in _stages_after_converting(target):
         for one in passes:
             one.apply(ctx, module)
-            pool.collect([module, *live_modules])
+            pool.collect([module], live)
         finish_stage(name, ctx, module, on_stage or _ignore_stage)
 
 
@@ -100,18 +101,18 @@ def compile_to_loadable(
     target: str,
     ctx: Context,
     on_stage: StageCallback | None = None,
-    live_modules: Sequence[ModuleOp] = (),
+    live: Collection[DisposableElementsAttr] = (),
 ) -> CompiledLoadable:
     """
     Compiles the network in `module`, which is changed on the way, for the target called (or in the file)
     `target`.
 
     `module` should be simplified (`simplify-onnx`). Raises `RefusalError` with everything that the target
-    cannot take, `XonncError` for an unknown target. Constants that a pass leaves without users, in `module`
-    and in modules that are `live_modules`, are freed.
+    cannot take, `XonncError` for an unknown target. Constants that a pass leaves without users in `module`
+    are freed, except those that are `live`.
     """
     hardware = load_target(target)
     engines = convert(module, hardware, DisposablePool.of(ctx))
-    run_stages_after_converting(module, target, ctx, on_stage, live_modules)
+    run_stages_after_converting(module, target, ctx, on_stage, live)
     loadable = loadable_of(module, hardware)
     return CompiledLoadable(loadable, report_of(module, hardware, loadable), engines)

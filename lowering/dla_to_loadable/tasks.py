@@ -15,18 +15,18 @@ from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, Sof
 from xonnc.dialects.dla.types import FlowType, SurfaceType, cube_of
 from xonnc.formats.nvdla import enumerations as hw
 from xonnc.formats.nvdla import records
-from xonnc.lowering.dla.dla_allocate import CONSTANTS
 from xonnc.lowering.dla.fused_layers import FusedLayer
+from xonnc.lowering.dla.lifetimes import CONSTANTS
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_planning.surface_sizes import descriptor_bytes, span_bytes, surface_count
 from xonnc.lowering.dla_to_loadable.dependencies import (
-    ByteRange,
     DependencyEntry,
     DependencyLayer,
     dependency_graph,
     queue_heads,
 )
 from xonnc.lowering.dla_to_loadable.descriptors import Descriptors, DescriptorWriter, lut_param
+from xonnc.lowering.dla_to_loadable.hazards import ByteRange
 from xonnc.targets import NvdlaTarget
 
 NO_LUT = bytes(records.LutParam.byte_size())

@@ -218,12 +218,12 @@ def _accumulate_dense(
     ]
     # The last input block may be partly filled; its unused channels have no weights, so that it has a
     # loop nest of its own.
-    whole, rest = divmod(depth, x.lanes)
+    full_vectors, rest = divmod(depth, x.lanes)
     carried: Sequence[SSAValue] = [builder.constant(0), *totals]
-    if whole:
-        carried = nest([(whole, x.block), *window, (x.lanes, 1)], corner, carried)
+    if full_vectors:
+        carried = nest([(full_vectors, x.block), *window, (x.lanes, 1)], corner, carried)
     if rest:
-        remainder = builder.address(corner, whole * x.block, conv.element)
+        remainder = builder.address(corner, full_vectors * x.block, conv.element)
         carried = nest([*window, (rest, 1)], remainder, carried)
     return carried[1:]
 

@@ -45,24 +45,26 @@ def emit_tiles(
     the intersection of the range with that part.
     """
     width = grid.tile[1]
-    whole, rest_width = divmod(grid.vectors, width)
+    full_tiles, rest_width = divmod(grid.vectors, width)
     if not rest_width:
-        _emit_rows(builder, iterations, grid, (0, whole, width), tile)
+        _emit_rows(builder, iterations, grid, (0, full_tiles, width), tile)
         return
-    middle = builder.size(builder.mul_sizes(grid.images, whole * grid.out[0]))
-    if whole:
+    # Full panels are iterations [0, middle), the narrower last one those from `middle` on. A chunk of
+    # the parallel range may contain both, so each part clamps the range to its own iterations.
+    middle = builder.size(builder.mul_sizes(grid.images, full_tiles * grid.out[0]))
+    if full_tiles:
         _emit_rows(
             builder,
             (iterations[0], builder.intrinsic("smin", iterations[1], middle)),
             grid,
-            (0, whole, width),
+            (0, full_tiles, width),
             tile,
         )
     _emit_rows(
         builder,
         (builder.intrinsic("smax", iterations[0], middle), iterations[1]),
         grid,
-        (whole, 1, rest_width),
+        (full_tiles, 1, rest_width),
         tile,
     )
 
@@ -103,18 +105,18 @@ def _emit_row_of_tiles(
     if not isinstance(columns, int):
         _emit_dynamic_row(builder, origin, columns, pixels, width, tile)
         return
-    whole = columns // pixels * pixels
+    tiled = columns // pixels * pixels
 
     def one(column: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
         tile((*origin, column), pixels, width)
         return []
 
-    if whole == pixels:
+    if tiled == pixels:
         one(builder.constant(0), [])
-    elif whole:
-        builder.loop(builder.constant(0), builder.constant(whole), pixels, [], one)
-    if columns > whole:
-        tile((*origin, builder.constant(whole)), columns - whole, width)
+    elif tiled:
+        builder.loop(builder.constant(0), builder.constant(tiled), pixels, [], one)
+    if columns > tiled:
+        tile((*origin, builder.constant(tiled)), columns - tiled, width)
 
 
 REMAINDER_PIXELS = (4, 2, 1)

@@ -18,7 +18,9 @@ from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.fusion import FusedOp
 from xonnc.lowering.krnl_to_llvm.convert_krnl_to_llvm import ConvertKrnlToLlvm, is_kernel
+from xonnc.lowering.native.parallelize_krnl import ParallelizeKrnl
 from xonnc.lowering.native.plan_memory import PlanMemory
+from xonnc.lowering.native.prepack_weights import PrepackWeights
 from xonnc.lowering.onnx_to_krnl.assign_layout import AssignLayout
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
@@ -65,6 +67,8 @@ class CpuPipeline(ModulePass):
             ("fused", fuse),
             ("layout", layout),
             ("krnl", convert),
+            ("prepacked", PrepackWeights()),
+            ("parallel", ParallelizeKrnl() if ParallelizeKrnl.name in self.passes else None),
             ("planned", PlanMemory()),
         )
 

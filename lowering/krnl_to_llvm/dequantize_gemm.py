@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, i8, i32
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.quantized_tiles import WORD_BITS, DequantizeGemmOp
+from xonnc.lowering.krnl_to_llvm.fixed_point_gemv import emit_row
 from xonnc.lowering.krnl_to_llvm.gemm import (
     REMAINDER_ROWS,
     IterationRange,
@@ -47,34 +48,34 @@ MAX_ROWS_OF_BLOCK_SUMS = 1
 
 @dataclass(frozen=True)
 class _Field:
-    """A position of packed weights in a word: how far the word is shifted, and where the field is then."""
+    """A field of packed weights in a word: by how much the word is shifted, and its lowest bit after that."""
 
     shift: int
-    place: int
+    bit: int
 
     @property
     def exponent_bits(self) -> int:
-        """The bits of the float 2^(23 - place), whose mantissa holds the field as an integer."""
-        return EXPONENT_BIAS + MANTISSA_BITS - self.place << MANTISSA_BITS
+        """The bits of the float 2^(23 - bit), whose mantissa holds the field as an integer."""
+        return EXPONENT_BIAS + MANTISSA_BITS - self.bit << MANTISSA_BITS
 
     @property
     def offset(self) -> float:
         """The float with these bits."""
-        return float(1 << MANTISSA_BITS - self.place)
+        return float(1 << MANTISSA_BITS - self.bit)
 
 
 def fields_of(bits: int) -> list[_Field]:
     """Return the fields of a word, lowest bits first; those beyond the mantissa share one shift."""
-    places = range(0, WORD_BITS, bits)
+    shifts = range(0, WORD_BITS, bits)
     shift = WORD_BITS - MANTISSA_BITS // bits * bits
     return [
-        _Field(0, place) if place + bits <= MANTISSA_BITS else _Field(shift, place - shift)
-        for place in places
+        _Field(0, offset) if offset + bits <= MANTISSA_BITS else _Field(shift, offset - shift)
+        for offset in shifts
     ]
 
 
 @dataclass(frozen=True)
-class _Product:
+class _BlockGemm:
     """The state that all tiles of a product share."""
 
     builder: LLVMBuilder
@@ -110,12 +111,15 @@ def emit_dequantize_gemm(
     """Emit a `krnl.dequantize_gemm` for a range of panels: for each, tiles of rows."""
     rows, columns = map(int, op.tile.get_values())
     m = dynamic_sizes[0] if op.m.value.data == DYNAMIC_INDEX else op.m.value.data
-    product = _Product(builder, op, pointers, vector_bytes // 4)
+    product = _BlockGemm(builder, op, pointers, vector_bytes // 4)
     few, many = _split_rows(builder, op, m)
     few_rows = step_range(builder, few, rows)
 
     def panel(column: SSAValue, width: int) -> None:
         def tile(row: SSAValue, height: int) -> None:
+            if op.products is not None and height == 1:
+                emit_row(builder, op, pointers, row, column, width)
+                return
             step = max(1, MAX_SUMS // height) * product.lanes
             for start in range(0, width, step):
                 _emit_tile(product, row, column, height, (start, min(width, start + step)))
@@ -142,39 +146,41 @@ def _split_rows(
 
 
 def _emit_tile(
-    product: _Product, row: SSAValue, column: SSAValue, height: int, part: tuple[int, int]
+    product: _BlockGemm, row: SSAValue, column: SSAValue, height: int, part: tuple[int, int]
 ) -> None:
     """Emit one tile, of some columns of a panel; its sums stay in vector registers over all blocks."""
     builder, op, lanes = product.builder, product.op, product.lanes
     (n, k), block = product.sizes, op.block.value.data
-    beside, end = part
-    widths = [min(lanes, end - start) for start in range(beside, end, lanes)]
+    lane_offset, end = part
+    widths = [min(lanes, end - start) for start in range(lane_offset, end, lanes)]
     c, a, b, *parameters = product.pointers[: product.count]
     a_row = builder.address(a, builder.imul(row, k), f32)
     # Panels of all operands have as many elements in each row as the panel has columns.
-    words = builder.address(builder.address(b, builder.imul(column, k // op.per_word), i32), beside, i32)
+    words = builder.address(builder.address(b, builder.imul(column, k // op.per_word), i32), lane_offset, i32)
     per_panel = k // block
     starts = [
-        builder.address(builder.address(each, builder.imul(column, per_panel), type_), beside, type_)
+        builder.address(builder.address(each, builder.imul(column, per_panel), type_), lane_offset, type_)
         for each, type_ in zip(parameters, (f32, i8), strict=False)
     ]
     has_block_sums = height <= MAX_ROWS_OF_BLOCK_SUMS
     zeros = [builder.constant(0.0, vector_of(f32, each)) for each in widths] * height
 
     def of_block(number: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        place = builder.imul(number, product.columns)
-        scales = _vectors(product, builder.address(starts[0], place, f32), widths)
-        offsets = _offsets(product, starts[1:], place, widths)
+        offset = builder.imul(number, product.columns)
+        scales = _vectors(product, builder.address(starts[0], offset, f32), widths)
+        offsets = _offsets(product, starts[1:], offset, widths)
         first = builder.imul(number, block)
         inner = (
             builder.address(a_row, first, f32),
             builder.address(words, builder.imul(number, block // op.per_word * product.columns), i32),
         )
 
-        def of_word(index: SSAValue, held: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return _add_word(product, inner, index, held, (offsets, [] if has_block_sums else scales), widths)
+        def of_word(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return _add_word(
+                product, inner, index, carried, (offsets, [] if has_block_sums else scales), widths
+            )
 
-        held = builder.loop(
+        carried = builder.loop(
             builder.constant(0),
             builder.constant(block // op.per_word),
             1,
@@ -182,20 +188,20 @@ def _emit_tile(
             of_word,
         )
         if not has_block_sums:
-            return held
+            return carried
         return [
             builder.fma(each, scales[index % len(widths)], total)
-            for index, (each, total) in enumerate(zip(held, sums, strict=True))
+            for index, (each, total) in enumerate(zip(carried, sums, strict=True))
         ]
 
     sums = builder.loop(builder.constant(0), builder.constant(per_panel), 1, zeros, of_block)
     corner = builder.address(builder.address(c, builder.imul(row, n), f32), column, f32)
     for index, total in enumerate(sums):
         line, number = divmod(index, len(widths))
-        builder.store(total, builder.address(corner, line * n + beside + number * lanes, f32))
+        builder.store(total, builder.address(corner, line * n + lane_offset + number * lanes, f32))
 
 
-def _vectors(product: _Product, pointer: SSAValue, widths: Sequence[int]) -> list[SSAValue]:
+def _vectors(product: _BlockGemm, pointer: SSAValue, widths: Sequence[int]) -> list[SSAValue]:
     builder = product.builder
     return [
         builder.load(builder.address(pointer, number * product.lanes, f32), f32, lanes)
@@ -204,7 +210,7 @@ def _vectors(product: _Product, pointer: SSAValue, widths: Sequence[int]) -> lis
 
 
 def _offsets(
-    product: _Product, zero_points: Sequence[SSAValue], place: SSAValue, widths: Sequence[int]
+    product: _BlockGemm, zero_points: Sequence[SSAValue], offset: SSAValue, widths: Sequence[int]
 ) -> list[list[SSAValue]]:
     """Return, for each field of a word and each vector, `2^(23 - p) + zero point`."""
     builder, op = product.builder, product.op
@@ -215,7 +221,7 @@ def _offsets(
             [builder.constant(field.offset + zero, vector_of(f32, lanes)) for lanes in widths]
             for field in fields
         ]
-    pointer = builder.address(zero_points[0], place, i8)
+    pointer = builder.address(zero_points[0], offset, i8)
     found: list[SSAValue] = []
     for number, lanes in enumerate(widths):
         loaded = builder.load(builder.address(pointer, number * product.lanes, i8), i8, lanes)
@@ -229,7 +235,7 @@ def _offsets(
 
 
 def _add_word(
-    product: _Product,
+    product: _BlockGemm,
     pointers: tuple[SSAValue, SSAValue],
     index: SSAValue,
     sums: Sequence[SSAValue],
@@ -246,13 +252,13 @@ def _add_word(
         for line in range(len(sums) // len(widths)):
             factor = builder.load(builder.address(terms, line * k + step, f32), f32)
             for number, lanes in enumerate(widths):
-                place = line * len(widths) + number
-                found[place] = builder.fma(builder.splat(factor, lanes), weights[number], found[place])
+                offset = line * len(widths) + number
+                found[offset] = builder.fma(builder.splat(factor, lanes), weights[number], found[offset])
     return found
 
 
 def _unpacked_word(
-    product: _Product,
+    product: _BlockGemm,
     words: SSAValue,
     parameters: tuple[Sequence[Sequence[SSAValue]], Sequence[SSAValue]],
     widths: Sequence[int],
@@ -270,15 +276,15 @@ def _unpacked_word(
     for step, field in enumerate(fields_of(bits)):
         weights: list[SSAValue] = []
         for number, word in enumerate(shifted if field.shift else loaded):
-            kept = builder.add(llvm.AndOp(word, builder.constant((1 << bits) - 1 << field.place, word.type)))
-            raised = builder.add(llvm.OrOp(kept, builder.constant(field.exponent_bits, word.type)))
+            masked = builder.add(llvm.AndOp(word, builder.constant((1 << bits) - 1 << field.bit, word.type)))
+            raised = builder.add(llvm.OrOp(masked, builder.constant(field.exponent_bits, word.type)))
             real = builder.add(llvm.BitcastOp(raised, vector_of(f32, widths[number])))
             weight = builder.fsub(real, offsets[step][number])
             weights.append(builder.fmul(weight, scales[number]) if scales else weight)
         yield weights
 
 
-def _emit_unpacked_panel(product: _Product, column: SSAValue, width: int, rows: int | SSAValue) -> None:
+def _emit_unpacked_panel(product: _BlockGemm, column: SSAValue, width: int, rows: int | SSAValue) -> None:
     """Emit the product of all rows and a panel, which is dequantized a part of K at a time."""
     builder, op = product.builder, product.op
     assert op.unpack is not None
@@ -307,7 +313,7 @@ def _emit_unpacked_panel(product: _Product, column: SSAValue, width: int, rows: 
     builder.loop(builder.constant(0), pieces, 1, [], of_piece)
 
 
-def _unpack(product: _Product, piece: SSAValue, column: SSAValue, first: SSAValue) -> None:
+def _unpack(product: _BlockGemm, piece: SSAValue, column: SSAValue, first: SSAValue) -> None:
     """Emit the dequantization of rows of a panel from `first` on, as many as `piece` holds."""
     builder, op = product.builder, product.op
     assert op.unpack is not None
@@ -320,13 +326,13 @@ def _unpack(product: _Product, piece: SSAValue, column: SSAValue, first: SSAValu
         start = builder.imul(number, part)
         row = builder.iadd(first, start)
         line = builder.add(llvm.UDivOp(row, builder.constant(block)))
-        place = builder.imul(line, product.columns)
+        offset = builder.imul(line, product.columns)
         starts = [
             builder.address(each, builder.imul(column, k // block), type_)
             for each, type_ in zip(parameters, (f32, i8), strict=False)
         ]
-        scales = _vectors(product, builder.address(starts[0], place, f32), widths)
-        offsets = _offsets(product, starts[1:], place, widths)
+        scales = _vectors(product, builder.address(starts[0], offset, f32), widths)
+        offsets = _offsets(product, starts[1:], offset, widths)
         word = builder.add(llvm.UDivOp(row, builder.constant(op.per_word)))
         panel = builder.address(b, builder.imul(column, k // op.per_word), i32)
         words = builder.address(panel, builder.imul(word, product.columns), i32)
@@ -336,8 +342,8 @@ def _unpack(product: _Product, piece: SSAValue, column: SSAValue, first: SSAValu
             source = builder.address(words, builder.imul(index, product.columns), i32)
             target = builder.address(out, builder.imul(index, op.per_word * product.columns), f32)
             for step, weights in enumerate(_unpacked_word(product, source, (offsets, scales), widths)):
-                for beside, weight in enumerate(weights):
-                    start = step * product.columns + beside * product.lanes
+                for vector, weight in enumerate(weights):
+                    start = step * product.columns + vector * product.lanes
                     builder.store(weight, builder.address(target, start, f32))
             return []
 
@@ -348,7 +354,7 @@ def _unpack(product: _Product, piece: SSAValue, column: SSAValue, first: SSAValu
 
 
 def _emit_unpacked_tile(
-    product: _Product,
+    product: _BlockGemm,
     piece: SSAValue,
     rows: tuple[SSAValue, int],
     columns: tuple[SSAValue, int],
@@ -362,29 +368,29 @@ def _emit_unpacked_tile(
     widths = [min(lanes, width - begin) for begin in range(0, width, lanes)]
     c, a, *_ = product.pointers
     corner = builder.address(builder.address(c, builder.imul(row, n), f32), column, f32)
-    places = [
+    slots = [
         builder.address(corner, line * n + number * lanes, f32)
         for line in range(height)
         for number in range(len(widths))
     ]
     # The first piece finds no sums yet.
     sums = [
-        builder.select(is_first, builder.constant(0.0, vector_of(f32, each)), builder.load(place, f32, each))
-        for place, each in zip(places, widths * height, strict=True)
+        builder.select(is_first, builder.constant(0.0, vector_of(f32, each)), builder.load(offset, f32, each))
+        for offset, each in zip(slots, widths * height, strict=True)
     ]
     terms = builder.address(builder.address(a, builder.imul(row, k), f32), first, f32)
 
-    def step(index: SSAValue, held: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def step(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         weights = _vectors(product, builder.address(piece, builder.imul(index, product.columns), f32), widths)
         term = builder.address(terms, index, f32)
         found: list[SSAValue] = []
         for line in range(height):
             factor = builder.load(builder.address(term, line * k, f32), f32)
             for number, weight in enumerate(weights):
-                total = held[line * len(widths) + number]
+                total = carried[line * len(widths) + number]
                 found.append(builder.fma(builder.splat(factor, widths[number]), weight, total))
         return found
 
     sums = builder.loop(builder.constant(0), builder.constant(depth), 1, sums, step)
-    for total, place in zip(sums, places, strict=True):
-        builder.store(total, place)
+    for total, offset in zip(sums, slots, strict=True):
+        builder.store(total, offset)

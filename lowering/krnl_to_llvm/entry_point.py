@@ -20,16 +20,16 @@ def entry_text(functions: Sequence[str], layout: MemoryLayout) -> str:
         "define internal i32 @xonnc_main(ptr %weights, ptr %arena, ptr %inputs, ptr %outputs, ptr %sizes) {",
         f"  %table = alloca [{max(1, len(layout.locations))} x ptr], align 16",
     ]
-    for place, location in enumerate(layout.locations):
+    for index, location in enumerate(layout.locations):
         # A dimension is stored in the table itself, in place of a pointer.
         lines += (
-            _size(location, f"value{place}")
+            _size(location, f"value{index}")
             if location.base == "sizes"
-            else _pointer(location, f"value{place}")
+            else _pointer(location, f"value{index}")
         )
         lines += [
-            f"  %slot{place} = getelementptr inbounds ptr, ptr %table, i64 {place}",
-            f"  store ptr %value{place}, ptr %slot{place}",
+            f"  %slot{index} = getelementptr inbounds ptr, ptr %table, i64 {index}",
+            f"  store ptr %value{index}, ptr %slot{index}",
         ]
     lines += [f"  call void @{function}(ptr %table)" for function in functions]
     for number, copy in enumerate(layout.copies):
@@ -57,10 +57,10 @@ def entry_text(functions: Sequence[str], layout: MemoryLayout) -> str:
     return "\n".join([*lines, f"  ret i32 %failed{len(layout.bounds_checks)}", "}", ""])
 
 
-def _number(place: int, name: str) -> list[str]:
+def _number(index: int, name: str) -> list[str]:
     """Return the lines that define `%name` as one of the sizes."""
     return [
-        f"  %{name}.at = getelementptr inbounds i64, ptr %sizes, i64 {place}",
+        f"  %{name}.at = getelementptr inbounds i64, ptr %sizes, i64 {index}",
         f"  %{name} = load i64, ptr %{name}.at",
     ]
 

@@ -65,7 +65,7 @@ def emit_gemm(
     m, n, k = (next(given) if size == DYNAMIC_INDEX else size for size in op.sizes)
     lanes = max(1, vector_bytes // size_of(element))
     all_panels, all_rows = step_range(builder, n, columns), step_range(builder, m, rows)
-    along, count = op.iteration_space
+    parallel, count = op.iteration_space
 
     def emit_matrix(start_c: SSAValue | int, start_a: SSAValue | int, start_b: SSAValue | int) -> None:
         gemm = _GemmLowering(
@@ -82,10 +82,10 @@ def emit_gemm(
             builder.address(b, start_b, element),
             bias[0] if bias else None,
         )
-        panels = iterations if along == "panels" else all_panels
-        _emit_panels(gemm, m, panels, iterations if along == "rows" and count > 1 else all_rows)
+        panels = iterations if parallel == "panels" else all_panels
+        _emit_panels(gemm, m, panels, iterations if parallel == "rows" and count > 1 else all_rows)
 
-    if along == "products":
+    if parallel == "products":
         steps = [builder.mul_sizes(m, n), *_batch_strides(builder, op, m, n, k)]
 
         def body_of_loop(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -148,27 +148,27 @@ def emit_steps(
         _emit_dynamic_steps(builder, iterations, size, steps, body)
         return
     step = steps[0]
-    whole, rest = divmod(size, step)
+    full_steps, rest = divmod(size, step)
 
     def body_of_loop(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
         body(builder.imul(number, step), step)
         return []
 
     def last(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        body(builder.constant(whole * step), rest)
+        body(builder.constant(full_steps * step), rest)
         return []
 
     first, end = iterations
-    if whole:
+    if full_steps:
         builder.loop(
             first,
-            builder.intrinsic("smin", end, builder.constant(whole)) if rest else end,
+            builder.intrinsic("smin", end, builder.constant(full_steps)) if rest else end,
             1,
             [],
             body_of_loop,
         )
     if rest:
-        builder.loop(builder.intrinsic("smax", first, builder.constant(whole)), end, 1, [], last)
+        builder.loop(builder.intrinsic("smax", first, builder.constant(full_steps)), end, 1, [], last)
 
 
 def _emit_dynamic_steps(
@@ -184,9 +184,9 @@ def _emit_dynamic_steps(
 
         # For an empty range the end may be less than the start: the division rounds to a count of 0 or less.
         count = builder.add(llvm.SDivOp(builder.add(llvm.SubOp(end, start)), builder.constant(step)))
-        whole = builder.iadd(start, builder.imul(count, step))
-        builder.loop(start, whole, step, [], body_of_loop)
-        start = whole
+        full_end = builder.iadd(start, builder.imul(count, step))
+        builder.loop(start, full_end, step, [], body_of_loop)
+        start = full_end
 
 
 def _emit_panels(
@@ -229,10 +229,10 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
             builder.load(builder.address(b_row, start * gemm.lanes, element), element, lanes)
             for start, lanes in enumerate(widths)
         ]
-        a_place = builder.address(a_row, index, element)
+        a_address = builder.address(a_row, index, element)
         results: list[SSAValue] = []
         for line in range(height):
-            factor = builder.load(builder.address(a_place, builder.mul_sizes(k, line), element), element)
+            factor = builder.load(builder.address(a_address, builder.mul_sizes(k, line), element), element)
             for number, lanes in enumerate(widths):
                 total = sums[line * len(widths) + number]
                 results.append(builder.fma(builder.splat(factor, lanes), columns[number], total))
@@ -243,8 +243,12 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
     c_tile = builder.address(c_row, column, element)
     for index, total in enumerate(sums):
         line, number = divmod(index, len(widths))
-        start, beside = builder.mul_sizes(gemm.n, line), number * gemm.lanes
-        index = start + beside if isinstance(start, int) else builder.iadd(start, builder.constant(beside))
+        start, lane_offset = builder.mul_sizes(gemm.n, line), number * gemm.lanes
+        index = (
+            start + lane_offset
+            if isinstance(start, int)
+            else builder.iadd(start, builder.constant(lane_offset))
+        )
         pointer = builder.address(c_tile, index, element)
         builder.store(_apply_activation(gemm, total), pointer)
 

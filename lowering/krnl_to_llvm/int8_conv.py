@@ -25,7 +25,7 @@ Epilogue: TypeAlias = Callable[[Sequence[SSAValue]], SSAValue]
 
 
 @dataclass(frozen=True)
-class _Conv:
+class _Int8Conv:
     """The state that all tiles of a convolution share."""
 
     builder: LLVMBuilder
@@ -52,7 +52,7 @@ def emit_int8_conv(
 ) -> None:
     """Emit a `krnl.int8_conv` for the parallel range `iterations` (begin, end)."""
     count = 4 + len(op.channels)
-    conv = _Conv(builder, op, pointers[:4], pointers[4:count], pointers[count:], epilogue)
+    conv = _Int8Conv(builder, op, pointers[:4], pointers[4:count], pointers[count:], epilogue)
 
     def tile(origin: TileOrigin, pixels: int, width: int) -> None:
         _store(conv, origin, _accumulate(conv, origin, pixels, width), width)
@@ -71,7 +71,7 @@ def _pair(attribute: DenseArrayBase[I64]) -> tuple[int, int]:
 
 
 def _offset(
-    conv: _Conv, buffer: SSAValue, origin: TileOrigin, start: tuple[int, int], strides: tuple[int, int]
+    conv: _Int8Conv, buffer: SSAValue, origin: TileOrigin, start: tuple[int, int], strides: tuple[int, int]
 ) -> SSAValue:
     """Return the element offset of the pixel at `start` + (row, column) * `strides`."""
     builder = conv.builder
@@ -86,7 +86,7 @@ def _offset(
     return builder.iadd(offset, builder.constant(constant)) if constant else offset
 
 
-def _accumulate(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> Sequence[SSAValue]:
+def _accumulate(conv: _Int8Conv, origin: TileOrigin, pixels: int, width: int) -> Sequence[SSAValue]:
     """Accumulate a tile of `pixels` times `width` vectors; the sums of a pixel are consecutive."""
     builder, op = conv.builder, conv.op
     (_, x, w, starts), lanes = conv.pointers, conv.lanes
@@ -128,7 +128,7 @@ def _accumulate(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> Seq
 
 
 def _accumulate_terms(
-    conv: _Conv, pointer: SSAValue, weights: SSAValue, sums: Sequence[SSAValue], width: int
+    conv: _Int8Conv, pointer: SSAValue, weights: SSAValue, sums: Sequence[SSAValue], width: int
 ) -> list[SSAValue]:
     """Add the products of `terms` input channels to the sums of each pixel."""
     builder, op, lanes = conv.builder, conv.op, conv.lanes
@@ -178,7 +178,7 @@ def _dot_pairs(
     return results
 
 
-def _store(conv: _Conv, origin: TileOrigin, sums: Sequence[SSAValue], width: int) -> None:
+def _store(conv: _Int8Conv, origin: TileOrigin, sums: Sequence[SSAValue], width: int) -> None:
     builder, op, lanes = conv.builder, conv.op, conv.lanes
     channel = builder.imul(origin[1], lanes)
     numbers: list[list[SSAValue]] = []
@@ -189,8 +189,8 @@ def _store(conv: _Conv, origin: TileOrigin, sums: Sequence[SSAValue], width: int
             first = builder.address(pointer, channel, element)
             row.append(builder.load(builder.address(first, each * lanes, element), element, lanes))
         numbers.append(row)
-    places_of = list(map(int, op.image_starts.get_values()))
-    starts = [_pair(op.out_start), *zip(places_of[::2], places_of[1::2], strict=True)]
+    image_starts = list(map(int, op.image_starts.get_values()))
+    starts = [_pair(op.out_start), *zip(image_starts[::2], image_starts[1::2], strict=True)]
     buffers, pointers = [op.y, *op.images], [conv.pointers[0], *conv.images]
     corners = [
         builder.address(
@@ -200,12 +200,12 @@ def _store(conv: _Conv, origin: TileOrigin, sums: Sequence[SSAValue], width: int
     ]
     for number, total in enumerate(sums):
         pixel, each = divmod(number, width)
-        places = [
+        indices = [
             builder.address(corner, pixel * shape_of(buffer)[3] + each * lanes, element_of(buffer))
             for buffer, corner in zip(buffers, corners, strict=True)
         ]
         others = [
             builder.load(pointer, element_of(buffer), lanes)
-            for buffer, pointer in zip(buffers[1:], places[1:], strict=True)
+            for buffer, pointer in zip(buffers[1:], indices[1:], strict=True)
         ]
-        builder.store(conv.epilogue([total, *numbers[each], *others]), places[0])
+        builder.store(conv.epilogue([total, *numbers[each], *others]), indices[0])

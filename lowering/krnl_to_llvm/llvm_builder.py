@@ -90,10 +90,10 @@ class LLVMBuilder:
         if len(values) < 2:
             return values[0] if values else None
         type_ = llvm.LLVMStructType.from_type_list([each.type for each in values])
-        whole = self.add(llvm.UndefOp(type_))
+        packed = self.add(llvm.UndefOp(type_))
         for index, value in enumerate(values):
-            whole = self.add(llvm.InsertValueOp(DenseArrayBase.from_list(i64, [index]), whole, value))
-        return whole
+            packed = self.add(llvm.InsertValueOp(DenseArrayBase.from_list(i64, [index]), packed, value))
+        return packed
 
     def call_function(
         self, name: str, arguments: Sequence[SSAValue], results: Sequence[Attribute]
@@ -222,19 +222,19 @@ class LLVMBuilder:
         """Split a linear index over two axes: quotient and remainder by `size`, the inner extent."""
         if size == 1:
             return index, self.constant(0)
-        whole = self.add(llvm.UDivOp(index, self.constant(size)))
-        return whole, self.add(llvm.SubOp(index, self.imul(whole, size)))
+        quotient = self.add(llvm.UDivOp(index, self.constant(size)))
+        return quotient, self.add(llvm.SubOp(index, self.imul(quotient, size)))
 
-    def address(self, buffer: SSAValue, place: SSAValue | int, element: Attribute) -> SSAValue:
-        """Return the address of element `place` of a buffer."""
+    def address(self, buffer: SSAValue, index: SSAValue | int, element: Attribute) -> SSAValue:
+        """Return the address of element `index` of a buffer."""
         element = IntegerType(8) if element == i1 else element
-        if place == 0:
+        if index == 0:
             return buffer
-        if isinstance(place, int) and place <= MAX_CONSTANT_INDEX:
-            return self.add(llvm.GEPOp(buffer, [place], element, inbounds=True))
-        place = self.size(place)
+        if isinstance(index, int) and index <= MAX_CONSTANT_INDEX:
+            return self.add(llvm.GEPOp(buffer, [index], element, inbounds=True))
+        index = self.size(index)
         return self.add(
-            llvm.GEPOp(buffer, [llvm.GEP_USE_SSA_VAL], element, ssa_indices=[place], inbounds=True)
+            llvm.GEPOp(buffer, [llvm.GEP_USE_SSA_VAL], element, ssa_indices=[index], inbounds=True)
         )
 
     def load(self, pointer: SSAValue, element: Attribute, lanes: int = 0) -> SSAValue:
@@ -273,9 +273,9 @@ class LLVMBuilder:
             part = self.load(self.address(pointer, first, element), element, lanes)
             mask: list[int] = []
             for lane in range(lanes):
-                place = lane * step
-                before = min(place, lanes - 1) if number == 1 else lane
-                mask.append(lanes + place - first if first <= place < first + lanes else before)
+                index = lane * step
+                before = min(index, lanes - 1) if number == 1 else lane
+                mask.append(lanes + index - first if first <= index < first + lanes else before)
             found = self.shuffle_pair(found, part, mask)
         return found
 
@@ -313,14 +313,14 @@ class LLVMBuilder:
         inside, after = Block(), Block()
         self.insert(llvm.BrOp(head, lower, *carried))
         self.start_block(head)
-        index, *held = head.args
+        index, *iter_args = head.args
         self.insert(llvm.CondBrOp(self.icmp("slt", index, upper), inside, [], after, []))
         self.start_block(inside)
-        results = body(index, held)
+        results = body(index, iter_args)
         following = self.add(llvm.AddOp(index, self.constant(step)))
         self.insert(llvm.BrOp(head, following, *results))
         self.start_block(after)
-        return held
+        return iter_args
 
 
 def _splat(value: float, element: Attribute, lanes: int) -> Attribute:

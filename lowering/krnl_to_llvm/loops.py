@@ -75,12 +75,12 @@ class BodyLowering:
                     self.iterate(op)
                 case LoadOp():
                     step = 0 if steps is None else access_stride(op.memref, op.indices, steps)
-                    place = self.address(op.memref, op.indices)
+                    address = self.address(op.memref, op.indices)
                     element = element_of(op.memref)
                     self.values[op.result] = (
-                        self.builder.load_strided(place, element, lanes, step)
+                        self.builder.load_strided(address, element, lanes, step)
                         if step
-                        else self.builder.load(place, element)
+                        else self.builder.load(address, element)
                     )
                 case StoreOp():
                     value = self.builder.splat(self.values[op.value], lanes)
@@ -264,9 +264,9 @@ class BodyLowering:
         if depth == len(bounds) - 1:
             return self._innermost(op, bounds[depth], carried)
 
-        def body_of_loop(index: SSAValue, held: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def body_of_loop(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             self.values[op.body.block.args[depth]] = index
-            return self._nest(op, bounds, depth + 1, held)
+            return self._nest(op, bounds, depth + 1, carried)
 
         lower, upper = map(self._bound, bounds[depth])
         return self.builder.loop(lower, upper, 1, carried, body_of_loop)
@@ -283,14 +283,14 @@ class BodyLowering:
             return self._scalar_or_vector_loop(op, (self._bound(lower), self._bound(upper)), 0, carried)
         if not isinstance(lower, int) or not isinstance(upper, int):
             return self._dynamic_vector_loop(op, self._bound(lower), self._bound(upper), lanes, carried)
-        whole = lower + (upper - lower) // lanes * lanes
-        if whole > lower:
-            carried = self._vector_loop(op, lower, whole, lanes, carried)
-        if upper - whole > 1:
-            return self._vector_loop(op, whole, upper, upper - whole, carried)
-        if upper > whole:
+        vector_end = lower + (upper - lower) // lanes * lanes
+        if vector_end > lower:
+            carried = self._vector_loop(op, lower, vector_end, lanes, carried)
+        if upper - vector_end > 1:
+            return self._vector_loop(op, vector_end, upper, upper - vector_end, carried)
+        if upper > vector_end:
             return self._scalar_or_vector_loop(
-                op, (self.builder.constant(whole), self.builder.constant(upper)), 0, carried, True
+                op, (self.builder.constant(vector_end), self.builder.constant(upper)), 0, carried, True
             )
         return carried
 
@@ -301,9 +301,9 @@ class BodyLowering:
         count = self.builder.add(llvm.SubOp(upper, lower))
         # For an empty range the end may be less than the start; the division truncates towards zero.
         vectors = self.builder.add(llvm.SDivOp(count, self.builder.constant(lanes)))
-        whole = self.builder.iadd(lower, self.builder.imul(vectors, lanes))
-        carried = self._vector_loop(op, lower, whole, lanes, carried)
-        return self._scalar_or_vector_loop(op, (whole, upper), 0, carried)
+        vector_end = self.builder.iadd(lower, self.builder.imul(vectors, lanes))
+        carried = self._vector_loop(op, lower, vector_end, lanes, carried)
+        return self._scalar_or_vector_loop(op, (vector_end, upper), 0, carried)
 
     def _scalar_or_vector_loop(
         self,
@@ -320,9 +320,9 @@ class BodyLowering:
         index = body.args[first_carried - 1]
         steps = index_strides(body, index) if lanes else None
 
-        def body_of_loop(found: SSAValue, held: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def body_of_loop(found: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             self.values[index] = found
-            self.values.update(zip(body.args[first_carried:], held, strict=True))
+            self.values.update(zip(body.args[first_carried:], carried, strict=True))
             self.block(body, lanes, steps)
             end = body.last_op
             results = end.operands if isinstance(end, YieldOp) else ()

@@ -76,11 +76,11 @@ class _Int32Ops:
     def and_mask(self, a: SSAValue, mask: int) -> SSAValue:
         return self.builder.add(llvm.AndOp(a, self.constant(mask)))
 
-    def shl(self, a: SSAValue, places: int) -> SSAValue:
-        return self.builder.add(llvm.ShlOp(a, self.constant(places))) if places else a
+    def shl(self, a: SSAValue, distance: int) -> SSAValue:
+        return self.builder.add(llvm.ShlOp(a, self.constant(distance))) if distance else a
 
-    def lshr(self, a: SSAValue, places: int) -> SSAValue:
-        return self.builder.add(llvm.LShrOp(a, self.constant(places))) if places else a
+    def lshr(self, a: SSAValue, distance: int) -> SSAValue:
+        return self.builder.add(llvm.LShrOp(a, self.constant(distance))) if distance else a
 
     def iadd(self, a: SSAValue, b: SSAValue) -> SSAValue:
         return self.builder.add(llvm.AddOp(a, b))
@@ -156,8 +156,8 @@ def encode(
 
 def _overflow_bits(fmt: FloatFormat) -> int:
     """Return the bits for a value out of range without saturation: infinity, else NaN, else the maximum."""
-    held = fmt.nan if fmt.infinity is None else fmt.infinity
-    return fmt.max_finite if held is None else held
+    overflow = fmt.nan if fmt.infinity is None else fmt.infinity
+    return fmt.max_finite if overflow is None else overflow
 
 
 def _round_subnormal(ints: _Int32Ops, size: SSAValue, result: SSAValue, fmt: FloatFormat) -> SSAValue:
@@ -167,9 +167,9 @@ def _round_subnormal(ints: _Int32Ops, size: SSAValue, result: SSAValue, fmt: Flo
     small = ints.builder.fadd(
         ints.builder.add(llvm.BitcastOp(size, float_)), ints.builder.constant(2.0**offset, float_)
     )
-    place = ints.builder.add(llvm.BitcastOp(small, ints.type_))
-    place = ints.iadd(place, ints.constant(-((offset + F32_BIAS) << F32_MANTISSA)))
-    return ints.select_if("ult", size, (1 - fmt.bias + F32_BIAS) << F32_MANTISSA, place, result)
+    bits = ints.builder.add(llvm.BitcastOp(small, ints.type_))
+    bits = ints.iadd(bits, ints.constant(-((offset + F32_BIAS) << F32_MANTISSA)))
+    return ints.select_if("ult", size, (1 - fmt.bias + F32_BIAS) << F32_MANTISSA, bits, result)
 
 
 def _encode_exponent(ints: _Int32Ops, size: SSAValue, saturate: bool, round_mode: str) -> SSAValue:

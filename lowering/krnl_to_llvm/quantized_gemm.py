@@ -35,7 +35,7 @@ ONES = 0x01010101
 
 
 @dataclass(frozen=True)
-class _Product:
+class _QuantizedGemm:
     """The state that all tiles of a product share."""
 
     builder: LLVMBuilder
@@ -78,7 +78,7 @@ def emit_quantized_gemm(
     m = dynamic_sizes[0] if op.m.value.data == DYNAMIC_INDEX else op.m.value.data
     # The intrinsic is named by the bits of its vectors.
     lanes = int(op.products.data.rpartition(".")[2]) // 32
-    product = _Product(builder, op, pointers, lanes)
+    product = _QuantizedGemm(builder, op, pointers, lanes)
     all_rows = step_range(builder, m, rows)
 
     def panel(column: SSAValue, width: int) -> None:
@@ -93,14 +93,14 @@ def emit_quantized_gemm(
     emit_steps(builder, iterations, op.n.value.data, [columns], panel)
 
 
-def _emit_tile(product: _Product, tile: _Tile, beside: int, width: int) -> None:
+def _emit_tile(product: _QuantizedGemm, tile: _Tile, column: int, width: int) -> None:
     """Emit one tile, from column `beside` of a panel on; its sums stay in registers over all blocks."""
     builder, op, lanes = product.builder, product.op, product.lanes
     words_of, blocks = product.panel_of
     c, a, b, scales, *zero_points, a_scales = product.pointers
     k, block = op.k.value.data, op.block.value.data
-    words = builder.address(builder.address(b, builder.imul(tile.column, words_of), i32), beside, i32)
-    place = builder.iadd(builder.imul(tile.column, blocks), builder.constant(beside))
+    words = builder.address(builder.address(b, builder.imul(tile.column, words_of), i32), column, i32)
+    offset = builder.iadd(builder.imul(tile.column, blocks), builder.constant(column))
     zeros = [builder.constant(0.0, vector_of(f32, lanes))] * (tile.height * tile.vectors)
     row = builder.address(a, builder.imul(tile.row, k), i8)
     factors = builder.address(a_scales, builder.imul(tile.row, blocks), f32)
@@ -109,8 +109,8 @@ def _emit_tile(product: _Product, tile: _Tile, beside: int, width: int) -> None:
         first = builder.imul(number, block // op.per_word * product.columns)
         activations = builder.address(row, builder.imul(number, block), i8)
         dots, totals = _block_sums(product, tile, builder.address(words, first, i32), activations)
-        here = builder.iadd(place, builder.imul(number, product.columns))
-        held = [
+        here = builder.iadd(offset, builder.imul(number, product.columns))
+        carried = [
             builder.load(
                 builder.address(scales, builder.iadd(here, builder.constant(each * lanes)), f32), f32, lanes
             )
@@ -126,7 +126,7 @@ def _emit_tile(product: _Product, tile: _Tile, beside: int, width: int) -> None:
             scale = builder.load(
                 builder.address(builder.address(factors, number, f32), line * blocks, f32), f32
             )
-            scaled = builder.fmul(real, held[each])
+            scaled = builder.fmul(real, carried[each])
             found.append(builder.fma(scaled, builder.splat(scale, lanes), sums[index]))
         return found
 
@@ -135,9 +135,9 @@ def _emit_tile(product: _Product, tile: _Tile, beside: int, width: int) -> None:
     corner = builder.address(builder.address(c, builder.imul(tile.row, n), f32), tile.column, f32)
     for index, total in enumerate(sums):
         line, each = divmod(index, tile.vectors)
-        kept = min(lanes, width - each * lanes)
-        part = total if kept == lanes else builder.shuffle(total, range(kept))
-        builder.store(part, builder.address(corner, line * n + beside + each * lanes, f32))
+        active = min(lanes, width - each * lanes)
+        part = total if active == lanes else builder.shuffle(total, range(active))
+        builder.store(part, builder.address(corner, line * n + column + each * lanes, f32))
 
 
 def _real(builder: LLVMBuilder, integers: SSAValue) -> SSAValue:
@@ -145,19 +145,19 @@ def _real(builder: LLVMBuilder, integers: SSAValue) -> SSAValue:
 
 
 def _zero_points(
-    product: _Product, pointers: Sequence[SSAValue], place: SSAValue, vectors: int
+    product: _QuantizedGemm, pointers: Sequence[SSAValue], offset: SSAValue, vectors: int
 ) -> list[SSAValue]:
     """Return the zero points of a block as floats."""
     builder, lanes = product.builder, product.lanes
     if product.op.zero_point is not None:
         return [builder.constant(float(product.op.zero_point.value.data), vector_of(f32, lanes))] * vectors
-    pointer = builder.address(pointers[0], place, i8)
+    pointer = builder.address(pointers[0], offset, i8)
     loaded = [builder.load(builder.address(pointer, each * lanes, i8), i8, lanes) for each in range(vectors)]
     return [_real(builder, builder.add(llvm.ZExtOp(each, vector_of(i32, lanes)))) for each in loaded]
 
 
 def _block_sums(
-    product: _Product, tile: _Tile, words: SSAValue, activations: SSAValue
+    product: _QuantizedGemm, tile: _Tile, words: SSAValue, activations: SSAValue
 ) -> tuple[Sequence[SSAValue], Sequence[SSAValue]]:
     """Return the sums of a block: of products, line by line, and of the activations of each line."""
     builder, op, lanes = product.builder, product.op, product.lanes
@@ -180,12 +180,12 @@ def _block_sums(
                 four = builder.splat(builder.add(llvm.LoadOp(pointer, i32, alignment=1)), lanes)
                 signed = builder.add(llvm.BitcastOp(four, bytes_))
                 unsigned = [builder.add(llvm.BitcastOp(each[group], bytes_)) for each in weights]
-                places = [*range(line * tile.vectors, (line + 1) * tile.vectors), count + line]
-                for place, factor in zip(places, [*unsigned, ones], strict=True):
+                slots = [*range(line * tile.vectors, (line + 1) * tile.vectors), count + line]
+                for offset, factor in zip(slots, [*unsigned, ones], strict=True):
                     call = llvm.CallIntrinsicOp(
-                        op.products.data, [found[place], factor, signed], [found[place].type]
+                        op.products.data, [found[offset], factor, signed], [found[offset].type]
                     )
-                    found[place] = builder.add(call)
+                    found[offset] = builder.add(call)
         return found
 
     none = builder.constant(0, vector_of(i32, lanes))
@@ -194,7 +194,7 @@ def _block_sums(
     return sums[:count], sums[count:]
 
 
-def _bytes_of_word(product: _Product, word: SSAValue) -> list[SSAValue]:
+def _bytes_of_word(product: _QuantizedGemm, word: SSAValue) -> list[SSAValue]:
     """Return the weights of words as bytes: four of each, or twice four of 4 bits."""
     builder = product.builder
     if product.op.bits.value.data == 8:

@@ -113,8 +113,8 @@ def emit(builder: LLVMBuilder, op: Operation, operands: list[SSAValue]) -> SSAVa
     match op:
         case arith.ConstantOp(value=IntegerAttr(value=value)):
             type_ = op.result.type
-            held = value.data
-            return builder.constant(-held if type_ == i1 else held, type_)
+            data = value.data
+            return builder.constant(-data if type_ == i1 else data, type_)
         case arith.ConstantOp(value=FloatAttr(value=value)):
             return builder.constant(value.data, op.result.type)
         case arith.CmpfOp(predicate=predicate):

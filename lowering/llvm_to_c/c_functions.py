@@ -229,8 +229,8 @@ class _FunctionWriter:
                 self._new_variable(op.results[0], result, f"{condition} ? {then} : {other}")
                 return
             operands = [
-                self._with_mask_width(each, result.bits if not place else result)
-                for place, each in enumerate(operands)
+                self._with_mask_width(each, result.bits if not index else result)
+                for index, each in enumerate(operands)
             ]
         elif is_boolean and operands[0].vector is not None:
             result = operands[0].vector.bits
@@ -282,24 +282,26 @@ class _FunctionWriter:
         second = self._with_mask_width(second, first.vector)
         # Lane indices of the second operand count from the lanes of the LLVM type; in C the first vector may
         # have more lanes.
-        places = [lane if lane < first.count else lane - first.count + first.vector.lanes for lane in given]
+        lanes_of_operands = [
+            lane if lane < first.count else lane - first.count + first.vector.lanes for lane in given
+        ]
         result: VectorType | str = first.vector.scalar_type
         vector = None
-        if len(places) > 1:
-            vector = result = VectorType(first.vector.kind, 1 << (len(places) - 1).bit_length())
-        name = self._vectors.pick(result, (first.vector, first.vector), places)
+        if len(lanes_of_operands) > 1:
+            vector = result = VectorType(first.vector.kind, 1 << (len(lanes_of_operands) - 1).bit_length())
+        name = self._vectors.pick(result, (first.vector, first.vector), lanes_of_operands)
         text = f"{name}({first.text}, {second.text})"
         is_boolean = element(op.res.type) == i1 and vector is None
         self._new_variable(op.res, vector, f"{text} & 1u" if is_boolean else text)
 
     def _address(self, op: llvm.GEPOp) -> None:
-        place = (
+        index = (
             self._values[op.ssa_indices[0]].text
             if op.ssa_indices
             else f"{op.rawConstantIndices.get_values()[0]}"
         )
         size = f"(int64_t)sizeof({c_type(op.elem_type)})"
-        offset = f"(int64_t){place}" if op.ssa_indices else place
+        offset = f"(int64_t){index}" if op.ssa_indices else index
         self._new_variable(op.result, None, f"{self._values[op.ptr].text} + {offset} * {size}")
 
     def _load(self, op: llvm.LoadOp) -> None:

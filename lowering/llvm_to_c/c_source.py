@@ -113,8 +113,8 @@ def _sequence(sequence: CallSequence, layout: MemoryLayout, indent: str) -> list
 
 
 def _call(call: KernelCall, layout: MemoryLayout) -> str:
-    arguments = [_pointer(layout.locations[place]) for place in call.buffers]
-    arguments += [_size(layout.locations[place]) for place in call.size_values]
+    arguments = [_pointer(layout.locations[index]) for index in call.buffers]
+    arguments += [_size(layout.locations[index]) for index in call.size_values]
     if call.iterations_parameter is not None:
         arguments += ["0", _size(layout.locations[call.iterations_parameter])]
     elif call.iterations:
@@ -122,8 +122,8 @@ def _call(call: KernelCall, layout: MemoryLayout) -> str:
     return f"{call.kernel}({', '.join(arguments)});"
 
 
-def _condition(place: int, layout: MemoryLayout) -> str:
-    return f"*(const unsigned char *)({_pointer(layout.locations[place])})"
+def _condition(index: int, layout: MemoryLayout) -> str:
+    return f"*(const unsigned char *)({_pointer(layout.locations[index])})"
 
 
 def _size(location: ValueLocation) -> str:

@@ -22,10 +22,10 @@ def load_function(vector: VectorType, count: int) -> str:
     """Return a function that loads the first lanes and zeroes the others, by those of the two parts."""
     name, suffix, number = vector.name, vector.suffix, vector.scalar_type
     if not needs_split(vector):
-        places = [
+        elements = [
             f"((const xonnc_{number} *)p)[{lane}]" if lane < count else "0" for lane in range(vector.lanes)
         ]
-        listed = ", ".join(places)
+        listed = ", ".join(elements)
         plain = f"const {name} v = {{{listed}}};"
         array = f"const {name} v = {{{{{listed}}}}};"
         body = f"\n#if {is_native(vector)}\n    {plain}\n#else\n    {array}\n#endif\n    return v;"

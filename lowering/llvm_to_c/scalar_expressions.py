@@ -122,10 +122,10 @@ def literals(attribute: Attribute, type_: Attribute) -> list[str]:
         case FloatAttr(value=value):
             return [literal(value.data, type_)]
         case DenseIntOrFPElementsAttr():
-            held = list(attribute.get_values())
-            held = held * lanes(type_) if len(held) == 1 else held
+            elements = list(attribute.get_values())
+            elements = elements * lanes(type_) if len(elements) == 1 else elements
             return [
-                literal(float(each) if isinstance(each, float) else each, element(type_)) for each in held
+                literal(float(each) if isinstance(each, float) else each, element(type_)) for each in elements
             ]
         case _:
             raise XonncError(f"C has no constant {attribute}")
@@ -234,16 +234,16 @@ def _intrinsic(full: str, result: Attribute, source: Attribute, operands: Sequen
 
 def _int8_dot(operands: Sequence[str]) -> str:
     """Return a sum plus the four products of u8 and s8 lanes that belong to it."""
-    (total, place), (bytes_, _), (factors, _) = map(_array_of, operands)
-    places = [f"[4 * {place} + {number}]" for number in range(4)]
-    products = " + ".join(f"{bytes_}{each} * (int8_t){factors}{each}" for each in places)
-    return f"{total}[{place}] + (uint32_t)({products})"
+    (total, index), (bytes_, _), (factors, _) = map(_array_of, operands)
+    subscripts = [f"[4 * {index} + {number}]" for number in range(4)]
+    products = " + ".join(f"{bytes_}{each} * (int8_t){factors}{each}" for each in subscripts)
+    return f"{total}[{index}] + (uint32_t)({products})"
 
 
 def _array_of(text: str) -> tuple[str, str]:
     """Split an element access into array and index."""
-    array, _, place = text.removesuffix("]").rpartition("[")
-    return array, place
+    array, _, index = text.removesuffix("]").rpartition("[")
+    return array, index
 
 
 def _cast(op: Operation, source: Attribute, result: Attribute, value: str) -> str:
@@ -290,6 +290,6 @@ def _bits(source: Attribute, result: Attribute, value: str) -> str:
         return f"xonnc_{names[result]}_of_bits({value})"
     if c_type(result) == "uint8_t":
         # The bytes of each element, in the order of memory.
-        array, place = _array_of(value)
-        return f"((const unsigned char *){array})[{place}]"
+        array, index = _array_of(value)
+        return f"((const unsigned char *){array})[{index}]"
     raise XonncError(f"C has no bits of {source} as {result}; a shared library (.so) has")

@@ -144,15 +144,15 @@ class VectorFunctions:
             return self._deduplicated("lane", result, parameters, f"{arrays}    return l[{lanes[0]}];")
         self.use(result)
         # Padding lanes are never read.
-        places = [*lanes, *[lanes[-1]] * (result.lanes - len(lanes))]
-        listed = ", ".join(f"l[{place}]" for place in places)
+        padded = [*lanes, *[lanes[-1]] * (result.lanes - len(lanes))]
+        listed = ", ".join(f"l[{lane}]" for lane in padded)
         body = (
             f"{arrays}    const {result.scalar_type} picked[{result.lanes}] = {{{listed}}};\n"
             f"    return xonnc_load_{result.suffix}((xonnc_bytes)picked);"
         )
         if first != second:
             return self._deduplicated("pick", result.name, parameters, body)
-        shuffle = f"return __builtin_shufflevector(a, b, {', '.join(map(str, places))});"
+        shuffle = f"return __builtin_shufflevector(a, b, {', '.join(map(str, padded))});"
         condition = f"{is_native(result, first)} && defined(XONNC_SHUFFLE)"
         return self._deduplicated("pick", result.name, parameters, body, (condition, shuffle))
 

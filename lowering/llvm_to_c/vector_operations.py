@@ -246,8 +246,8 @@ def _int8_dot(to: VectorType, operands: Sequence[VectorType]) -> str:
     bytes_, signed = f"({pairs.name})b", f"({pairs.signed})c"
     u, s = to.name, to.signed
     words = [
-        f"((({u})b >> {8 * place} & 255) * ({u})(({s})(({u})c << {24 - 8 * place}) >> 24))"
-        for place in range(4)
+        f"((({u})b >> {8 * index} & 255) * ({u})(({s})(({u})c << {24 - 8 * index}) >> 24))"
+        for index in range(4)
     ]
     return (
         f"\n#if defined(XONNC_DOT_{to.suffix})\n"

@@ -8,7 +8,7 @@ lower bound, a best-first search over sets of executed steps looks for the optim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -133,25 +133,72 @@ class _Costs:
 
     def peak(self, order: Sequence[int]) -> int:
         """Return the peak of live bytes of `order`."""
-        live = highest = done = 0
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
         for index in order:
-            needed, change = self.change(index, done)
-            highest = max(highest, live + needed)
-            live += change
-            done |= 1 << index
+            for buffer in self._buffers[index]:
+                first.setdefault(buffer, index)
+                last[buffer] = index
+        live = highest = 0
+        for index in order:
+            buffers = self._buffers[index]
+            live += sum(self._sizes[buffer] for buffer in buffers if first[buffer] == index)
+            saved = [
+                min(self._sizes[buffer], self._sizes[host])
+                for buffer, host in self.steps[index].in_place
+                if first[buffer] == index and last[host] == index and host not in self._pinned
+            ]
+            highest = max(highest, live - max(saved, default=0))
+            live -= sum(
+                self._sizes[buffer]
+                for buffer in buffers
+                if last[buffer] == index and buffer not in self._pinned
+            )
         return highest
 
     def least_growth(self) -> tuple[int, ...]:
         """Greedy list scheduling: always the step with the least memory growth; ties by position."""
-        done = 0
+        waiting, dependents = _dependents(self.steps)
+        left = {buffer: accessing.bit_count() for buffer, accessing in self._accessing.items()}
+        accessing: dict[int, list[int]] = {}
+        for index, buffers in enumerate(self._buffers):
+            for buffer in buffers:
+                accessing.setdefault(buffer, []).append(index)
+        begun: set[int] = set()
 
-        def pick(ready: list[int]) -> int:
-            nonlocal done
-            index = min(ready, key=lambda each: (self.change(each, done)[1], each))
-            done |= 1 << index
-            return index
+        def growth(index: int) -> int:
+            return sum(
+                self._sizes[buffer]
+                * ((buffer not in begun) - (left[buffer] == 1 and buffer not in self._pinned))
+                for buffer in self._buffers[index]
+            )
 
-        return _list_schedule(self.steps, pick)
+        # A step is queued again whenever a buffer of it is allocated, or has no other step left.
+        growths = {index: growth(index) for index, count in enumerate(waiting) if not count}
+        queue = sorted((found, index) for index, found in growths.items())
+        order: list[int] = []
+        while queue:
+            found, index = heappop(queue)
+            if growths.get(index) != found:
+                continue
+            del growths[index]
+            order.append(index)
+            changed = [buffer for buffer in self._buffers[index] if buffer not in begun]
+            begun.update(changed)
+            for buffer in self._buffers[index]:
+                left[buffer] -= 1
+                if left[buffer] == 1:
+                    changed.append(buffer)
+            affected = {step for buffer in changed for step in accessing[buffer] if step in growths}
+            for dependent in dependents[index]:
+                waiting[dependent] -= 1
+                if not waiting[dependent]:
+                    affected.add(dependent)
+            for step in affected:
+                if growths.get(step) != (now := growth(step)):
+                    growths[step] = now
+                    heappush(queue, (now, step))
+        return tuple(order)
 
 
 class _OrderSearch:
@@ -255,26 +302,26 @@ def _reconstruct_order(before: dict[int, tuple[int, tuple[int, ...]]], done: int
     return tuple(reversed(order))
 
 
-def _list_schedule(steps: Sequence[ScheduleStep], pick: Callable[[list[int]], int]) -> tuple[int, ...]:
-    """List scheduling: repeatedly run the ready step that `pick` chooses."""
-    missing = [set(step.needs) for step in steps]
-    dependents: dict[int, list[int]] = {}
+def _dependents(steps: Sequence[ScheduleStep]) -> tuple[list[int], list[list[int]]]:
+    """Return for each step the number of steps that it depends on, and those that depend on it."""
+    waiting = [len(set(step.needs)) for step in steps]
+    dependents: list[list[int]] = [[] for _ in steps]
     for index, step in enumerate(steps):
-        for need in step.needs:
-            dependents.setdefault(need, []).append(index)
-    ready = [index for index, needs in enumerate(missing) if not needs]
-    order: list[int] = []
-    while ready:
-        index = pick(ready)
-        ready.remove(index)
-        order.append(index)
-        for dependent in dependents.get(index, ()):
-            missing[dependent].discard(index)
-            if not missing[dependent] and dependent not in ready:
-                ready.append(dependent)
-    return tuple(order)
+        for need in dict.fromkeys(step.needs):
+            dependents[need].append(index)
+    return waiting, dependents
 
 
 def _depth_first(steps: Sequence[ScheduleStep]) -> tuple[int, ...]:
     """Depth-first order: run the step that became ready last, so that branches finish one by one."""
-    return _list_schedule(steps, lambda ready: ready[-1])
+    waiting, dependents = _dependents(steps)
+    ready = [index for index, count in enumerate(waiting) if not count]
+    order: list[int] = []
+    while ready:
+        index = ready.pop()
+        order.append(index)
+        for dependent in dependents[index]:
+            waiting[dependent] -= 1
+            if not waiting[dependent]:
+                ready.append(dependent)
+    return tuple(order)

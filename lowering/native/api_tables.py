@@ -145,8 +145,8 @@ def tables_as_llvm(tables: ApiTables, weights: str | None) -> str:
             chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\' else f"\\{byte:02X}" for byte in content
         )
         lines.append(f'@xonnc_text.{number} = internal constant [{len(content)} x i8] c"{shown}"')
-    places = ", ".join(f"ptr @xonnc_text.{number}" for number in range(len(tables.texts)))
-    lines.append(f"@xonnc_texts = internal constant [{len(tables.texts)} x ptr] [{places}]")
+    pointers = ", ".join(f"ptr @xonnc_text.{number}" for number in range(len(tables.texts)))
+    lines.append(f"@xonnc_texts = internal constant [{len(tables.texts)} x ptr] [{pointers}]")
     inside = "null" if weights is None else f"@{weights}"
     if weights is not None:
         lines.append(f"@{weights} = external dso_local constant i8")

@@ -36,6 +36,6 @@ def c_unit(kernels: Iterable[FuncOp], head: str = LINKED) -> str:
 
 
 def _text(kernel: FuncOp, name: str) -> str:
-    held = kernel.attributes[name]
-    assert isinstance(held, StringAttr)
-    return held.data
+    attribute = kernel.attributes[name]
+    assert isinstance(attribute, StringAttr)
+    return attribute.data

@@ -180,16 +180,16 @@ def _reorder(block: Block, steps: list[Operation]) -> None:
     remaining = dict.fromkeys(op for op in block.ops if op is not end)
     sizes = [op for op in remaining if isinstance(op, SIZE_OPS)]
 
-    def place(op: Operation) -> None:
+    def schedule(op: Operation) -> None:
         if op not in remaining:
             return
         del remaining[op]
         for inner in op.walk():
             for operand in inner.operands:
                 if isinstance(operand.owner, Operation):
-                    place(operand.owner)
+                    schedule(operand.owner)
         op.detach()
         block.insert_op_before(op, end)
 
     for op in (*sizes, *steps, *list(remaining)):
-        place(op)
+        schedule(op)

@@ -43,17 +43,17 @@ def planned_intervals(block: Block) -> list[PlannedInterval]:
     found: list[PlannedInterval] = []
     for buffer, size in arena_buffers(block).items():
         if buffer in alive:
-            place = location_of(buffer, BLOCKS if has_blocks else OFFSETS)
+            location = location_of(buffer, BLOCKS if has_blocks else OFFSETS)
             owner = buffer.owner
             assert isinstance(owner, Operation)
-            if place is None:
+            if location is None:
                 raise XonncError(f"{describe(owner)}: a buffer has no offset in the arena; run plan-memory")
-            if not has_blocks and place % ALIGNMENT:
+            if not has_blocks and location % ALIGNMENT:
                 raise XonncError(
-                    f"{describe(owner)}: a buffer has offset {place} in the arena; "
+                    f"{describe(owner)}: a buffer has offset {location} in the arena; "
                     f"offsets are multiples of {ALIGNMENT}"
                 )
-            found.append(PlannedInterval(buffer, alive[buffer], place, 1 if has_blocks else size))
+            found.append(PlannedInterval(buffer, alive[buffer], location, 1 if has_blocks else size))
     return sorted(found, key=lambda each: each.alive.first)
 
 

@@ -78,11 +78,11 @@ def _plan(function: FuncOp, block: Block, kernels: Kernels) -> None:
     alive, arena = lifetimes(block), arena_buffers(block)
     if is_dynamic(block):
         blocks = assign_blocks(block, alive.of)
-        _set_places(blocks, BLOCKS)
+        _set_locations_by_op(blocks, BLOCKS)
         sizes = {"blocks": max(blocks.values(), default=-1) + 1}
     else:
         offsets, peak = _offsets(arena, alive, _assign_in_place(arena, alive, kernels))
-        _set_places(offsets, OFFSETS)
+        _set_locations_by_op(offsets, OFFSETS)
         end = max((offset + arena[buffer] for buffer, offset in offsets.items()), default=0)
         has_regions = any(isinstance(op, scf.IfOp | scf.WhileOp) for op in block.ops)
         bound = _max_step_bytes(arena, alive, kernels) if has_regions else schedule.lower_bound
@@ -91,7 +91,7 @@ def _plan(function: FuncOp, block: Block, kernels: Kernels) -> None:
         set_arena(function, **sizes)
 
 
-def _set_places(locations: Mapping[SSAValue, int], name: str) -> None:
+def _set_locations_by_op(locations: Mapping[SSAValue, int], name: str) -> None:
     """Set the attribute with the offsets, or blocks, of its results on each operation."""
     for op in dict.fromkeys(buffer.owner for buffer in locations):
         assert isinstance(op, Operation)

@@ -42,7 +42,10 @@ def _calls(
         name = f"{step.function}_{number}"
         functions.append((name, [part]))
         checks = step.checks if part is row[-1] else ()
-        calls = list(kernel_calls([part]))
-        node = calls[0].node if isinstance(part, KernelCall) else ""
-        made.append(NativeStep(name, [call.kernel for call in calls], checks, node))
+        kernels = [call.kernel for call in kernel_calls([part])]
+        if isinstance(part, KernelCall):
+            written, read = part.buffers[: part.writes], part.buffers[part.writes :]
+            made.append(NativeStep(name, kernels, checks, part.nodes, read, written))
+        else:
+            made.append(NativeStep(name, kernels, checks))
     return made

@@ -29,7 +29,7 @@ from xonnc.dialects.krnl.dynamic_shapes import RequireOp, ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, DeferredCallOp, GlobalOp, KeepOp, SeedOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.elements import elements_array
-from xonnc.dialects.onnx.locations import node_name
+from xonnc.dialects.onnx.locations import node_name, node_names
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import (
@@ -77,12 +77,19 @@ class KernelCall:
     iterations: int
     buffer_bytes: int
     """Total size of its buffers."""
-    node: str = ""
-    """The ONNX node that it computes."""
+    nodes: Sequence[str] = ()
+    """The ONNX nodes that it computes, the last one first."""
     size_values: Sequence[int] = ()
     """Indices of the dimensions that the kernel takes as arguments after its buffers."""
+    writes: int = 1
+    """The number of buffers that it writes, which come first."""
     iterations_parameter: int | None = None
     """Index of the value with the number of iterations, if that is dynamic."""
+
+    @property
+    def node(self) -> str:
+        """The node that names it: the last of those that it computes."""
+        return self.nodes[0] if self.nodes else ""
 
 
 @dataclass(frozen=True)
@@ -266,10 +273,10 @@ def _value(index: Storage, type_: Attribute) -> ProgramValue:
 def _tensor_specs(
     attributes: Attribute | None, values: Sequence[SSAValue], builder: _ProgramBuilder
 ) -> list[TensorSpec]:
-    held = list(attributes) if isa(attributes, ArrayAttr[DictionaryAttr]) else []
+    entries = list(attributes) if isa(attributes, ArrayAttr[DictionaryAttr]) else []
     ports: list[TensorSpec] = []
     for number, value in enumerate(values):
-        name = held[number].data.get("onnx.name") if number < len(held) else None
+        name = entries[number].data.get("onnx.name") if number < len(entries) else None
         shape = None
         if is_ranked(value.type):
             shape = tuple(None if size == DYNAMIC_INDEX else size for size in value.type.get_shape())
@@ -392,17 +399,27 @@ ASSUMED_DYNAMIC_BYTES = 1 << 40
 def _read_call(op: CallOp, builder: _ProgramBuilder) -> None:
     values = builder.program.values
     given = [builder.indices[value] for value in op.parameters]
-    places = [index for index in given if values[index].storage is not Storage.SIZE]
+    operand_indices = [index for index in given if values[index].storage is not Storage.SIZE]
     sizes = [index for index in given if values[index].storage is Storage.SIZE]
     iterations = 0 if op.iterations is None else op.iterations.value.data
     iterations_parameter = (
         None if op.iterations_parameter is None else given[op.iterations_parameter.value.data]
     )
     size = sum(
-        ASSUMED_DYNAMIC_BYTES if values[index].shape is None else values[index].size for index in places
+        ASSUMED_DYNAMIC_BYTES if values[index].shape is None else values[index].size
+        for index in operand_indices
     )
     builder.sequence.append(
-        KernelCall(op.func_name.data, places, iterations, size, node_name(op), sizes, iterations_parameter)
+        KernelCall(
+            op.func_name.data,
+            operand_indices,
+            iterations,
+            size,
+            node_names(op),
+            sizes,
+            len(op.outputs),
+            iterations_parameter,
+        )
     )
 
 
@@ -492,7 +509,7 @@ def _lazy_model_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Callable[[],
 def _raise_refusal(reason: str) -> Callable[[Sequence[TensorOrSequence]], Sequence[TensorOrSequence]]:
     """Return a function that fails, for operators that the reference evaluator computes wrongly."""
 
-    def run(held: Sequence[TensorOrSequence]) -> Sequence[TensorOrSequence]:
+    def run(inputs: Sequence[TensorOrSequence]) -> Sequence[TensorOrSequence]:
         raise XonncError(
             f"there is no native code for it ({reason}), and the ONNX reference computes it wrongly"
         )

@@ -26,8 +26,8 @@ def restrict_sharing(block: Block) -> None:
     steps = [op for op in block.ops if type(op) not in NON_COMPUTING_OPS]
     accesses = {op: accessed_buffers(op) for op in steps}
     for call in calls:
-        kept = [pair for pair in call.shareable_pairs if _may_share(call, pair, accesses, returned)]
-        call.may_share = DenseArrayBase.from_list(i64, list(chain(*kept))) if kept else None
+        valid = [pair for pair in call.shareable_pairs if _may_share(call, pair, accesses, returned)]
+        call.may_share = DenseArrayBase.from_list(i64, list(chain(*valid))) if valid else None
 
 
 def _may_share(
@@ -40,6 +40,8 @@ def _may_share(
     target, source = root_of(result), root_of(argument)
     if not is_full_view(result) or not is_full_view(argument) or not isinstance(source, BlockArgument):
         return False
+    # Once both are one memory, any other reader of the argument would see the result's elements, and
+    # an earlier writer of the result would destroy the argument's.
     accessing = [op for op, buffers in accesses.items() if source in buffers]
     first = next((op for op, buffers in accesses.items() if target in buffers), None)
     is_read_once = [root_of(each) for each in call.parameters].count(source) == 1

@@ -1,4 +1,4 @@
-"""Where standalone code, which runs without Python, finds each value of a program."""
+"""The location of each value of a program in standalone code, which runs without Python."""
 
 from __future__ import annotations
 
@@ -150,9 +150,9 @@ def _unsupported_reason(tensor: TensorSpec) -> str:
 def memory_layout(program: Program) -> MemoryLayout:
     """Return the locations of all values of a program that passed `require_standalone`."""
     values = program.values
-    constants = [place for place, value in enumerate(values) if value.constant is not None]
+    constants = [position for position, value in enumerate(values) if value.constant is not None]
     weights = WeightFile(
-        [constant for place in constants if (constant := values[place].constant) is not None]
+        [constant for position in constants if (constant := values[position].constant) is not None]
     )
     starts = dict(zip(constants, weights.offsets, strict=False))
     inputs = {tensor.value: number for number, tensor in enumerate(program.inputs)}

@@ -66,7 +66,7 @@ NODES_ATTRIBUTE = "dla.nodes"
 """The function's attribute with the number of ONNX nodes that each engine executes."""
 
 WAY_OUT = "; in a package (-o model.xpkg) it runs on the CPU"
-"""What to do about a refused node whose rule names no better remedy."""
+"""The remedy for a refused node whose rule names no better one."""
 
 LOWERING_MODULES = (
     depth_to_space,
@@ -101,7 +101,7 @@ LOWERINGS_BY_PRECISION: Mapping[str, Mapping[type[OnnxOp], Callable[..., object]
 @dataclass(frozen=True)
 class NodePlacement:
     """
-    How one node, the operation `op`, was lowered: the engine of its first hardware layer (`view` if it takes
+    The lowering of one node, the operation `op`: the engine of its first hardware layer (`view` if it takes
     none), or the reason why the target cannot run it. Both are empty if an operand comes from a refused node.
     `readers` are the nodes that read its first result.
     """

@@ -73,8 +73,8 @@ def image_convolution(
     window = window_over(op, image_value, weights.shape[2:], builder)
     check_window(image_value, weights.shape[0], window, builder)
     rows, columns = int_values(op.dilations) or (1, 1)
-    whole = undilated(dense(weights, op.group.value.data), (rows, columns))
-    kernels = builder.kernels(flattened(whole, cube_of(image_value.value.type).channels))
+    dense_kernels = undilated(dense(weights, op.group.value.data), (rows, columns))
+    kernels = builder.kernels(flattened(dense_kernels, cube_of(image_value.value.type).channels))
     stages: list[Operand] = [] if bias is None else [(PER_CHANNEL_SUM, builder.per_kernel(bias))]
     return Cube(
         builder.sdp(builder.conv(image_value.value, kernels, window), stages), builder.result_shape(op)

@@ -53,8 +53,8 @@ def ordered(op: DepthToSpaceOp, image: SSAValue, builder: DlaBuilder) -> SSAValu
     if op.mode.data == "DCR":
         return image
     channels, size = cube_of(image.type).channels, op.blocksize.value.data
-    places = np.arange(channels).reshape(-1, size * size).T.reshape(-1)
-    return convolved(image, one_hot(places, channels), Window2D((1, 1)), builder)
+    channel_order = np.arange(channels).reshape(-1, size * size).T.reshape(-1)
+    return convolved(image, one_hot(channel_order, channels), Window2D((1, 1)), builder)
 
 
 def squares(image: SSAValue, size: int, builder: DlaBuilder) -> SSAValue:

@@ -188,13 +188,13 @@ class Affine:
         Return the clamps before the addition, the added cube, and the clamps after it that can have an
         effect.
         """
-        sums = [place for place, step in enumerate(self.steps) if isinstance(step, QuantizedCube)]
+        sums = [index for index, step in enumerate(self.steps) if isinstance(step, QuantizedCube)]
         if len(sums) > 1:
             builder.refuse("two additions without quantization in between; quantize the first")
-        place = sums[0] if sums else len(self.steps)
-        before = [step for step in self.steps[:place] if isinstance(step, ClampBound)]
-        after = [step for step in self.steps[place:] if isinstance(step, ClampBound)]
-        added = self.steps[place] if sums else None
+        index = sums[0] if sums else len(self.steps)
+        before = [step for step in self.steps[:index] if isinstance(step, ClampBound)]
+        after = [step for step in self.steps[index:] if isinstance(step, ClampBound)]
+        added = self.steps[index] if sums else None
         assert not isinstance(added, ClampBound)
         if added is None:
             before, after = [], before
@@ -273,8 +273,8 @@ def _factors(factors: Array, builder: DlaBuilder) -> FixedPoint:
 
 def _matters(bound: ClampBound, qparams: QuantizationParameters) -> bool:
     """Whether int8 values with these parameters can exceed a bound."""
-    place = qparams.unrounded(bound.number)
-    return place > INT8_MIN + 0.5 if bound.is_minimum else place < INT8_MAX - 0.5
+    index = qparams.unrounded(bound.number)
+    return index > INT8_MIN + 0.5 if bound.is_minimum else index < INT8_MAX - 0.5
 
 
 def clamp(
@@ -356,8 +356,8 @@ class Concatenated:
         parts = [part for part in self.parts if isinstance(part, Affine)]
         if self.beside is None or len(parts) < len(self.parts):
             return None
-        whole = parts[0].cube._replace(channels=sum(part.cube.channels for part in parts))
-        if cube_of(added.value.type) != whole:
+        cube = parts[0].cube._replace(channels=sum(part.cube.channels for part in parts))
+        if cube_of(added.value.type) != cube:
             return None
         sums = self.beside(added)
         return replace(self, parts=tuple(part.then(one) for part, one in zip(parts, sums, strict=True)))

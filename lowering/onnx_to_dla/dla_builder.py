@@ -231,8 +231,8 @@ class DlaBuilder:
             return refusal
         is_bytes = element_type(argument.type) not in FLOATS
         cube = CubeShape(image.channels, shape[2], shape[3])
-        held = ImageType(StringAttr(image.format), self.cube_type(cube))
-        placed = Rewriter.replace_value_with_new_type(argument, held)
+        image_type = ImageType(StringAttr(image.format), self.cube_type(cube))
+        placed = Rewriter.replace_value_with_new_type(argument, image_type)
         self.pixels[placed] = pixels
         self._image_values[placed] = ImageValue(
             placed, shape, pixels, offset=UINT8_OFFSET if is_bytes else None
@@ -424,8 +424,8 @@ class DlaBuilder:
 
     def _constant(self, array: Array, layout: ConstantLayout) -> SSAValue:
         if self.precision is Precision.FP16:
-            held = array if array.dtype == np.float16 else array.astype(np.float32, copy=False)
-            return self(ConstantOp(self._pool.create(held), layout, tensor_type(array.shape, f16)))
+            elements = array if array.dtype == np.float16 else array.astype(np.float32, copy=False)
+            return self(ConstantOp(self._pool.create(elements), layout, tensor_type(array.shape, f16)))
         assert array.dtype in (np.int8, np.int16)
         element = i8 if array.dtype == np.int8 else i16
         return self(ConstantOp(self._pool.create(array), layout, tensor_type(array.shape, element)))

@@ -244,8 +244,8 @@ def _equalize(path: _Path, ranges: ValueRanges, pool: DisposablePool) -> None:
     # What is rounded is the last value that is computed: moves stay on its grid.
     # Quantization happens at the last computed value; data movement after it keeps its scale.
     computed = (LinearOp, SpatialMean, ReluOp)
-    place = max(index for index, value in enumerate(path.values) if isinstance(value.owner, computed))
-    found, channel_map = ranges.of(path.values[place]), path.channel_maps[place]
+    position = max(index for index, value in enumerate(path.values) if isinstance(value.owner, computed))
+    found, channel_map = ranges.of(path.values[position]), path.channel_maps[position]
     if found is None or not channel_map.size or len(found.lows) != channel_map.size:
         return
     margin = MEAN_MARGIN if isinstance(path.producer, SpatialMean) else 0.0
@@ -292,9 +292,9 @@ def _noise(path: _Path, peaks: Array, factors: Array, steps: int) -> float:
         step = np.abs(scaled).max(axis=(2, 3)) / INT8_MAX
         by_kernels = np.square(step) * np.square(reach).sum(axis=(2, 3)) * weights.shape[3] / PEAK_TO_RMS**2
         by_channels = (greatest.max() / steps) ** 2 * np.square(scaled).sum(axis=(2, 3))
-        there = signal > 0
-        total += float(((by_kernels + by_channels)[there] / signal[there]).sum())
-        count += int(there.sum())
+        has_signal = signal > 0
+        total += float(((by_kernels + by_channels)[has_signal] / signal[has_signal]).sum())
+        count += int(has_signal.sum())
     return total / count if count else inf
 
 
@@ -303,11 +303,11 @@ def _change(path: _Path, change: _Change, pool: DisposablePool) -> SSAValue:
     channel_map = path.channel_maps[-1]
     for consumer in path.consumers:
         kernels = _kernels(consumer)
-        along = (kernels.shape[0], 1, -1, 1)
+        broadcast = (kernels.shape[0], 1, -1, 1)
         if change.centers.any():
-            added = (kernels * change.centers[channel_map].reshape(along)).sum(axis=(2, 3)).reshape(-1)
+            added = (kernels * change.centers[channel_map].reshape(broadcast)).sum(axis=(2, 3)).reshape(-1)
             _replace(consumer, 2, _bias(consumer) + added, pool)
-        _set_kernels(consumer, kernels / change.factors[channel_map].reshape(along), pool)
+        _set_kernels(consumer, kernels / change.factors[channel_map].reshape(broadcast), pool)
     producer = path.producer if isinstance(path.producer, LinearOp) else _as_sum(path.producer, pool)
     if change.centers.any() or producer.operands[2].type != NONE:
         _replace(producer, 2, (_bias(producer) - change.centers) * change.factors, pool)
@@ -322,7 +322,7 @@ def _as_sum(mean: SpatialMean, pool: DisposablePool) -> ConvOp:
     assert window is not None, "means that are made paths of have one"
     assert shape is not None, "a window has a shape"
     weights = np.full((shape[1], 1, *window), 1 / prod(window), np.float32)
-    none = NoValueOp.create(result_types=[NONE], location=derived(mean.location))
+    none = NoValueOp(derived(mean.location))
     constant = _constant(weights, mean, pool)
     conv = ConvOp.create(
         operands=[mean.X, constant.output, none.none_val],
@@ -358,18 +358,18 @@ def _bias(op: LinearOp) -> Array:
     return found.reshape(-1)
 
 
-def _replace(op: Operation, place: int, values: Array, pool: DisposablePool) -> None:
+def _replace(op: Operation, index: int, values: Array, pool: DisposablePool) -> None:
     constant = _constant(values, op, pool)
     Builder(InsertPoint.before(op)).insert(constant)
-    op.operands[place] = constant.output
+    op.operands[index] = constant.output
 
 
-def _constant(values: Array, beside: Operation, pool: DisposablePool) -> ConstantOp:
+def _constant(values: Array, before: Operation, pool: DisposablePool) -> ConstantOp:
     array = np.ascontiguousarray(values, np.float32)
     return ConstantOp.create(
         properties={"value": pool.create(array)},
         result_types=[tensor_type(array.shape, element_type_of(array.dtype))],
-        location=derived(beside.location),
+        location=derived(before.location),
     )
 
 

@@ -37,13 +37,13 @@ def lookup_regions(block: Block) -> list[LookupRegion]:
     parents: dict[SSAValue, tuple[SSAValue, ...]] = {
         op.results[0]: found for op in block.ops if (found := _computed(op)) is not None
     }
-    places = {op: index for index, op in enumerate(block.ops)}
+    positions = {op: index for index, op in enumerate(block.ops)}
     regions: list[LookupRegion] = []
     taken: set[SSAValue] = set()
     for value, operands in reversed(parents.items()):
         if len(operands) < 2 or value in taken:
             continue
-        region = _region(value, parents, places)
+        region = _region(value, parents, positions)
         if region is not None:
             regions.append(region)
             taken |= region.inner
@@ -68,10 +68,10 @@ def _is_number(value: SSAValue) -> bool:
 
 
 def _region(
-    value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]], places: Mapping[Operation, int]
+    value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]], positions: Mapping[Operation, int]
 ) -> LookupRegion | None:
     """Return the region that ends in `value`, from the nearest value that dominates all paths to it."""
-    ancestors = sorted(_ancestors(value, parents), key=lambda each: _place(each, places), reverse=True)
+    ancestors = sorted(_ancestors(value, parents), key=lambda each: _position(each, positions), reverse=True)
     for root in ancestors:
         inner = _between(root, value, parents)
         if inner is not None:
@@ -94,8 +94,8 @@ def _ancestors(value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]]) 
     return result
 
 
-def _place(value: SSAValue, places: Mapping[Operation, int]) -> int:
-    return places[value.owner] if isinstance(value.owner, Operation) else -1
+def _position(value: SSAValue, positions: Mapping[Operation, int]) -> int:
+    return positions[value.owner] if isinstance(value.owner, Operation) else -1
 
 
 def _between(

@@ -24,7 +24,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp, TransposeOp
-from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, static_shape, tensor_type
+from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape, tensor_type
 from xonnc.targets.limits import DIMENSION, KERNEL
 
 Array = npt.NDArray[Any]
@@ -65,7 +65,11 @@ def _rewrite(op: MatMulOp, rows: int, weights: Array, pool: DisposablePool) -> N
     builder = _Builder(total, derived(joined(op.location, total.location)), pool)
     depth, outputs = weights.shape
     swap = int_array_attr(0, 2, 1)
-    columns = builder.op(TransposeOp, (op.A,), (1, depth, rows), perm=swap)
+    before = op.A.owner
+    if isinstance(before, TransposeOp) and before.perm == swap:
+        columns = before.data
+    else:
+        columns = builder.op(TransposeOp, (op.A,), (1, depth, rows), perm=swap)
     count = -(-outputs // DIMENSION.most)
     parts: list[SSAValue] = []
     for index in range(count):
@@ -81,14 +85,15 @@ def _rewrite(op: MatMulOp, rows: int, weights: Array, pool: DisposablePool) -> N
     assert isinstance(last, Operation)
     # The last operation keeps the name of the result; the node's own name is that of the convolution.
     last.location = node_location(node_name(last), output_names(total))
-    old = op.B.owner
+    read = op.A.owner, op.B.owner
     drop_attributes(total)
     Rewriter.replace_op(total, [], [result])
     if total is not op:
         Rewriter.erase_op(op)
-    if isinstance(old, ConstantOp) and not old.output.uses:
-        drop_attributes(old)
-        Rewriter.erase_op(old)
+    for old in read:
+        if isinstance(old, TransposeOp | ConstantOp) and old.results[0].first_use is None:
+            drop_attributes(old)
+            Rewriter.erase_op(old)
 
 
 def _with_bias(op: MatMulOp, outputs: int) -> tuple[MatMulOp | AddOp, Array | None]:
@@ -140,7 +145,7 @@ class _Builder:
 
     def none(self) -> SSAValue:
         """Insert an absent operand."""
-        made = NoValueOp.create(result_types=[NONE], location=self.location)
+        made = NoValueOp(self.location)
         Builder(InsertPoint.before(self.root)).insert(made)
         return made.results[0]
 

@@ -45,8 +45,8 @@ def drop_negligible_weights(function: FuncOp, ranges: ValueRanges, pool: Disposa
         is_negligible = (sums > 0) & (sums < NEGLIGIBLE * np.abs(biases.reshape(-1)))
         if is_negligible.any():
             shape = [-1 if each == axis else 1 for each in range(weights.ndim)]
-            kept = np.where(is_negligible.reshape(shape), np.zeros((), weights.dtype), weights)
-            _replace_weights(op, kept, pool)
+            pruned = np.where(is_negligible.reshape(shape), np.zeros((), weights.dtype), weights)
+            _replace_weights(op, pruned, pool)
 
 
 def _replace_weights(op: ConvOp | GemmOp, weights: npt.NDArray[Any], pool: DisposablePool) -> None:

@@ -72,14 +72,15 @@ class PixelConversion:
 def exact_conversion(pixels: Normalization, qparams: QuantizationParameters) -> PixelConversion | None:
     """Return the conversion that gives exactly the integers of the QuantizeLinear, or `None`."""
     every = np.broadcast_to(PIXELS.reshape(-1, 1, 1, 1), (len(PIXELS), pixels.channels, 1, 1))
-    wanted = qparams.quantize(pixels.numbers(every)).reshape(len(PIXELS), pixels.channels).T
+    expected = qparams.quantize(pixels.numbers(every)).reshape(len(PIXELS), pixels.channels).T
     factor = 1 / (pixels.std[0] * qparams.scale)
     for truncate in range(FACTOR_BITS + 1):
         scale = round(factor * 2**truncate)
         if not 1 <= scale <= np.iinfo(np.int16).max:
             continue
         offsets = [
-            _offset(pixels, qparams, channel, scale, truncate, table) for channel, table in enumerate(wanted)
+            _offset(pixels, qparams, channel, scale, truncate, table)
+            for channel, table in enumerate(expected)
         ]
         found = tuple(offset for offset in offsets if offset is not None)
         if len(found) == len(offsets):
@@ -93,13 +94,13 @@ def _offset(
     channel: int,
     scale: int,
     truncate: int,
-    wanted: Array,
+    expected: Array,
 ) -> int | None:
     """Return the offset with which one channel gives `wanted`, or `None`."""
     exact = pixels.mean[channel] - qparams.zero_point * pixels.std[channel] * qparams.scale
     for offset in {floor(exact), ceil(exact)}:
         conversion = PixelConversion((offset,), scale, truncate, qparams.zero_point)
-        if _is_offset(offset) and np.array_equal(conversion.integers(0), wanted):
+        if _is_offset(offset) and np.array_equal(conversion.integers(0), expected):
             return offset
     return None
 

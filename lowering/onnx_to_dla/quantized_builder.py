@@ -46,7 +46,7 @@ from xonnc.lowering.onnx_to_dla.table_lookup import BINARY_TABLE_OPS, TableLooku
 from xonnc.targets import NvdlaTarget
 
 OFFSETS: dict[Attribute | None, int] = {i8: 0, element_type_of(np.dtype(np.uint8)): 128}
-"""What to subtract from the model's integers to get the stored int8 values: uint8 is stored less 128."""
+"""The offset between the model's integers and the stored int8 values: 128 for uint8."""
 
 
 @dataclass(frozen=True)
@@ -183,9 +183,9 @@ class QuantizedDlaBuilder(DlaBuilder):
 
     def _function(self, value: SSAValue) -> TableLookup | None:
         """Return `value` as a function of stored integers: their dequantization, or a composition."""
-        held = self._values.get(value)
-        if isinstance(held, Affine) and held.stored is not None:
-            return TableLookup(held.stored, held.shape, lambda x: x)
+        quantized = self._values.get(value)
+        if isinstance(quantized, Affine) and quantized.stored is not None:
+            return TableLookup(quantized.stored, quantized.shape, lambda x: x)
         return self._functions.get(value)
 
     def _needs_table_lookup(self, op: OnnxOp) -> bool:
@@ -193,11 +193,11 @@ class QuantizedDlaBuilder(DlaBuilder):
         Whether only a lookup table can compute an operator: an operand comes from a table already, or a
         product has an operand that is not stored.
         """
-        held = [self._values[value] for value in op.operands if value in self._values]
-        if any(isinstance(each, TableLookup) for each in held):
+        known_operands = [self._values[value] for value in op.operands if value in self._values]
+        if any(isinstance(each, TableLookup) for each in known_operands):
             return True
-        is_stored = [isinstance(each, Affine) and each.stored is not None for each in held]
-        return isinstance(op, BINARY_TABLE_OPS) and len(held) > 1 and not all(is_stored)
+        is_stored = [isinstance(each, Affine) and each.stored is not None for each in known_operands]
+        return isinstance(op, BINARY_TABLE_OPS) and len(known_operands) > 1 and not all(is_stored)
 
     def image_refusal(self, argument: SSAValue, image: ImageInput, pixels: Normalization) -> str | None:
         """Return why an input of this type cannot be an 8-bit image."""
@@ -427,8 +427,8 @@ class QuantizedDlaBuilder(DlaBuilder):
         if numbers is None or scale is None or zero is None:
             return None
         offset = self.offset_of(op.y)
-        places = np.rint(numbers / _along(scale, axis, numbers.ndim)) + _along(zero, axis, numbers.ndim)
-        clamp = np.clip(places, offset + INT8_MIN, offset + INT8_MAX)
+        levels = np.rint(numbers / _along(scale, axis, numbers.ndim)) + _along(zero, axis, numbers.ndim)
+        clamp = np.clip(levels, offset + INT8_MIN, offset + INT8_MAX)
         return clamp.astype(np.uint8 if offset else np.int8)
 
     def _dequantized(self, op: DequantizeLinearOp, integers: Array) -> Array:
@@ -476,8 +476,8 @@ class QuantizedDlaBuilder(DlaBuilder):
             return None
         centred = integers.astype(np.int64) - _along(self._zeros(op), axis, integers.ndim)
         is_wide = centred.min(initial=0) < INT8_MIN or centred.max(initial=0) > INT8_MAX
-        held = np.moveaxis(centred, outputs, 0).astype(np.int16 if is_wide else np.int8)
-        return QuantizedKernels(held, scales.reshape(-1).astype(np.float64))
+        stored = np.moveaxis(centred, outputs, 0).astype(np.int16 if is_wide else np.int8)
+        return QuantizedKernels(stored, scales.reshape(-1).astype(np.float64))
 
     def per_channel(self, constant: Array, source: Affine, shape: tuple[int, ...]) -> Array:
         """Return a constant operand as a scalar or as one value per channel."""

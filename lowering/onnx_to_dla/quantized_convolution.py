@@ -190,8 +190,8 @@ def _in_parts(
     spread = np.zeros((len(weights), step * (len(parts) - 1) + cube.channels, *weights.shape[2:]), np.int8)
     for index, part in enumerate(parts):
         spread[:, index * step : index * step + cube.channels] = part
-    whole = builder.cube_type(cube._replace(channels=spread.shape[1]))
-    value = builder(ConcatOp([source.value] * len(parts), 1, whole, alignment=lanes))
+    full_type = builder.cube_type(cube._replace(channels=spread.shape[1]))
+    value = builder(ConcatOp([source.value] * len(parts), 1, full_type, alignment=lanes))
     return replace(source, value=value), spread
 
 
@@ -215,8 +215,8 @@ def grouped(
         builder.target, builder.precision, cube_of(source.value.type), outputs, window, groups
     )
     if merged == groups:
-        whole = QuantizedKernels(dense(weights, groups), kernels.scales)
-        return convolution(source, whole, bias, window, shape, builder)
+        dense_kernels = QuantizedKernels(dense(weights, groups), kernels.scales)
+        return convolution(source, dense_kernels, bias, window, shape, builder)
     step_in, step_out = merged * inputs // groups, merged * outputs // groups
     parts: list[Dequantized] = []
     for index in range(groups // merged):

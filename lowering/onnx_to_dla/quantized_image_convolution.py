@@ -64,8 +64,8 @@ def image_convolution(op: ConvOp, image_value: ImageValue, builder: QuantizedDla
 
     def make() -> SSAValue:
         means = None if conversion.means is None else (*conversion.means, *conversion.means)[:channels]
-        held = builder.kernels(weights)
-        return builder.conv(image_value.value, held, window, conversion.pad, conversion.converter, means)
+        kernels = builder.kernels(weights)
+        return builder.conv(image_value.value, kernels, window, conversion.pad, conversion.converter, means)
 
     numbers = bias.astype(np.float64).reshape(-1) - shift
     return Affine(make, cube, builder.result_shape(op), scale, numbers)

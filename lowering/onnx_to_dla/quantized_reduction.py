@@ -56,9 +56,9 @@ def extreme(op: OnnxOp, builder: QuantizedDlaBuilder) -> Dequantized:
     source, here = builder.stored_row(op.operands[0])
     found = reduction_of(op, here, cube_of(source.value.type), builder)
 
-    def pick(value: SSAValue, places: Indices) -> SSAValue:
+    def pick(value: SSAValue, indices: Indices) -> SSAValue:
         sums = builder.conv(
-            value, builder.kernels(one_hot(places, cube_of(value.type).channels)), Window2D((1, 1))
+            value, builder.kernels(one_hot(indices, cube_of(value.type).channels)), Window2D((1, 1))
         )
         return builder.requantized(sums, [], Converter())
 

@@ -49,8 +49,8 @@ def _interpolated(op: AnyResize, builder: QuantizedDlaBuilder) -> Dequantized:
     for row in plan.rows:
         for column in plan.columns:
             kernel = plan.kernel(row, column)
-            held = kernel.astype(np.int8 if kernel.max() <= INT8_MAX else np.int16)
-            kernels = QuantizedKernels(np.repeat(held, cube.channels, axis=0), np.array([1 / plan.unit]))
+            stored = kernel.astype(np.int8 if kernel.max() <= INT8_MAX else np.int16)
+            kernels = QuantizedKernels(np.repeat(stored, cube.channels, axis=0), np.array([1 / plan.unit]))
             seen = QuantizedCube(plan.seen(extended, row, column, builder), source.qparams)
             window = Window2D((len(row.weights), len(column.weights)))
             parts.append(grouped(seen, kernels, None, window, cube.channels, shape, builder))

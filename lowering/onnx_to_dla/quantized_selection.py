@@ -65,9 +65,9 @@ def _of_one(
         return StoredIntegers(_selected(found.value, indices, padding, builder), indices.shape, found.offset)
     if not isinstance(found, Affine) or found.stored is None or (fill and FILL in indices):
         return SelectedElements(found, indices, fill)
-    held = found.stored
-    value = _selected(held.value, indices, held.qparams.zero_point, builder)
-    return Affine.of(value, cube_of(value.type), indices.shape, held.qparams)
+    stored = found.stored
+    value = _selected(stored.value, indices, stored.qparams.zero_point, builder)
+    return Affine.of(value, cube_of(value.type), indices.shape, stored.qparams)
 
 
 def _selected(source: SSAValue, indices: Indices, padding: int, builder: DlaBuilder) -> SSAValue:
@@ -76,10 +76,10 @@ def _selected(source: SSAValue, indices: Indices, padding: int, builder: DlaBuil
             builder.constant_cube(np.full((1, *cube), padding, np.int8)), [], Converter()
         )
 
-    def pick(value: SSAValue, places: Indices) -> SSAValue:
-        weights = one_hot(places, cube_of(value.type).channels)
+    def pick(value: SSAValue, indices: Indices) -> SSAValue:
+        weights = one_hot(indices, cube_of(value.type).channels)
         sums = builder.conv(value, builder.kernels(weights), Window2D((1, 1)))
-        added = np.where(places == FILL, padding, 0).astype(np.int16)
+        added = np.where(indices == FILL, padding, 0).astype(np.int16)
         return builder.requantized(
             sums, [(ADDED, builder.per_kernel(added))] if np.any(added) else [], Converter()
         )

@@ -86,8 +86,10 @@ def reduction_of(op: OnnxOp, shape: tuple[int, ...], cube: CubeShape, builder: D
     """
     Return how `op` reduces a tensor of `shape` stored as `cube`; refuse if channels mix with rows or columns.
     """
-    kept = [1 if axis in axes_of(op, len(shape), builder) else size for axis, size in enumerate(shape)]
-    results = np.arange(prod(kept), dtype=np.int64).reshape(kept)
+    result_shape = [
+        1 if axis in axes_of(op, len(shape), builder) else size for axis, size in enumerate(shape)
+    ]
+    results = np.arange(prod(result_shape), dtype=np.int64).reshape(result_shape)
     here = np.broadcast_to(results, shape).reshape(cube)
     rows = bool(cube.height > 1 and np.all(here == here[:, :1]))
     columns = bool(cube.width > 1 and np.all(here == here[:, :, :1]))
@@ -95,9 +97,11 @@ def reduction_of(op: OnnxOp, shape: tuple[int, ...], cube: CubeShape, builder: D
     result = CubeReduction(here[:, 0, 0] // positions, rows, columns)
     y = np.zeros(cube.height, np.int64) if rows else np.arange(cube.height)
     x = np.zeros(cube.width, np.int64) if columns else np.arange(cube.width)
-    places = y[:, np.newaxis] * (1 if columns else cube.width) + x
-    if np.any(here != result.channels[:, np.newaxis, np.newaxis] * positions + places):
-        builder.refuse(f"a reduction of {list(shape)} to {kept} that mixes channels with rows or columns")
+    indices = y[:, np.newaxis] * (1 if columns else cube.width) + x
+    if np.any(here != result.channels[:, np.newaxis, np.newaxis] * positions + indices):
+        builder.refuse(
+            f"a reduction of {list(shape)} to {result_shape} that mixes channels with rows or columns"
+        )
     return result
 
 
@@ -132,8 +136,8 @@ def extreme(op: OnnxOp, builder: DlaBuilder) -> Cube:
     """Lower ReduceMax and ReduceMin: poolings for rows and columns, comparisons for channels."""
     source = builder.cube(op.operands[0])
 
-    def pick(value: SSAValue, places: Indices) -> SSAValue:
-        weights = one_hot(places, cube_of(value.type).channels).astype(np.float16)
+    def pick(value: SSAValue, indices: Indices) -> SSAValue:
+        weights = one_hot(indices, cube_of(value.type).channels).astype(np.float16)
         return convolution(value, weights, None, Window2D((1, 1)), builder)
 
     found = reduction_of(op, source.shape, source.cube, builder)
@@ -155,7 +159,7 @@ def extremes(
         return value
     if members.shape[1] > MAX_CHANNELS:
         builder.refuse(f"a maximum or minimum over {members.shape[1]} channels (up to {MAX_CHANNELS})")
-    result, *others = (pick(value, places) for places in members.T)
+    result, *others = (pick(value, indices) for indices in members.T)
     for other in others:
         stage = SdpStage(StageFunction.ALU, modes[1], mode=OperandMode.PER_POINT)
         result = builder.sdp(result, [(stage, other)])

@@ -214,8 +214,8 @@ def _with_edges(image: SSAValue, axis: int, phases: Sequence[LinearPhase], build
     last = sizes[axis - 1] - 1
     edge = builder.cube_type(CubeShape(*[*sizes[: axis - 1], 1, *sizes[axis:]]))
 
-    def copies(place: int, count: int) -> list[SSAValue]:
-        begin = [place if index == axis - 1 else 0 for index in range(3)]
+    def copies(position: int, count: int) -> list[SSAValue]:
+        begin = [position if index == axis - 1 else 0 for index in range(3)]
         return [builder(SliceOp(image, begin, edge)) for _ in range(count)]
 
     parts = [*copies(0, before), image, *copies(last, after)]

@@ -106,8 +106,8 @@ def tile(op: tensor.TileOp, source: Indices, builder: DlaBuilder) -> Selection:
 def expand(op: ExpandOp, source: Indices, builder: DlaBuilder) -> Selection:
     """Expand."""
     shape = builder.result_shape(op)
-    kept = shape[len(shape) - source.ndim :]
-    if len(shape) < source.ndim or any(n not in (1, m) for n, m in zip(source.shape, kept, strict=True)):
+    trailing = shape[len(shape) - source.ndim :]
+    if len(shape) < source.ndim or any(n not in (1, m) for n, m in zip(source.shape, trailing, strict=True)):
         # Bodies of loops may declare shapes that turn out to be different after inlining.
         builder.refuse(f"a tensor of shape {list(source.shape)} cannot be expanded to {list(shape)}")
     return Selection([np.broadcast_to(source, shape)])
@@ -198,20 +198,20 @@ class SelectedAxes:
         cube = indices.reshape(result)
         is_fill = cube == FILL
         picked: list[Indices] = []
-        for axis, place in enumerate(
+        for axis, coordinates in enumerate(
             (cube // source.positions, cube // source.width % source.height, cube % source.width)
         ):
             others = tuple(other for other in range(3) if other != axis)
-            found = np.where(is_fill, FILL, place).max(axis=others)
-            if np.any(~is_fill & (place != np.expand_dims(found, others))):
+            found = np.where(is_fill, FILL, coordinates).max(axis=others)
+            if np.any(~is_fill & (coordinates != np.expand_dims(found, others))):
                 builder.refuse(
                     f"a selection of {list(source)} to {list(result)} that mixes channels, rows and columns "
                     "(the engines select along one axis at a time)"
                 )
             picked.append(found)
-        whole = np.ix_(*(found != FILL for found in picked))
+        selected = np.ix_(*(found != FILL for found in picked))
         inside = np.zeros(result, np.bool_)
-        inside[whole] = True
+        inside[selected] = True
         if np.any(inside == is_fill):
             builder.refuse("padding that does not surround the selected elements")
         return SelectedAxes(picked[0], picked[1], picked[2])
@@ -226,18 +226,18 @@ def selected(source: SSAValue, indices: Indices, pick: Pick, fill: Fill, builder
     return _channels(value, picked.channels, pick, builder)
 
 
-def _along(source: SSAValue, axis: int, places: Indices, fill: Fill, builder: DlaBuilder) -> SSAValue:
+def _along(source: SSAValue, axis: int, indices: Indices, fill: Fill, builder: DlaBuilder) -> SSAValue:
     """Select rows (axis 2) or columns (axis 3) of a cube."""
     cube = cube_of(source.type)
-    if np.array_equal(places, np.arange(cube[axis - 1])):
+    if np.array_equal(indices, np.arange(cube[axis - 1])):
         return source
-    pieces = _index_runs(places)
+    pieces = _index_runs(indices)
     if len(pieces) > MAX_SLICES:
         builder.refuse(f"{len(pieces)} slices of {'rows' if axis == 2 else 'columns'} (up to {MAX_SLICES})")
     values = [_piece(source, axis, piece, fill, builder) for piece in pieces]
     if len(values) == 1:
         return values[0]
-    return builder(ConcatOp(values, axis, builder.cube_type(_sized(cube, axis, places.size))))
+    return builder(ConcatOp(values, axis, builder.cube_type(_sized(cube, axis, indices.size))))
 
 
 def _piece(source: SSAValue, axis: int, piece: IndexRun, fill: Fill, builder: DlaBuilder) -> SSAValue:
@@ -268,10 +268,10 @@ class IndexRun:
     step: int = 1
 
 
-def _index_runs(places: Indices) -> list[IndexRun]:
+def _index_runs(indices: Indices) -> list[IndexRun]:
     """Split indices greedily into runs whose steps the PDP supports as strides."""
     result: list[IndexRun] = []
-    rest = places.tolist()
+    rest = indices.tolist()
     while rest:
         step = rest[1] - rest[0] if len(rest) > 1 else 1
         if rest[0] == FILL:
@@ -288,30 +288,30 @@ def _index_runs(places: Indices) -> list[IndexRun]:
     return result
 
 
-def _channels(source: SSAValue, places: Indices, pick: Pick, builder: DlaBuilder) -> SSAValue:
+def _channels(source: SSAValue, indices: Indices, pick: Pick, builder: DlaBuilder) -> SSAValue:
     cube = cube_of(source.type)
-    if np.array_equal(places, np.arange(cube.channels)):
+    if np.array_equal(indices, np.arange(cube.channels)):
         return source
-    runs = _index_runs(places)
+    runs = _index_runs(indices)
     lanes = channels_per_atom(builder.target, builder.precision)
     aligned = all(run.first >= 0 and run.step == 1 and run.first % lanes == 0 for run in runs)
-    whole = all(run.count % lanes == 0 for run in runs[:-1])
-    if len(runs) > MAX_SLICES or not aligned or not whole:
-        return pick(source, places)
+    is_aligned = all(run.count % lanes == 0 for run in runs[:-1])
+    if len(runs) > MAX_SLICES or not aligned or not is_aligned:
+        return pick(source, indices)
     parts = [
         builder(SliceOp(source, (run.first, 0, 0), builder.cube_type(cube._replace(channels=run.count))))
         for run in runs
     ]
     if len(parts) == 1:
         return parts[0]
-    return builder(ConcatOp(parts, 1, builder.cube_type(cube._replace(channels=places.size))))
+    return builder(ConcatOp(parts, 1, builder.cube_type(cube._replace(channels=indices.size))))
 
 
-def one_hot(places: Indices, channels: int) -> npt.NDArray[np.int8]:
-    """Return one-hot 1x1 kernels that select the channels `places`; zeros for `FILL`."""
-    weights = np.zeros((places.size, channels, 1, 1), np.int8)
-    there = np.flatnonzero(places != FILL)
-    weights[there, places[there]] = 1
+def one_hot(indices: Indices, channels: int) -> npt.NDArray[np.int8]:
+    """Return one-hot 1x1 kernels that select the channels `indices`; zeros for `FILL`."""
+    weights = np.zeros((indices.size, channels, 1, 1), np.int8)
+    selected = np.flatnonzero(indices != FILL)
+    weights[selected, indices[selected]] = 1
     return weights
 
 
@@ -328,9 +328,9 @@ def select(op: OnnxOp, builder: DlaBuilder) -> list[Cube]:
         numbers = np.full((1, *cube), selection.fill, np.float32)
         return builder.sdp(builder.constant_cube(numbers), [])
 
-    def pick(value: SSAValue, places: Indices) -> SSAValue:
-        weights = one_hot(places, cube_of(value.type).channels).astype(np.float16)
-        bias = np.where(places == FILL, np.float32(selection.fill), np.float32(0))
+    def pick(value: SSAValue, indices: Indices) -> SSAValue:
+        weights = one_hot(indices, cube_of(value.type).channels).astype(np.float16)
+        bias = np.where(indices == FILL, np.float32(selection.fill), np.float32(0))
         return convolution(value, weights, bias if np.any(bias) else None, Window2D((1, 1)), builder)
 
     return [

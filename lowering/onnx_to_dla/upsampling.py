@@ -196,11 +196,11 @@ def interleave(parts: Sequence[Sequence[SSAValue]], builder: DlaBuilder) -> SSAV
         lines = CubeShape(cube.channels, count * cube.width, 1)
         flattened = [_rows_as_column(side, begin, count, builder) for side in sides]
         flat.append(_interleave_rows(flattened, lines._replace(height=columns * lines.height), builder))
-    whole = flat[0]
+    joined = flat[0]
     if len(flat) > 1:
         lines = CubeShape(cube.channels, tall.positions * columns, 1)
-        whole = builder(ConcatOp(flat, 2, builder.cube_type(lines)))
-    return builder(ReshapeOp(whole, builder.cube_type(tall._replace(width=columns * cube.width))))
+        joined = builder(ConcatOp(flat, 2, builder.cube_type(lines)))
+    return builder(ReshapeOp(joined, builder.cube_type(tall._replace(width=columns * cube.width))))
 
 
 def _interleave_rows(values: list[SSAValue], cube: CubeShape, builder: DlaBuilder) -> SSAValue:

@@ -77,17 +77,17 @@ def _best(
     before, after = outer
     largest = "largest" in how
     first = kernel.read(source, [before, kernel.index(0), after], element)
-    with kernel.reducing([size], [first, kernel.constant(0, i64)]) as ((index,), held, results):
+    with kernel.reducing([size], [first, kernel.constant(0, i64)]) as ((index,), accumulators, results):
         x = kernel.read(source, [before, index, after], element)
         if "last" in how:
             found = kernel.add(
-                arith.XOrIOp(is_before(kernel, element, largest, held[0], x), kernel.constant(1, i1))
+                arith.XOrIOp(is_before(kernel, element, largest, accumulators[0], x), kernel.constant(1, i1))
             )
         else:
-            found = is_before(kernel, element, largest, x, held[0])
-        place = kernel.add(arith.IndexCastOp(index, i64))
-        results.append(kernel.add(arith.SelectOp(found, x, held[0])))
-        results.append(kernel.add(arith.SelectOp(found, place, held[1])))
+            found = is_before(kernel, element, largest, x, accumulators[0])
+        position = kernel.add(arith.IndexCastOp(index, i64))
+        results.append(kernel.add(arith.SelectOp(found, x, accumulators[0])))
+        results.append(kernel.add(arith.SelectOp(found, position, accumulators[1])))
     return results[1]
 
 
@@ -150,12 +150,12 @@ def running(op: onnx.CumSumOp | onnx.CumProdOp, builder: LoweringBuilder) -> str
     name = "cumsum" if isinstance(op, onnx.CumSumOp) else "cumprod"
     how = ReductionFunction(name, SUM if isinstance(op, onnx.CumSumOp) else PRODUCT)
     with kernel.loops(sizes[::2]) as (before, after):
-        with kernel.reducing([sizes[1]], [how.start(kernel, element)]) as ((index,), held, results):
+        with kernel.reducing([sizes[1]], [how.start(kernel, element)]) as ((index,), accumulators, results):
             if op.reverse.value.data:
                 index = kernel.add(arith.SubiOp(kernel.size(sizes[1] - 1), index))
-            place = [before, index, after]
-            total = how.both(kernel, element, held[0], kernel.read(source, place, element))
-            kernel.write(held[0] if op.exclusive.value.data else total, out, place, element)
+            indices = [before, index, after]
+            total = how.both(kernel, element, accumulators[0], kernel.read(source, indices, element))
+            kernel.write(accumulators[0] if op.exclusive.value.data else total, out, indices, element)
             results.append(total)
     builder.call(name, kernel, [builder.result(op.y)], [builder.buffer(op.x)])
     return None

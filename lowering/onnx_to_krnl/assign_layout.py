@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
@@ -46,7 +47,13 @@ from xonnc.lowering.onnx_to_krnl.fuse_onnx import planned_functions
 from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionGroup, dissolve_groups
 from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Plan, plan_int8
-from xonnc.lowering.onnx_to_krnl.layout_plan import LayoutPlan, is_blocked, is_like, plan_layouts
+from xonnc.lowering.onnx_to_krnl.layout_plan import (
+    LayoutPlan,
+    PoolOp,
+    is_blocked,
+    is_like,
+    plan_layouts,
+)
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.reductions import keeps_blocks
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
@@ -76,6 +83,11 @@ class AssignLayout(ModulePass):
         groups = dissolve_groups(op)
         for function, builder in planned_functions(op, tiles, ctx, groups):
             _assign(function.body.block, groups, builder)
+
+
+def operators_with_layouts() -> Sequence[type[Operation]]:
+    """Return the operators of which the pass chooses the layout of images."""
+    return (ConvOp, ConvTransposeOp, *get_args(PoolOp), ConcatOp, *ELEMENTWISE)
 
 
 def _assign(block: Block, groups: Mapping[Operation, FusionGroup], builder: LoweringBuilder) -> None:
@@ -150,7 +162,7 @@ def _is_stored(value: SSAValue, groups: Mapping[Operation, FusionGroup]) -> bool
 
 @dataclass(frozen=True)
 class _Reads:
-    """Which operators read images channel-blocked or as NHWC."""
+    """The operators that read images channel-blocked or as NHWC."""
 
     layouts: LayoutPlan
     groups: Mapping[Operation, FusionGroup]

@@ -45,7 +45,10 @@ class AssignedLayouts:
             block = 0
             for value, is_part in zip(op.inputs, flags, strict=True):
                 sizes = layouts.images_of(value)
-                assert sizes is not None
+                if sizes is None:
+                    # Sizes that were known when layouts were assigned may not be when kernels are made: for
+                    # dynamic shapes, before an operator whose kernel needs static ones. Then Concat copies.
+                    break
                 if is_part:
                     layouts.joined[value] = op.concat_result, block
                 block += sizes[1] // layouts.lanes

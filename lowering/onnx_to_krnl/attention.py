@@ -140,9 +140,9 @@ def _of_query(
     for member, total in enumerate(totals):
         # A query that attends to no key has the result 0.
         factor = total.equals(0.0).select(0.0, 1.0 / total)
-        with kernel.loops([it.value_width]) as (place,):
-            result = Scalar(kernel, kernel.load(own_sums, [kernel.index(member), place])) * factor
-            kernel.store(result.value, out, [rows[member].value, place])
+        with kernel.loops([it.value_width]) as (index,):
+            result = Scalar(kernel, kernel.load(own_sums, [kernel.index(member), index])) * factor
+            kernel.store(result.value, out, [rows[member].value, index])
 
 
 def _attended(kernel: KernelBuilder, it: _Attention, head: Scalar, query: Scalar) -> tuple[Scalar, Scalar]:
@@ -173,15 +173,15 @@ def _scores(
     """Store the scores of a group of queries, which read each key together; return the highest of each."""
     queries, matrix, (start, count) = kernel.buffers[3], kernel.buffers[4], keys
     lowest = [kernel.constant(-inf, f32)] * it.group
-    with kernel.reducing([count.value], lowest) as ((number,), held, highest):
+    with kernel.reducing([count.value], lowest) as ((number,), accumulators, highest):
         row = (Scalar(kernel, number) + start).value
         zeros = [kernel.constant(0.0, f32)] * it.group
-        with kernel.reducing([it.width], zeros) as ((place,), sums, products):
-            key = Scalar(kernel, kernel.load(matrix, [row, place]))
+        with kernel.reducing([it.width], zeros) as ((index,), sums, products):
+            key = Scalar(kernel, kernel.load(matrix, [row, index]))
             for query, total in zip(rows, sums, strict=True):
-                factor = Scalar(kernel, kernel.load(queries, [query.value, place]))
+                factor = Scalar(kernel, kernel.load(queries, [query.value, index]))
                 products.append((Scalar(kernel, total) + factor * key).value)
-        for member, (product, most) in enumerate(zip(products, held, strict=True)):
+        for member, (product, most) in enumerate(zip(products, accumulators, strict=True)):
             score = Scalar(kernel, product) * it.scale
             if cap := it.op.softcap.value.data:
                 score = (score / cap).tanh() * cap
@@ -195,10 +195,10 @@ def _softmax(kernel: KernelBuilder, scores: SSAValue, member: int, count: Scalar
     row = kernel.index(member)
     # exp(-inf - -inf) would be NaN.
     highest = highest.equals(-inf).select(0.0, highest)
-    with kernel.reducing([count.value], [kernel.constant(0.0, f32)]) as ((number,), (held,), results):
+    with kernel.reducing([count.value], [kernel.constant(0.0, f32)]) as ((number,), (accumulators,), results):
         weight = (Scalar(kernel, kernel.load(scores, [row, number])) - highest).exp()
         kernel.store(weight.value, scores, [row, number])
-        results.append((Scalar(kernel, held) + weight).value)
+        results.append((Scalar(kernel, accumulators) + weight).value)
     return Scalar(kernel, results[0])
 
 

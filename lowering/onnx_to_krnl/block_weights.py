@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation
 
 from xonnc.dialects.krnl.quantized_tiles import (
+    FIXED_POINT_TERMS,
     MAX_EXACT_BLOCK,
     WORD_BITS,
     BlockGemmOp,
@@ -121,20 +122,20 @@ def clone_shared_weights(block: Block) -> None:
         if made is None or made.parent is not block:
             continue
         assert isinstance(op, MatMulOp)
-        for place, each in enumerate((quantized_activations(op, made), made)):
+        for index, each in enumerate((quantized_activations(op, made), made)):
             if each is None or each.parent is not block:
                 continue
             if each in taken or each.y.uses.get_length() > 1:
                 own = each.clone()
                 own.location = each.location
                 block.insert_op_after(own, each)
-                op.operands[place] = own.results[0]
+                op.operands[index] = own.results[0]
                 each = own
             taken.add(each)
 
 
 @dataclass(frozen=True)
-class _Weights:
+class _BlockWeights:
     """Weights as a kernel reads them: unsigned, with scales and zero points for each block of rows."""
 
     values: Array
@@ -157,7 +158,7 @@ class _Weights:
         return first - self.lowest if (numbers == first).all() else None
 
 
-def _weights_of(op: DequantizeLinearOp, builder: LoweringBuilder) -> _Weights:
+def _weights_of(op: DequantizeLinearOp, builder: LoweringBuilder) -> _BlockWeights:
     values, scales = builder.constant(op.x), builder.constant(op.x_scale)
     zero_points = None if op.x_zero_point.type == NONE else builder.constant(op.x_zero_point)
     element = element_type(op.x.type)
@@ -166,7 +167,7 @@ def _weights_of(op: DequantizeLinearOp, builder: LoweringBuilder) -> _Weights:
     assert element is not None
     assert is_integer(element)
     lowest, _ = integer_range(element)
-    return _Weights(values, scales, zero_points, op.block_size.value.data, element.width.data, lowest)
+    return _BlockWeights(values, scales, zero_points, op.block_size.value.data, element.width.data, lowest)
 
 
 def dequantize_matmul(
@@ -176,14 +177,16 @@ def dequantize_matmul(
     weights, given = _weights_of(planned.weights, builder), planned.activations
     (k, n), bits = weights.values.shape, weights.bits
     rows, columns = builder.tiles.dequantize_gemm(n)
-    order = word_order(bits, given is not None)
-    how = "words", columns, bits, weights.lowest, order
+    word_sizes = {
+        "width": columns,
+        "bits": bits,
+        "offset": -weights.lowest,
+        "for_bytes": int(given is not None),
+    }
     buffers = [
         builder.buffer(product.A if given is None else given.x),
-        builder.prepacked(
-            weights.values, how, lambda: pack_words(weights.values, columns, order, weights.lowest)
-        ),
-        builder.prepacked(weights.scales, ("rows", columns), lambda: pack_rows(weights.scales, columns)),
+        builder.packed(weights.values, "words", word_sizes),
+        builder.packed(weights.scales, "gemm_panels", {"width": columns}),
     ]
     zero = weights.one_zero_point
     numbers = {"n": n, "k": k, "bits": bits, "block": weights.block}
@@ -191,9 +194,7 @@ def dequantize_matmul(
     if zero is not None:
         numbers["zero_point"] = zero
     elif (zeros := weights.zero_points) is not None:
-        buffers.append(
-            builder.prepacked(zeros, ("zeros", columns), lambda: _packed_zero_points(weights, columns))
-        )
+        buffers.append(builder.packed(zeros, "zero_points", {"width": columns, "offset": -weights.lowest}))
     arrays: dict[str, tuple[int, ...]] = {"tile": (rows, columns)}
     outputs = [builder.result(product.Y)]
     if given is not None:
@@ -213,6 +214,13 @@ def dequantize_matmul(
     left, words, scales, *others = kernel.buffers[len(outputs) :]
     made: BlockGemmOp
     if given is None:
+        if (
+            bits == 4
+            and zero is not None
+            and builder.target.int8_dot
+            and not weights.block % FIXED_POINT_TERMS
+        ):
+            properties["products"] = StringAttr(builder.target.int8_dot)
         made = DequantizeGemmOp(
             operands=[c, left, words, scales, others, range_, sizes, pieces], properties=properties
         )
@@ -224,47 +232,3 @@ def dequantize_matmul(
         )
     kernel.block.add_op(made)
     builder.call(made.name.removeprefix("krnl."), kernel, outputs, buffers, made.iterations)
-
-
-def word_order(bits: int, is_for_bytes: bool) -> tuple[int, ...]:
-    """
-    Return the place along K of each field of a word, lowest bits first.
-
-    In words `for bytes` the lower four bits of all bytes come first.
-    """
-    count = WORD_BITS // bits
-    if bits == 8 or not is_for_bytes:
-        return tuple(range(count))
-    return tuple(place // 2 + place % 2 * (count // 2) for place in range(count))
-
-
-def pack_words(values: Array, width: int, order: Sequence[int], lowest: int) -> Array:
-    """
-    Return weights minus `lowest` as words along K, in panels: `[N/width][K/fields][width]`.
-
-    `order` is the place along K of each field of a word.
-    """
-    k, n = values.shape
-    count = len(order)
-    packed = np.zeros((-(-n // width), k // count, width), np.uint32)
-    for number, panel in enumerate(packed):
-        columns = values[:, number * width : (number + 1) * width].astype(np.int16) - lowest
-        for field, place in enumerate(order):
-            bits = np.uint32(WORD_BITS // count * field)
-            panel[:, : columns.shape[1]] |= columns[place::count].astype(np.uint32) << bits
-    return packed.reshape(-1).view(np.int32)
-
-
-def pack_rows(matrix: Array, width: int) -> Array:
-    """Return a matrix in panels of `width` columns, `[N/width][rows][width]`, zero-padded."""
-    rows, n = matrix.shape
-    panels = -(-n // width)
-    padded = np.zeros((rows, panels * width), matrix.dtype)
-    padded[:, :n] = matrix
-    return np.ascontiguousarray(padded.reshape(rows, panels, width).swapaxes(0, 1)).reshape(-1)
-
-
-def _packed_zero_points(weights: _Weights, width: int) -> Array:
-    assert weights.zero_points is not None
-    unsigned = weights.zero_points.astype(np.int16) - weights.lowest
-    return pack_rows(unsigned.astype(np.uint8), width).view(np.int8)

@@ -56,8 +56,8 @@ def _growth(op: tensor.TensorScatterOp) -> tensor.ConcatOp | None:
     if not is_ranked(cache) or not isinstance(zeros, ConstantOfShapeOp):
         return None
     rank = len(cache.get_shape())
-    held = None if zeros.value is None else elements_array(zeros.value)
-    has_zeros = held is None or not held.any()
+    elements = None if zeros.value is None else elements_array(zeros.value)
+    has_zeros = elements is None or not elements.any()
     return made if has_zeros and made.axis.value.data % rank == op.axis.value.data % rank else None
 
 
@@ -88,22 +88,26 @@ def tensor_scatter(op: tensor.TensorScatterOp, builder: LoweringBuilder) -> str 
     growth = builder.growth.get(op)
     old = op.past_cache if growth is None else growth.operands[0]
     out = builder.result(op.present_cache)
-    held = (volume(shape[:axis]), builder.sizes(old)[axis], after)
-    _copy_cache(builder.buffer(old), out, held, size, builder)
+    cache_sizes = (volume(shape[:axis]), builder.sizes(old)[axis], after)
+    _copy_cache(builder.buffer(old), out, cache_sizes, size, builder)
     batch = shape[0], volume(shape[1:axis])
     _write_rows(op, out, (*batch, size, after), length, builder)
     return None
 
 
 def _copy_cache(
-    source: SSAValue, target: SSAValue, held: tuple[Size, Size, Size], size: Size, builder: LoweringBuilder
+    source: SSAValue,
+    target: SSAValue,
+    cache_sizes: tuple[Size, Size, Size],
+    size: Size,
+    builder: LoweringBuilder,
 ) -> None:
     """
     Copy a cache, `[rows, held, after]`, to one that is longer along the middle axis; the rest is 0.
 
     Nothing is copied if the caller gives the same memory for both.
     """
-    before, own, after = held
+    before, own, after = cache_sizes
     element = element_of(target)
     kernel = KernelBuilder([buffer_type([before, each, after], element) for each in (size, own)])
     out, read = kernel.buffers
@@ -114,8 +118,8 @@ def _copy_cache(
         with kernel.loops([count.value, after]) as rest:
             kernel.store(kernel.load(read, [row, *rest]), out, [row, *rest])
         if size != own:
-            with kernel.loops([size - own, after]) as (place, inner):
-                kernel.store(zero, out, [row, kernel.affine(place, 1, own), inner])
+            with kernel.loops([size - own, after]) as (index, inner):
+                kernel.store(zero, out, [row, kernel.affine(index, 1, own), inner])
     call = builder.call("cache_update", kernel, [target], [source])
     call.may_share = DenseArrayBase.from_list(i64, [0, 1])
 

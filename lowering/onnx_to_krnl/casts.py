@@ -42,8 +42,8 @@ def cast_like(op: tensor.CastLikeOp, body: ElementwiseBody) -> MaybeScalar:
 @lowers_data_movement(tensor.BitCastOp)
 def bit_cast(op: tensor.BitCastOp, builder: LoweringBuilder) -> str | None:
     """Reinterpret the bits as another type of the same width."""
-    wanted, source = builder.element(op.output), builder.element(op.input)
-    if is_sub_byte(wanted) or is_sub_byte(source):
+    target, source = builder.element(op.output), builder.element(op.input)
+    if is_sub_byte(target) or is_sub_byte(source):
         return "integers of 2 or 4 bits"
     builder.alias(op.output, op.input)
     return None
@@ -53,21 +53,21 @@ def converted(
     body: ElementwiseBody, given: SSAValue, result: SSAValue, saturate: bool, round_mode: str
 ) -> MaybeScalar:
     """Return an element of `given` converted to the element type of `result`."""
-    source, wanted = element_type(given.type), element_type(result.type)
+    source, target = element_type(given.type), element_type(result.type)
     assert source is not None
-    assert wanted is not None
+    assert target is not None
     number = _rounded(body, body(given), source)
-    if source == wanted:
+    if source == target:
         return number
-    if wanted in NARROW_FLOATS:
-        return body.kernel.to_storage_type(_float(body, number, source), wanted, saturate, round_mode)
-    if compute_type(wanted) == f32 and wanted != f32:
-        return body.kernel.to_storage_type(_float(body, number, source), wanted)
-    if not is_integer(storage_type(wanted)):
-        return _sized(body, _float(body, number, source, wanted), wanted)
+    if target in NARROW_FLOATS:
+        return body.kernel.to_storage_type(_float(body, number, source), target, saturate, round_mode)
+    if compute_type(target) == f32 and target != f32:
+        return body.kernel.to_storage_type(_float(body, number, source), target)
+    if not is_integer(storage_type(target)):
+        return _sized(body, _float(body, number, source, target), target)
     if is_float(number):
-        return from_float(body, number, wanted)
-    return _from_integer(body, number, is_unsigned_element(source), wanted)
+        return from_float(body, number, target)
+    return _from_integer(body, number, is_unsigned_element(source), target)
 
 
 def _rounded(body: ElementwiseBody, number: SSAValue, source: Attribute) -> SSAValue:
@@ -77,21 +77,21 @@ def _rounded(body: ElementwiseBody, number: SSAValue, source: Attribute) -> SSAV
     return body.kernel.to_compute_type(body.kernel.to_storage_type(number, source), source)
 
 
-def _float(body: ElementwiseBody, number: SSAValue, source: Attribute, wanted: Attribute = f32) -> SSAValue:
-    """Return an element as a float: floats unchanged, integers converted to `wanted`, rounded once."""
-    return number if is_float(number) else to_float(body, number, is_unsigned_element(source), wanted)
+def _float(body: ElementwiseBody, number: SSAValue, source: Attribute, target: Attribute = f32) -> SSAValue:
+    """Return an element as a float: floats unchanged, integers converted to `target`, rounded once."""
+    return number if is_float(number) else to_float(body, number, is_unsigned_element(source), target)
 
 
-def _sized(body: ElementwiseBody, number: SSAValue, wanted: Attribute) -> SSAValue:
-    if number.type == wanted:
+def _sized(body: ElementwiseBody, number: SSAValue, target: Attribute) -> SSAValue:
+    if number.type == target:
         return number
-    return body.add(arith.ExtFOp(number, f64) if wanted == f64 else arith.TruncFOp(number, f32))
+    return body.add(arith.ExtFOp(number, f64) if target == f64 else arith.TruncFOp(number, f32))
 
 
-def to_float(body: ElementwiseBody, number: SSAValue, unsigned: bool, wanted: Attribute) -> SSAValue:
+def to_float(body: ElementwiseBody, number: SSAValue, unsigned: bool, target: Attribute) -> SSAValue:
     """Convert an integer or boolean to f32 or f64."""
     assert is_integer(number.type)
-    kind = f64 if wanted == f64 else f32
+    kind = f64 if target == f64 else f32
     width = number.type.width.data
     if not unsigned and width > 1:
         return body.add(arith.SIToFPOp(number, kind))
@@ -108,31 +108,31 @@ def to_float(body: ElementwiseBody, number: SSAValue, unsigned: bool, wanted: At
     return body.add(arith.SelectOp(is_large, twice, body.add(arith.SIToFPOp(number, kind))))
 
 
-def from_float(body: ElementwiseBody, number: SSAValue, wanted: Attribute) -> SSAValue:
+def from_float(body: ElementwiseBody, number: SSAValue, target: Attribute) -> SSAValue:
     """
     Truncate a float to an integer; saturate if it is out of range, 0 for NaN.
 
     ONNX leaves both undefined (see docs/edge-values.md). Integers of 2 or 4 bits are the low bits of a
     saturated 32-bit integer, as the node tests of the onnx package expect.
     """
-    kind = storage_type(wanted)
+    kind = storage_type(target)
     assert is_integer(kind)
     if kind == i1:
         return body.add(arith.CmpfOp(number, body.constant(0, number), "une"))
-    width, unsigned = kind.width.data, is_unsigned_element(wanted)
+    width, unsigned = kind.width.data, is_unsigned_element(target)
     if width == 64:
         return body.add((arith.FPToUIOp if unsigned else arith.FPToSIOp)(number, i64))
     over = i64 if width == 32 and unsigned else i32
     made = body.add(arith.FPToSIOp(number, over))
-    if kind != over and not is_sub_byte(wanted):
-        low, high = integer_range(wanted)
+    if kind != over and not is_sub_byte(target):
+        low, high = integer_range(target)
         made = body.add(arith.MaxSIOp(made, body.constant(low, made)))
         made = body.add(arith.MinSIOp(made, body.constant(high, made)))
-    return _wrapped(body, made, wanted, kind)
+    return _wrapped(body, made, target, kind)
 
 
-def _from_integer(body: ElementwiseBody, number: SSAValue, unsigned: bool, wanted: Attribute) -> SSAValue:
-    kind = storage_type(wanted)
+def _from_integer(body: ElementwiseBody, number: SSAValue, unsigned: bool, target: Attribute) -> SSAValue:
+    kind = storage_type(target)
     assert is_integer(kind)
     assert is_integer(number.type)
     if kind == i1:
@@ -140,13 +140,13 @@ def _from_integer(body: ElementwiseBody, number: SSAValue, unsigned: bool, wante
     if kind.width.data > number.type.width.data:
         is_zero_extended = unsigned or number.type == i1
         number = body.add((arith.ExtUIOp if is_zero_extended else arith.ExtSIOp)(number, kind))
-    return _wrapped(body, number, wanted, kind)
+    return _wrapped(body, number, target, kind)
 
 
-def _wrapped(body: ElementwiseBody, number: SSAValue, wanted: Attribute, kind: IntegerType) -> SSAValue:
+def _wrapped(body: ElementwiseBody, number: SSAValue, target: Attribute, kind: IntegerType) -> SSAValue:
     """Truncate an integer to the low bits of its type."""
     if number.type != kind:
         number = body.add(arith.TruncIOp(number, kind))
-    if is_sub_byte(wanted):
-        number = body.kernel.to_compute_type(body.kernel.to_storage_type(number, wanted), wanted)
+    if is_sub_byte(target):
+        number = body.kernel.to_compute_type(body.kernel.to_storage_type(number, target), target)
     return number

@@ -48,10 +48,10 @@ def _allocate(value: SSAValue, builder: LoweringBuilder) -> BlockedBuffer:
     if joined is None:
         buffer = builder.allocate(shape, f32)
     else:
-        whole = _allocate(joined[0], builder)
-        assert is_buffer(whole.buffer.type)
+        parent = _allocate(joined[0], builder)
+        assert is_buffer(parent.buffer.type)
         view = memref.SubviewOp.from_static_parameters(
-            whole.buffer, whole.buffer.type, [0, joined[1], 0, 0, 0], static_sizes(shape), [1] * 5
+            parent.buffer, parent.buffer.type, [0, joined[1], 0, 0, 0], static_sizes(shape), [1] * 5
         )
         buffer = builder.insert(view)
     builder.blocked_buffers[value] = BlockedBuffer(buffer, halo, sizes)
@@ -81,12 +81,12 @@ def _copy(buffer: SSAValue, image: BlockedBuffer, builder: LoweringBuilder, is_b
     images, channels, rows, columns = image.sizes
     shape = image.blocks
     lanes = shape[4]
-    whole, rest = divmod(channels, lanes)
+    full_blocks, rest = divmod(channels, lanes)
     if not any(image.halo):
         # Without a halo, all pixels of a channel are contiguous: one row.
         rows, columns = 1, rows * columns
         shape = (shape[0], shape[1], rows, columns, lanes)
-    for first, count, size in ((0, whole, lanes), (whole, 1, rest)):
+    for first, count, size in ((0, full_blocks, lanes), (full_blocks, 1, rest)):
         if not count or not size:
             continue
         sizes = [images, count, rows, size, columns]
@@ -94,14 +94,14 @@ def _copy(buffer: SSAValue, image: BlockedBuffer, builder: LoweringBuilder, is_b
         row_major_access = AffineAccess(
             buffer, (images, channels, rows, columns), [dim(0), channel, dim(2), dim(4)]
         )
-        places = [
+        indices = [
             dim(0),
             dim(1, offset=first),
             dim(2, offset=image.halo.top),
             dim(4, offset=image.halo.left),
             dim(3),
         ]
-        blocked_access = AffineAccess(image.buffer, shape, places)
+        blocked_access = AffineAccess(image.buffer, shape, indices)
         if is_blocking:
             copy("block", sizes, blocked_access, row_major_access, builder)
         else:
@@ -128,20 +128,20 @@ def channel_constants(array: Array, channels: int, builder: LoweringBuilder) -> 
 
 def join(result: SSAValue, parts: Sequence[SSAValue], builder: LoweringBuilder) -> None:
     """Concat along channels; operands that are not written in place are copied."""
-    whole = blocked_result(result, builder)
+    parent = blocked_result(result, builder)
     block = 0
     for value in parts:
         part = blocked(value, builder)
         if builder.layouts.joined.get(value) != (result, block):
-            _copy_part(part, whole, block, builder)
+            _copy_part(part, parent, block, builder)
         block += part.blocks[1]
 
 
-def _copy_part(part: BlockedBuffer, whole: BlockedBuffer, block: int, builder: LoweringBuilder) -> None:
+def _copy_part(part: BlockedBuffer, parent: BlockedBuffer, block: int, builder: LoweringBuilder) -> None:
     images, blocks, _, _, lanes = part.blocks
     _, _, rows, columns = part.sizes
     sizes = [images, blocks, rows, columns, lanes]
-    copy("join", sizes, _from(whole, block), _from(part, 0), builder)
+    copy("join", sizes, _from(parent, block), _from(part, 0), builder)
 
 
 def _from(image: BlockedBuffer, block: int) -> AffineAccess:

@@ -13,8 +13,8 @@ from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_typ
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.padding import padded
 
-MAX_LRN_SIZE = 32
-"""Largest LRN window: its channels are unrolled."""
+MAX_UNROLLED = 32
+"""Largest window of LRN whose channels are unrolled."""
 
 
 @lowers(BatchNormalizationInferenceModeOp)
@@ -36,10 +36,10 @@ def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: Lowering
         )
         factor = kernel.add(arith.DivfOp(kernel.load(scale, of_channel), kernel.add(math.SqrtOp(raised))))
         middle, end = kernel.load(mean, of_channel), kernel.load(bias, of_channel)
-        with kernel.loops(sizes[2:]) as (place,):
-            x = kernel.load(source, [image, channel, place])
+        with kernel.loops(sizes[2:]) as (index,):
+            x = kernel.load(source, [image, channel, index])
             x = kernel.add(arith.MulfOp(kernel.add(arith.SubfOp(x, middle)), factor))
-            kernel.store(kernel.add(arith.AddfOp(x, end)), out, [image, channel, place])
+            kernel.store(kernel.add(arith.AddfOp(x, end)), out, [image, channel, index])
     buffers = [builder.buffer(value) for value in op.operands]
     builder.call("batchnormalization", kernel, [builder.result(op.results[0])], buffers)
     return None
@@ -52,8 +52,8 @@ def local_response_normalization(op: LRNOp, builder: LoweringBuilder) -> str | N
     2012).
     """
     element, shape, size = builder.element(op.X), builder.shape(op.X), op.size.value.data
-    if element != f32 or size > MAX_LRN_SIZE:
-        return f"not of f32, or size {size} is more than {MAX_LRN_SIZE}"
+    if element not in (f32, f64):
+        return "neither f32 nor f64"
     sizes = [shape[0], shape[1], prod(shape[2:])]
     longer = [sizes[0], sizes[1] + size - 1, sizes[2]]
     around = builder.allocate(longer, element)
@@ -62,16 +62,21 @@ def local_response_normalization(op: LRNOp, builder: LoweringBuilder) -> str | N
     padded(around, longer, source, sizes, [0, before, 0], 0.0, builder)
     kernel = KernelBuilder([buffer_type(sizes, element), buffer_type(longer, element)])
     out, read = kernel.buffers
-    with kernel.loops(sizes) as (image, channel, place):
+    with kernel.loops(sizes) as (image, channel, index):
+        outer = size if size > MAX_UNROLLED else 1
         total = kernel.constant(0.0, element)
-        for step in range(size):
-            x = kernel.load(read, [image, kernel.affine(channel, 1, step), place])
-            total = kernel.add(arith.AddfOp(total, kernel.add(arith.MulfOp(x, x))))
+        with kernel.reducing([outer], [total]) as ((first,), (total,), totals):
+            for step in range(size // outer):
+                neighbor = kernel.affine(kernel.plus(channel, first), 1, step)
+                x = kernel.load(read, [image, neighbor, index])
+                total = kernel.add(arith.AddfOp(total, kernel.add(arith.MulfOp(x, x))))
+            totals.append(total)
+        total = totals[0]
         share = kernel.constant(op.alpha.value.data / size, element)
         total = kernel.add(arith.MulfOp(total, share))
         total = kernel.add(arith.AddfOp(total, kernel.constant(op.bias.value.data, element)))
         power = kernel.add(math.PowFOp(total, kernel.constant(op.beta.value.data, element)))
-        x = kernel.load(read, [image, kernel.affine(channel, 1, before), place])
-        kernel.store(kernel.add(arith.DivfOp(x, power)), out, [image, channel, place])
+        x = kernel.load(read, [image, kernel.affine(channel, 1, before), index])
+        kernel.store(kernel.add(arith.DivfOp(x, power)), out, [image, channel, index])
     builder.call("lrn", kernel, [builder.result(op.Y)], [around])
     return None

@@ -62,16 +62,16 @@ def _check_buffer(
     return check_buffer
 
 
-def check_of(op: memref.AllocOp, place: int) -> RangeCheck | None:
+def check_of(op: memref.AllocOp, index: int) -> RangeCheck | None:
     """Return the check of a buffer, or None."""
-    held = op.attributes.get(CHECK)
-    if not isinstance(held, DictionaryAttr):
+    attribute = op.attributes.get(CHECK)
+    if not isinstance(attribute, DictionaryAttr):
         return None
-    least, most, message = (held.data[name] for name in ("least", "most", "message"))
+    least, most, message = (attribute.data[name] for name in ("least", "most", "message"))
     assert isinstance(least, IntegerAttr)
     assert isinstance(most, IntegerAttr)
     assert isinstance(message, StringAttr)
-    return RangeCheck(place, least.value.data, most.value.data, message.data, "declared" in held.data)
+    return RangeCheck(index, least.value.data, most.value.data, message.data, "declared" in attribute.data)
 
 
 def check_indices(
@@ -92,8 +92,8 @@ def check_indices(
         if constant is not None and not constant.size:
             continue
         if constant is not None and is_static(size):
-            held = constant.reshape(-1, len(sizes))[:, column]
-            if -size <= int(held.min()) and int(held.max()) < size:
+            values = constant.reshape(-1, len(sizes))[:, column]
+            if -size <= int(values.min()) and int(values.max()) < size:
                 continue
         if is_static(size):
             message = f"index {{}} is out of range: axis {axis + column} has {size} elements"
@@ -106,16 +106,16 @@ def check_indices(
         kernel = KernelBuilder([buffer_type([2], i64), buffer_type([rows, len(sizes)], element)])
         out, source = kernel.buffers
         zero = kernel.constant(0, storage_type(element))
-        with kernel.reducing([rows], [zero, zero]) as ((row,), held, results):
+        with kernel.reducing([rows], [zero, zero]) as ((row,), accumulators, results):
             index = kernel.load(source, [row, kernel.index(column)])
-            results.append(kernel.add(arith.MinSIOp(held[0], index)))
-            results.append(kernel.add(arith.MaxSIOp(held[1], index)))
-        for place, value in enumerate(results):
+            results.append(kernel.add(arith.MinSIOp(accumulators[0], index)))
+            results.append(kernel.add(arith.MaxSIOp(accumulators[1], index)))
+        for position, value in enumerate(results):
             wide = value if value.type == i64 else kernel.add(arith.ExtSIOp(value, i64))
             if not is_static(size):
-                kind = arith.AddiOp if place == 0 else arith.SubiOp
+                kind = arith.AddiOp if position == 0 else arith.SubiOp
                 wide = kernel.add(kind(wide, kernel.count([size], i64)))
-            kernel.store(wide, out, [kernel.index(place)])
+            kernel.store(wide, out, [kernel.index(position)])
         builder.call("bounds", kernel, [check_buffer], [builder.buffer(indices)])
 
 
@@ -148,15 +148,15 @@ def check_numbers(
         if is_static(count)
         else kernel.constant(0, storage_type(element))
     )
-    with kernel.reducing([count], [first, first]) as ((place,), held, results):
-        number = kernel.load(source, [place])
-        results.append(kernel.add(arith.MinSIOp(held[0], number)))
-        results.append(kernel.add(arith.MaxSIOp(held[1], number)))
-    for place, (value, shift) in enumerate(zip(results, shifts, strict=True)):
+    with kernel.reducing([count], [first, first]) as ((index,), accumulators, results):
+        number = kernel.load(source, [index])
+        results.append(kernel.add(arith.MinSIOp(accumulators[0], number)))
+        results.append(kernel.add(arith.MaxSIOp(accumulators[1], number)))
+    for index, (value, shift) in enumerate(zip(results, shifts, strict=True)):
         wide = value if value.type == i64 else kernel.add(arith.ExtSIOp(value, i64))
         if shift is not None:
             wide = kernel.add(arith.SubiOp(wide, kernel.count([shift], i64)))
-        kernel.store(wide, out, [kernel.index(place)])
+        kernel.store(wide, out, [kernel.index(index)])
     builder.call("bounds", kernel, [check_buffer], [builder.buffer(numbers)])
 
 

@@ -41,7 +41,7 @@ class _Col2ImGeometry:
     out: Sequence[int]
 
     @property
-    def whole(self) -> list[int]:
+    def uncropped(self) -> list[int]:
         """The spatial sizes before cropping."""
         reached = [
             (count - 1) * stride + (size - 1) * dilation + 1
@@ -50,8 +50,8 @@ class _Col2ImGeometry:
             )
         ]
         return [
-            max(size, begin + wanted)
-            for size, begin, wanted in zip(reached, self.begins, self.out, strict=True)
+            max(size, begin + result_size)
+            for size, begin, result_size in zip(reached, self.begins, self.out, strict=True)
         ]
 
 
@@ -66,12 +66,12 @@ def conv_transpose(op: nn.ConvTransposeOp, builder: LoweringBuilder) -> str | No
         return "not of floats, or an output shape that exceeds what the windows reach"
     groups, pixels = op.group.value.data, prod(shape[2:])
     depth, rows = shape[1] // groups, weights[1] * prod(weights[2:])
-    places = [shape[0], groups, rows, pixels]
-    windows = builder.allocate(places, kind)
-    fill(windows, prod(places), 0, builder)
+    loop_sizes = [shape[0], groups, rows, pixels]
+    windows = builder.allocate(loop_sizes, kind)
+    fill(windows, prod(loop_sizes), 0, builder)
     a = MatrixOperand(builder.buffer(op.W), [1, groups, rows, depth], element, is_transposed=True)
     b = MatrixOperand(builder.buffer(op.X), [shape[0], groups, depth, pixels], element)
-    accumulate_matmul(windows, places[:2], (rows, pixels, depth), (a, b), kind, builder)
+    accumulate_matmul(windows, loop_sizes[:2], (rows, pixels, depth), (a, b), kind, builder)
     bias = None if op.B.type == NONE else op.B
     _add_up(op.Y, windows, (shape[0], out[1]), geometry, kind, bias, builder)
     return None
@@ -130,10 +130,10 @@ def _add_up(
 ) -> None:
     """Scatter-add windows into an uncropped image, then crop it; `element` is the type of the windows."""
     rank, kind = len(geometry.kernel), compute_type(element)
-    whole = builder.allocate([*images, *geometry.whole], kind)
-    fill(whole, prod([*images, *geometry.whole]), 0, builder)
+    uncropped = builder.allocate([*images, *geometry.uncropped], kind)
+    fill(uncropped, prod([*images, *geometry.uncropped]), 0, builder)
     sizes = [*images, *geometry.kernel, *geometry.counts]
-    kernel = KernelBuilder([buffer_type([*images, *geometry.whole], kind), buffer_type(sizes, element)])
+    kernel = KernelBuilder([buffer_type([*images, *geometry.uncropped], kind), buffer_type(sizes, element)])
     out, source = kernel.buffers
     with kernel.loops(sizes) as indices:
         at = [
@@ -143,24 +143,24 @@ def _add_up(
             )
             for axis in range(rank)
         ]
-        place = [*indices[:2], *at]
+        coordinates = [*indices[:2], *at]
         term = read_as(kernel, source, indices, element, kind)
-        kernel.store((Scalar(kernel, kernel.load(out, place)) + term).value, out, place)
-    builder.call("col2im", kernel, [whole], [windows])
-    _cut(result, whole, images, geometry, bias, builder)
+        kernel.store((Scalar(kernel, kernel.load(out, coordinates)) + term).value, out, coordinates)
+    builder.call("col2im", kernel, [uncropped], [windows])
+    _cut(result, uncropped, images, geometry, bias, builder)
 
 
 def _cut(
     result: SSAValue,
-    whole: SSAValue,
+    uncropped: SSAValue,
     images: tuple[int, int],
     geometry: _Col2ImGeometry,
     bias: SSAValue | None,
     builder: LoweringBuilder,
 ) -> None:
-    element, kind = builder.element(result), element_of(whole)
-    types = [buffer_type(builder.shape(result), element), buffer_type([*images, *geometry.whole], kind)]
-    buffers = [whole]
+    element, kind = builder.element(result), element_of(uncropped)
+    types = [buffer_type(builder.shape(result), element), buffer_type([*images, *geometry.uncropped], kind)]
+    buffers = [uncropped]
     if bias is not None:
         types.append(buffer_type(images[1:], element))
         buffers.append(builder.buffer(bias))

@@ -39,6 +39,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, element_of, shape_of
+from xonnc.dialects.krnl.packing import PackOp
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -57,6 +58,7 @@ INSIDE = (
     ConstantOp,
     GlobalOp,
     NoValueOp,
+    PackOp,
     ShapedOp,
     UnrealizedConversionCastOp,
     YieldOp,
@@ -69,7 +71,7 @@ INSIDE = (
 """Ops that the body of natively compiled control flow may contain."""
 
 BY_SESSION = "the session runs it"
-"""Why a control-flow op is not lowered: its body is not native, or it has dynamic shapes."""
+"""Return why a control-flow op is not lowered: its body is not native, or it has dynamic shapes."""
 
 
 @lowers_data_movement(IfOp)
@@ -144,7 +146,7 @@ def scan(op: ScanOp, builder: LoweringBuilder) -> str | None:
         return BY_SESSION
     sources = _parts(op.operands[count:], op.scan_input_axes, op.scan_input_directions)
     targets = _parts(op.results[count:], op.scan_output_axes, op.scan_output_directions)
-    lengths = {builder.shape(each.whole)[each.axis] for each in sources}
+    lengths = {builder.shape(each.scanned)[each.axis] for each in sources}
     iterations = lengths.pop()
     pairs = zip((*sources, *targets), (*body.args[count:], *given[count:]), strict=True)
     if lengths or not all(_fit(each, part, iterations, builder) for each, part in pairs):
@@ -172,7 +174,7 @@ class _LoopState:
 class _ScanSlice:
     """A tensor of which each iteration reads or writes a slice along an axis."""
 
-    whole: SSAValue
+    scanned: SSAValue
     axis: int
     is_backwards: bool
 
@@ -182,17 +184,17 @@ def _parts(
     axes: ArrayAttr[IntegerAttr[IntegerType]] | None,
     directions: ArrayAttr[IntegerAttr[IntegerType]] | None,
 ) -> list[_ScanSlice]:
-    places = int_values(axes) or (0,) * len(values)
+    scan_axes = int_values(axes) or (0,) * len(values)
     backwards = int_values(directions) or (0,) * len(values)
     made: list[_ScanSlice] = []
-    for value, axis, back in zip(values, places, backwards, strict=True):
+    for value, axis, back in zip(values, scan_axes, backwards, strict=True):
         made.append(_ScanSlice(value, axis % len(static_shape(value.type) or (1,)), bool(back)))
     return made
 
 
 def _fit(parts: _ScanSlice, part: SSAValue, iterations: int | None, builder: LoweringBuilder) -> bool:
     """Whether the slices of all iterations make up the tensor."""
-    shape, axis = builder.shape(parts.whole), parts.axis
+    shape, axis = builder.shape(parts.scanned), parts.axis
     return shape[axis] == iterations and (*shape[:axis], *shape[axis + 1 :]) == builder.shape(part)
 
 
@@ -226,12 +228,12 @@ def _are_alike(
     return all(len({static_shape(each.type) for each in row}) == 1 for row in rows)
 
 
-def _is_true(value: SSAValue, goes: SSAValue | None, builder: LoweringBuilder) -> bool:
+def _is_true(value: SSAValue, condition: SSAValue | None, builder: LoweringBuilder) -> bool:
     """Whether a condition is a constant true, or the incoming condition passed on unchanged."""
     constant = builder.constant(value)
     if constant is not None:
         return bool(constant.all())
-    return goes is not None and _origin(value) is goes
+    return condition is not None and _origin(value) is condition
 
 
 def _origin(value: SSAValue) -> SSAValue:
@@ -268,14 +270,14 @@ def _repeat(
     buffers = [builder.result(final) for final in op.results[: len(initial)]]
     for buffer, start in zip(buffers, initial, strict=True):
         _copy(buffer, builder.buffer(start), builder)
-    kept = [_origin(value) is argument for value, argument in zip(given, carried, strict=False)]
+    is_invariant = [_origin(value) is argument for value, argument in zip(given, carried, strict=False)]
     moved = [_origin(value) in carried for value in given[: len(carried)]]
     for argument, buffer in zip(carried, buffers, strict=True):
         _hold(argument, buffer, op)
-    wholes = [builder.buffer(each.whole) for each in sources]
-    results = [builder.result(each.whole) for each in targets]
-    goes = builder.allocate([], i1)
-    _settle(goes, state, builder)
+    wholes = [builder.buffer(each.scanned) for each in sources]
+    results = [builder.result(each.scanned) for each in targets]
+    condition = builder.allocate([], i1)
+    _settle(condition, state, builder)
     checks = _take_checks(body, op, builder)
     arguments = body.args[len(body.args) - len(sources) :] if sources else ()
     slices = [builder.allocate(builder.shape(argument), builder.element(argument)) for argument in arguments]
@@ -284,17 +286,17 @@ def _repeat(
     first = body.first_op
     assert first is not None
     builder.set_insertion_point(first)
-    for each, whole, part in zip(sources, wholes, slices, strict=True):
-        _take(each, whole, part, state.turn, builder)
+    for each, scanned, part in zip(sources, wholes, slices, strict=True):
+        _take(each, scanned, part, state.turn, builder)
     end = body.last_op
     assert end is not None
     builder.set_insertion_point(end)
     # Yielded values may be block arguments, which buffers have replaced.
     given = end.operands[len(end.operands) - len(given) :]
-    for each, whole, part in zip(targets, results, given[len(carried) :], strict=True):
-        _give(each, whole, builder.buffer(part), state.turn, builder)
+    for each, scanned, part in zip(targets, results, given[len(carried) :], strict=True):
+        _give(each, scanned, builder.buffer(part), state.turn, builder)
     pairs: list[tuple[SSAValue, SSAValue]] = []
-    for buffer, value, is_kept, is_moved in zip(buffers, given, kept, moved, strict=False):
+    for buffer, value, is_kept, is_moved in zip(buffers, given, is_invariant, moved, strict=False):
         source = builder.buffer(value)
         if is_moved and not is_kept:
             # It is another carried value, whose buffer may be overwritten before it is copied: save it first.
@@ -309,11 +311,11 @@ def _repeat(
     if state.is_asked:
         _copy(state.holds, builder.buffer(end.operands[0]), builder)
     _advance(state, builder)
-    _settle(goes, state, builder)
+    _settle(condition, state, builder)
     _merge(checks, builder)
     builder.set_insertion_point(op)
     before = Block()
-    load = memref.LoadOp.get(goes, [])
+    load = memref.LoadOp.get(condition, [])
     before.add_ops([load, scf.ConditionOp(load.res)])
     _put(scf.WhileOp([], [], Region(before), Region(_moved(body))), op)
 
@@ -375,61 +377,61 @@ def _copy(target: SSAValue, source: SSAValue, builder: LoweringBuilder) -> None:
     count, element = prod(shape_of(target)), element_of(target)
     kernel = KernelBuilder([buffer_type([count], element)] * 2)
     out, given = kernel.buffers
-    with kernel.loops([count]) as (place,):
-        kernel.store(kernel.load(given, [place]), out, [place])
+    with kernel.loops([count]) as (index,):
+        kernel.store(kernel.load(given, [index]), out, [index])
     builder.call("copy", kernel, [target], [source])
 
 
 def _take(
-    parts: _ScanSlice, whole: SSAValue, part: SSAValue, turn: SSAValue, builder: LoweringBuilder
+    parts: _ScanSlice, scanned: SSAValue, part: SSAValue, step: SSAValue, builder: LoweringBuilder
 ) -> None:
     """Copy the slice that an iteration reads."""
-    kernel, (out, given), places = _part_kernel(parts, whole, True)
-    with places as (at, here):
+    kernel, (out, given), iteration = _part_kernel(parts, scanned, True)
+    with iteration as (at, here):
         kernel.store(kernel.load(given, at), out, here)
-    builder.call("scan_slice", kernel, [part], [whole, turn])
+    builder.call("scan_slice", kernel, [part], [scanned, step])
 
 
 def _give(
-    parts: _ScanSlice, whole: SSAValue, part: SSAValue, turn: SSAValue, builder: LoweringBuilder
+    parts: _ScanSlice, scanned: SSAValue, part: SSAValue, step: SSAValue, builder: LoweringBuilder
 ) -> None:
     """Copy the slice that an iteration writes."""
-    kernel, (out, given), places = _part_kernel(parts, whole, False)
-    with places as (at, here):
+    kernel, (out, given), iteration = _part_kernel(parts, scanned, False)
+    with iteration as (at, here):
         kernel.store(kernel.load(given, here), out, at)
-    builder.call("scan_slice", kernel, [whole], [part, turn])
+    builder.call("scan_slice", kernel, [scanned], [part, step])
 
 
 def _part_kernel(
-    parts: _ScanSlice, whole: SSAValue, reads: bool
+    parts: _ScanSlice, scanned: SSAValue, reads: bool
 ) -> tuple[KernelBuilder, Sequence[SSAValue], AbstractContextManager[tuple[list[SSAValue], list[SSAValue]]]]:
     """Return a kernel on a tensor and a slice of it, and its loops' indices into both."""
-    shape, element = shape_of(whole), element_of(whole)
+    shape, element = shape_of(scanned), element_of(scanned)
     outer, iterations, inner = prod(shape[: parts.axis]), shape[parts.axis], prod(shape[parts.axis + 1 :])
     types = [buffer_type([outer, iterations, inner], element), buffer_type([outer, inner], element)]
     kernel = KernelBuilder([*(reversed(types) if reads else types), buffer_type([1], i64)])
-    out, given, turn = kernel.buffers
+    out, given, step = kernel.buffers
 
     @contextmanager
-    def places() -> Generator[tuple[list[SSAValue], list[SSAValue]]]:
-        at = Scalar(kernel, kernel.load(turn, [kernel.index(0)]))
+    def iteration() -> Generator[tuple[list[SSAValue], list[SSAValue]]]:
+        at = Scalar(kernel, kernel.load(step, [kernel.index(0)]))
         at = (iterations - 1 - at if parts.is_backwards else at).to(INDEX)
         with kernel.loops([outer, inner]) as (first, last):
             yield [first, at.value, last], [first, last]
 
-    return kernel, (out, given), places()
+    return kernel, (out, given), iteration()
 
 
 def _advance(state: _LoopState, builder: LoweringBuilder) -> None:
     """Increment the iteration counter."""
     kernel = KernelBuilder([buffer_type([1], i64)])
-    (turn,) = kernel.buffers
+    (iteration,) = kernel.buffers
     first = kernel.index(0)
-    kernel.store((Scalar(kernel, kernel.load(turn, [first])) + 1).value, turn, [first])
+    kernel.store((Scalar(kernel, kernel.load(iteration, [first])) + 1).value, iteration, [first])
     builder.call("loop_counter", kernel, [state.turn], [])
 
 
-def _settle(goes: SSAValue, state: _LoopState, builder: LoweringBuilder) -> None:
+def _settle(condition: SSAValue, state: _LoopState, builder: LoweringBuilder) -> None:
     """Compute whether there is another iteration."""
     types = [buffer_type([1], i1), buffer_type([1], i1)]
     inputs = [state.holds]
@@ -441,10 +443,10 @@ def _settle(goes: SSAValue, state: _LoopState, builder: LoweringBuilder) -> None
     first = kernel.index(0)
     result = Scalar(kernel, kernel.load(holds, [first]))
     if counts:
-        turn, limit = (Scalar(kernel, kernel.load(each, [first])) for each in counts)
-        result = result & (turn < limit)
+        iteration, limit = (Scalar(kernel, kernel.load(each, [first])) for each in counts)
+        result = result & (iteration < limit)
     kernel.store(result.value, out, [first])
-    builder.call("loop_condition", kernel, [goes], inputs)
+    builder.call("loop_condition", kernel, [condition], inputs)
 
 
 def _take_checks(block: Block, op: Operation, builder: LoweringBuilder) -> list[tuple[SSAValue, SSAValue]]:
@@ -456,18 +458,18 @@ def _take_checks(block: Block, op: Operation, builder: LoweringBuilder) -> list[
     """
     made: list[tuple[SSAValue, SSAValue]] = []
     for inner in block.ops:
-        held = inner.attributes.get(CHECK)
-        if not isinstance(inner, memref.AllocOp) or not isinstance(held, DictionaryAttr):
+        attribute = inner.attributes.get(CHECK)
+        if not isinstance(inner, memref.AllocOp) or not isinstance(attribute, DictionaryAttr):
             continue
         del inner.attributes[CHECK]
         cell = builder.allocate([2], i64)
         assert isinstance(cell.owner, Operation)
-        cell.owner.attributes[CHECK] = held
+        cell.owner.attributes[CHECK] = attribute
         kernel = KernelBuilder([buffer_type([2], i64)])
-        for place, name in enumerate(("least", "most")):
-            bound = held.data[name]
+        for index, name in enumerate(("least", "most")):
+            bound = attribute.data[name]
             assert isinstance(bound, IntegerAttr)
-            kernel.store(kernel.constant(bound.value.data, i64), kernel.buffers[0], [kernel.index(place)])
+            kernel.store(kernel.constant(bound.value.data, i64), kernel.buffers[0], [kernel.index(index)])
         builder.call("init_bounds", kernel, [cell], [])
         made.append((inner.memref, cell))
     return made
@@ -478,8 +480,8 @@ def _merge(checks: Sequence[tuple[SSAValue, SSAValue]], builder: LoweringBuilder
     for inner, cell in checks:
         kernel = KernelBuilder([buffer_type([2], i64)] * 2)
         total, found = kernel.buffers
-        for place in (0, 1):
-            at = [kernel.index(place)]
+        for index in (0, 1):
+            at = [kernel.index(index)]
             before, now = (Scalar(kernel, kernel.load(each, at)) for each in (total, found))
-            kernel.store((before.maximum(now) if place else before.minimum(now)).value, total, at)
+            kernel.store((before.maximum(now) if index else before.minimum(now)).value, total, at)
         builder.call("merge_bounds", kernel, [cell], [inner])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
-from itertools import product as places_of
 from math import inf, prod
 
 import numpy as np
@@ -84,13 +84,13 @@ def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
     buffers = [builder.buffer(op.W), columns]
     if op.B.type != NONE:
         buffers.append(builder.buffer(op.B))
-    held: dict[str, Attribute] = {"bias_of_rows": UnitAttr()}
+    properties: dict[str, Attribute] = {"bias_of_rows": UnitAttr()}
     if not is_static(images):
-        dynamic_matmul(op.Y, buffers, sizes, (images, (False, True)), builder, held)
+        dynamic_matmul(op.Y, buffers, sizes, (images, (False, True)), builder, properties)
         return None
     starts_a = [group * each * depth for _ in range(images) for group in range(groups)]
     starts_b = [number * depth * count for number in range(images * groups)]
-    batched_matmul(op.Y, buffers, sizes, (starts_a, starts_b), builder, held)
+    batched_matmul(op.Y, buffers, sizes, (starts_a, starts_b), builder, properties)
     return None
 
 
@@ -107,13 +107,13 @@ def _grouped(
     count = images * groups
     longer = builder.allocate([count, depth + 1, pixels], builder.element(op.X))
     ones = builder.constant_buffer(np.ones((1,), weights.dtype))
-    places = identity_map(3)
-    sides = AffineAccess(longer, [count, depth + 1, pixels], places)
+    exprs = identity_map(3)
+    sides = AffineAccess(longer, [count, depth + 1, pixels], exprs)
     copy(
         "columns",
         [count, depth, pixels],
         sides,
-        AffineAccess(columns, [count, depth, pixels], places),
+        AffineAccess(columns, [count, depth, pixels], exprs),
         builder,
     )
     last = AffineAccess(longer, [count, depth + 1, pixels], [dim(0), IndexExpr(offset=depth), dim(1)])
@@ -136,11 +136,11 @@ def columns_of(
     rank = len(window.kernel)
     sizes = [shape[0], shape[1], *window.kernel, *out[2:]]
     target = builder.allocate(sizes, element_of(source))
-    places = [dim(0), dim(1)]
+    exprs = [dim(0), dim(1)]
     for axis in range(rank):
         terms = (2 + rank + axis, window.strides[axis]), (2 + axis, window.dilations[axis])
-        places.append(IndexExpr(terms))
-    read = AffineAccess(source, [shape[0], shape[1], *window.padded], places)
+        exprs.append(IndexExpr(terms))
+    read = AffineAccess(source, [shape[0], shape[1], *window.padded], exprs)
     copy("im2col", sizes, AffineAccess(target, sizes, identity_map(len(sizes))), read, builder)
     return target
 
@@ -159,11 +159,11 @@ def _over_window(
 ) -> SSAValue:
     """Accumulate over the window at `indices` (image, channel, pixel), unrolled."""
     total = start
-    for number, place in enumerate(places_of(*(range(size) for size in window.kernel))):
+    for number, position in enumerate(itertools.product(*(range(size) for size in window.kernel))):
         at = [
             kernel.affine(index, stride, step * dilation)
             for index, stride, step, dilation in zip(
-                indices[2:], window.strides, place, window.dilations, strict=True
+                indices[2:], window.strides, position, window.dilations, strict=True
             )
         ]
         total = combine(kernel, total, kernel.load(source, [*indices[:2], *at]), number)
@@ -202,9 +202,9 @@ supports_dynamic_shapes(nn.ConvOp, nn.MaxPoolOp, MaxPoolSingleOutOp, nn.AverageP
 def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBuilder) -> str | None:
     """Maximum of each window, NaN skipped; -∞ where there is nothing else."""
     element = builder.element(op.operands[0])
-    has_places = isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE
+    has_indices = isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE
     is_long = prod(int_values(op.kernel_shape) or ()) > MAX_UNROLLED_WINDOW
-    if has_places or is_long or (element != f32 and not _is_byte(element)):
+    if has_indices or is_long or (element != f32 and not _is_byte(element)):
         if not are_static(builder.sizes(op.operands[0])):
             return NO_DYNAMIC_KERNEL
         return generic_max_pool(op, builder)
@@ -244,8 +244,8 @@ def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
         sizes = zip(shape, window.begins, strict=True)
         inside[tuple(slice(begin, begin + size) for size, begin in sizes)] = 1
     counts = np.zeros(out)
-    for place in places_of(*(range(size) for size in kernel)):
-        parts = zip(place, window.dilations, window.strides, out, strict=True)
+    for index in itertools.product(*(range(size) for size in kernel)):
+        parts = zip(index, window.dilations, window.strides, out, strict=True)
         counts += inside[
             tuple(
                 slice(at * step, at * step + (size - 1) * stride + 1, stride)
@@ -320,9 +320,9 @@ def _blocked_pool(
     start, combine = over
     with kernel.loops([images, blocks, *target.sizes[2:], lanes]) as (image, block, row, column, lane):
         total = kernel.constant(start, f32)
-        for number, place in enumerate(places_of(*(range(size) for size in window.kernel))):
+        for number, indices in enumerate(itertools.product(*(range(size) for size in window.kernel))):
             at = [
-                _inside(kernel, index, axis, place[axis], window, source, is_clamped=inverse_counts is None)
+                _inside(kernel, index, axis, indices[axis], window, source, is_clamped=inverse_counts is None)
                 for axis, index in enumerate((row, column))
             ]
             x = kernel.load(kernel.buffers[1], [image, block, *at, lane])
@@ -348,10 +348,10 @@ def _inside(
     """Return a row or column of the source under the window, clamped to the image if asked for."""
     first = source.start[axis]
     offset = first - window.begins[axis] + step * window.dilations[axis]
-    place = kernel.affine(index, window.strides[axis], offset)
+    position = kernel.affine(index, window.strides[axis], offset)
     if is_clamped and step * window.dilations[axis] < window.begins[axis]:
-        place = kernel.add(arith.MaxSIOp(place, kernel.index(first)))
+        position = kernel.add(arith.MaxSIOp(position, kernel.index(first)))
     if is_clamped and window.ends[axis]:
         last = first + source.sizes[2:][axis] - 1
-        place = kernel.add(arith.MinSIOp(place, kernel.index(last)))
-    return place
+        position = kernel.add(arith.MinSIOp(position, kernel.index(last)))
+    return position

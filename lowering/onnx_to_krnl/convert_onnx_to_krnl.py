@@ -27,7 +27,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.attributes import ops_without_kernel, set_no_kernel
-from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
@@ -207,7 +206,6 @@ class ConvertOnnxToKrnl(ModulePass):
             module,
             Tiles.of(self.processor, self.portable, module),
             DisposablePool.of(ctx),
-            PrepackedWeights.of(ctx),
             unsafe=self.unsafe,
             is_dynamic=is_dynamic,
             threads=self.threads,
@@ -234,7 +232,6 @@ def lower_module(
     module: ModuleOp,
     tiles: Tiles,
     pool: DisposablePool,
-    weight_cache: PrepackedWeights,
     *,
     unsafe: bool = False,
     is_dynamic: bool = False,
@@ -243,13 +240,12 @@ def lower_module(
     """
     Lower the functions of a module and append their kernels; ops that stay get `krnl.no_kernel`.
 
-    `weight_cache` shares prepacked weights with programs for other shapes of the same model. `unsafe`
-    leaves out the run-time checks of indices. With `is_dynamic`, kernels take dynamic dimensions as
+    `unsafe` leaves out the run-time checks of indices. With `is_dynamic`, kernels take dynamic dimensions as
     arguments, unless several `threads` could divide more work for static shapes.
     """
     scope = FusionScope(dissolve_groups(module))
     assigned = strip_layouts(module)
-    builder = LoweringBuilder(tiles, pool, to_row_major, weight_cache, scope, not unsafe, threads=threads)
+    builder = LoweringBuilder(tiles, pool, to_row_major, scope, not unsafe, threads=threads)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         has_open = is_dynamic or is_outlined(function)
         builder.dynamic_shapes = (
@@ -268,10 +264,10 @@ def lower_module(
 def _drop_sizes(block: Block) -> None:
     """Drop operands that only repeat the result's shape, and ops that nothing reads then."""
     for op in reversed(list(block.ops)):
-        for place in shape_operands(op):
-            none = NoValueOp.create(result_types=[NONE])
+        for index in shape_operands(op):
+            none = NoValueOp()
             block.insert_op_before(none, op)
-            op.operands[place] = none.results[0]
+            op.operands[index] = none.results[0]
         is_read = any(result.uses.get_length() for result in op.results)
         if isinstance(op, OnnxOp) and op.results and not is_read and not op.regions:
             erase(op)
@@ -302,7 +298,7 @@ def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) ->
     builder.biases = plan_biases(others, builder.scope)
     builder.fused |= {added for added, _ in builder.biases.values()}
     builder.quantized_weights = plan_quantized_weights(others, builder)
-    builder.fused |= {each for held in builder.quantized_weights.values() for each in held.absorbed}
+    builder.fused |= {each for weights in builder.quantized_weights.values() for each in weights.absorbed}
     builder.growth = plan_growth(others, builder)
     builder.fused |= {*builder.growth.values(), *unread_zeros(builder.growth, builder.scope)}
     plans = _plans(others, builder)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import TypeVar
 
 import numpy as np
@@ -107,17 +106,12 @@ def _lower_phase(
     else:
         tile = builder.tiles.conv(key, columns, blocks)
 
-    def pack() -> Array:
-        used = weights[:, :, list(sub_convolution.rows)][:, :, :, list(sub_convolution.columns)]
-        if not used.size:
-            used = np.zeros((*weights.shape[:2], *sub_convolution.kernel), weights.dtype)
-        if fusion.is_depthwise:
-            return pack_depthwise_weights(used, lanes)
-        return pack_conv_weights(used, lanes, tile[1], source.step)
-
-    used = tuple(sub_convolution.rows), tuple(sub_convolution.columns), sub_convolution.kernel
-    how = ("windows", used, fusion.is_depthwise, lanes, tile[1], source.step)
-    packed = builder.prepacked(weights, how, pack)
+    taps = _taps(weights, sub_convolution)
+    if fusion.is_depthwise:
+        packed = builder.packed(taps, "depthwise", {"lanes": lanes})
+    else:
+        sizes = {"lanes": lanes, "width": tile[1], "step": source.step}
+        packed = builder.packed(taps, "conv", sizes)
     properties: dict[str, Attribute] = {
         "depth": IntegerAttr(weights.shape[1], i64),
         "kernel": pair(kernel_shape),
@@ -211,30 +205,16 @@ def pair(sizes: Sequence[int]) -> Attribute:
     return DenseArrayBase.from_list(i64, list(sizes))
 
 
-def pack_conv_weights(weights: Array, lanes: int, width: int, step: int) -> Array:
-    """
-    Pack OIHW weights as `[panels][I/step][kernel][step][channels of a panel]`.
-
-    A panel has `width` blocks of `lanes` output channels, zero-padded; input channels are split by
-    `step`.
-    """
-    filters, depth = weights.shape[:2]
-    blocks = -(-filters // lanes)
-    padded = np.zeros((blocks * lanes, depth, prod(weights.shape[2:])), weights.dtype)
-    padded[:filters] = weights.reshape(filters, depth, -1)
-    parts: list[Array] = []
-    for first in range(0, blocks, width):
-        panel = padded[first * lanes : (first + width) * lanes]
-        for channel in range(0, depth, step):
-            # Order: window, input channels of the block, output channels of the panel.
-            parts.append(panel[:, channel : channel + step].transpose(2, 1, 0).reshape(-1))
-    return np.concatenate(parts)
+def _taps(weights: Array, sub_convolution: SubConvolution) -> Array:
+    """Return the rows and columns of weights that a sub-convolution multiplies by."""
+    if not sub_convolution.rows or not sub_convolution.columns:
+        return np.zeros((*weights.shape[:2], *sub_convolution.kernel), weights.dtype)
+    return weights[:, :, _slice(sub_convolution.rows), _slice(sub_convolution.columns)]
 
 
-def pack_depthwise_weights(weights: Array, lanes: int) -> Array:
-    """Pack `[C][1][kernel]` as `[C/L][kernel][L]`, zero-padded."""
-    channels = weights.shape[0]
-    blocks = -(-channels // lanes)
-    padded = np.zeros((blocks * lanes, prod(weights.shape[1:])), weights.dtype)
-    padded[:channels] = weights.reshape(channels, -1)
-    return np.ascontiguousarray(padded.reshape(blocks, lanes, -1).transpose(0, 2, 1)).reshape(-1)
+def _slice(indices: Sequence[int]) -> slice:
+    """Return indices a step apart as a slice, so that the result is a view."""
+    step = indices[1] - indices[0] if len(indices) > 1 else 1
+    end = indices[-1] + step
+    assert list(indices) == list(range(indices[0], end, step))
+    return slice(indices[0], end if end >= 0 else None, step)

@@ -53,8 +53,8 @@ class DataDependentResults:
     def cut(self) -> None:
         """After the kernels: cut the results that are larger than needed."""
         for value, buffer, shape, axis in self._buffers:
-            whole = TensorType(self._builder.element(value), shape)
-            tensor = self._builder.insert(UnrealizedConversionCastOp.get([buffer], [whole]))
+            full_type = TensorType(self._builder.element(value), shape)
+            tensor = self._builder.insert(UnrealizedConversionCastOp.get([buffer], [full_type]))
             self._builder.resized[value] = self._builder.insert(
                 KeepOp(tensor, self.count_buffer, axis, value.type)
             )
@@ -62,5 +62,5 @@ class DataDependentResults:
 
 def store_count(kernel: KernelBuilder, number: SSAValue, count_buffer: SSAValue) -> None:
     """Write a count (i64) where `DataDependentResults` reads it."""
-    for place in range(2):
-        kernel.store(number, count_buffer, [kernel.index(place)])
+    for index in range(2):
+        kernel.store(number, count_buffer, [kernel.index(index)])

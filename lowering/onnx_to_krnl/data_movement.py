@@ -38,14 +38,14 @@ def transpose(op: tensor.TransposeOp, builder: LoweringBuilder) -> str | None:
     shape = builder.sizes(op.data)
     order = int_values(op.perm) or tuple(reversed(range(len(shape))))
     sizes = [shape[axis] for axis in order]
-    places = [dim(order.index(axis)) for axis in range(len(shape))]
+    exprs = [dim(order.index(axis)) for axis in range(len(shape))]
     source = builder.buffer(op.data)
     target = builder.result(op.transposed)
     copy(
         "transpose",
         sizes,
         AffineAccess(target, sizes, identity_map(len(shape))),
-        AffineAccess(source, shape, places),
+        AffineAccess(source, shape, exprs),
         builder,
     )
     return None
@@ -64,11 +64,11 @@ def concat(op: tensor.ConcatOp, builder: LoweringBuilder) -> str | None:
     start: Size = 0
     for value, source in zip(op.inputs, sources, strict=True):
         sizes = builder.sizes(value)
-        places = [dim(each, offset=start if each == axis else 0) for each in range(len(shape))]
+        exprs = [dim(each, offset=start if each == axis else 0) for each in range(len(shape))]
         copy(
             "concat",
             sizes,
-            AffineAccess(target, shape, places),
+            AffineAccess(target, shape, exprs),
             AffineAccess(source, sizes, identity_map(len(shape))),
             builder,
         )
@@ -85,9 +85,9 @@ def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, builder: L
     start: Size = 0
     for result in op.outputs:
         sizes = builder.sizes(result)
-        places = [dim(each, offset=start if each == axis else 0) for each in range(len(shape))]
+        exprs = [dim(each, offset=start if each == axis else 0) for each in range(len(shape))]
         target = AffineAccess(builder.result(result), sizes, identity_map(len(shape)))
-        copy("split", sizes, target, AffineAccess(source, shape, places), builder)
+        copy("split", sizes, target, AffineAccess(source, shape, exprs), builder)
         start = start + sizes[axis]
     return None
 
@@ -111,7 +111,7 @@ def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
         return slice_where_fed(op, axes, steps, builder)
     if starts is None:
         return "starts are not constants"
-    places = identity_map(len(shape))
+    exprs = identity_map(len(shape))
     for axis, start, step in zip(axes, starts, steps, strict=True):
         size = shape[axis]
         first = start + size if start < 0 else start
@@ -121,14 +121,14 @@ def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
             return "a negative step along a dynamic dimension"
         else:
             first = max_size(first, 0) if start < 0 else min_size(first, size)
-        places[axis] = dim(axis, step, first)
+        exprs[axis] = dim(axis, step, first)
     source = builder.buffer(op.data)
     target = builder.result(op.output)
     copy(
         "slice",
         sizes,
         AffineAccess(target, sizes, identity_map(len(shape))),
-        AffineAccess(source, shape, places),
+        AffineAccess(source, shape, exprs),
         builder,
     )
     return None
@@ -139,15 +139,15 @@ def tile(op: tensor.TileOp, builder: LoweringBuilder) -> str | None:
     """Repeat the input along each axis."""
     shape, out = builder.shape(op.input), builder.shape(op.output)
     rank = len(shape)
-    repeats = [whole // part for whole, part in zip(out, shape, strict=True)]
-    places = [IndexExpr(((axis, shape[axis]), (rank + axis, 1))) for axis in range(rank)]
+    repeats = [total // part for total, part in zip(out, shape, strict=True)]
+    exprs = [IndexExpr(((axis, shape[axis]), (rank + axis, 1))) for axis in range(rank)]
     source = builder.buffer(op.input)
     target = builder.result(op.output)
     inner = [dim(rank + axis) for axis in range(rank)]
     copy(
         "tile",
         [*repeats, *shape],
-        AffineAccess(target, out, places),
+        AffineAccess(target, out, exprs),
         AffineAccess(source, shape, inner),
         builder,
     )

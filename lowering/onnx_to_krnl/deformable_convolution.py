@@ -40,12 +40,12 @@ def deform_conv(op: DeformConvOp, builder: LoweringBuilder) -> str | None:
         sizes = filters, pixels, depth
         batched_matmul(op.Y, [builder.buffer(op.W), columns], sizes, (starts_a, starts_b), builder)
         return None
-    places = [shape[0], groups, filters, pixels]
-    sums = builder.allocate(places, kind)
-    fill(sums, prod(places), 0, builder)
+    loop_sizes = [shape[0], groups, filters, pixels]
+    sums = builder.allocate(loop_sizes, kind)
+    fill(sums, prod(loop_sizes), 0, builder)
     a = MatrixOperand(builder.buffer(op.W), [1, groups, filters, depth], element)
     b = MatrixOperand(columns, [shape[0], groups, depth, pixels], kind)
-    accumulate_matmul(sums, places[:2], (filters, pixels, depth), (a, b), kind, builder)
+    accumulate_matmul(sums, loop_sizes[:2], (filters, pixels, depth), (a, b), kind, builder)
     _add_bias(op, sums, builder)
     return None
 
@@ -73,10 +73,12 @@ def _columns(op: DeformConvOp, builder: LoweringBuilder) -> SSAValue:
         taps: list[tuple[list[Scalar], list[Scalar]]] = []
         for axis in range(2):
             first = Scalar(kernel, kernel.affine(at[2 + axis], strides[axis], -pads[axis]))
-            place = first + Scalar(kernel, kernel.affine(at[axis], dilations[axis]))
+            coordinate = first + Scalar(kernel, kernel.affine(at[axis], dilations[axis]))
             moved = [image, group, *at[:2], kernel.index(axis), *at[2:]]
-            taps.append(_taps(place.to(kind) + read_as(kernel, offsets, moved, element, kind), size[axis]))
-        share = [read_as(kernel, held, [image, group, *at], element, kind) for held in mask]
+            taps.append(
+                _taps(coordinate.to(kind) + read_as(kernel, offsets, moved, element, kind), size[axis])
+            )
+        share = [read_as(kernel, buffer, [image, group, *at], element, kind) for buffer in mask]
         with kernel.loops([each]) as (channel,):
             total = Scalar(kernel, kernel.constant(0.0, kind))
             for y, height in zip(*taps[0], strict=True):
@@ -90,10 +92,10 @@ def _columns(op: DeformConvOp, builder: LoweringBuilder) -> SSAValue:
     return columns
 
 
-def _taps(place: Scalar, size: int) -> tuple[list[Scalar], list[Scalar]]:
+def _taps(coordinate: Scalar, size: int) -> tuple[list[Scalar], list[Scalar]]:
     """Return the two pixels around a position and their weights, 0 for pixels outside."""
-    low = place.floor()
-    part = place - low
+    low = coordinate.floor()
+    part = coordinate - low
     pixels: list[Scalar] = []
     weights: list[Scalar] = []
     for pixel, share in ((low, 1.0 - part), (low + 1.0, part)):
@@ -119,7 +121,7 @@ def _add_bias(op: DeformConvOp, sums: SSAValue, builder: LoweringBuilder) -> Non
     target, source, *added = kernel.buffers
     with kernel.loops(sizes) as indices:
         total = Scalar(kernel, kernel.load(source, indices))
-        for held in added:
-            total = total + read_as(kernel, held, [indices[1]], element, kind)
+        for term in added:
+            total = total + read_as(kernel, term, [indices[1]], element, kind)
         kernel.write(total.value, target, indices, element)
     builder.call("bias_add", kernel, [builder.result(op.Y)], [sums, *bias])

@@ -122,16 +122,16 @@ class DynamicShapes:
         if found is not expected:
             self._add(RequireOp(operands=[found, expected], properties={"what": StringAttr(what)}))
 
-    def is_cut(self, size: Size, whole: Size) -> bool:
+    def is_cut(self, size: Size, full_size: Size) -> bool:
         """
-        Whether `size` is `min(whole, constant)`; if so, check at run time that it equals `whole`.
+        Whether `size` is `min(full_size, constant)`; if so, check at run time that it equals `full_size`.
 
         This is the shape of a slice of a table with a constant number of rows (such as position embeddings),
         which is then broadcast against the unsliced size.
         """
         if (
             not isinstance(size, SymbolicSize)
-            or not isinstance(whole, SymbolicSize)
+            or not isinstance(full_size, SymbolicSize)
             or size.form.symbol is None
         ):
             return False
@@ -140,12 +140,12 @@ class DynamicShapes:
             return False
         bounds = {self._dims.symbols.resolve(bound) for bound in key.of}
         numbers = [bound.constant for bound in bounds if bound.number is not None]
-        if whole.form not in bounds or not numbers or min(numbers) < 2:
+        if full_size.form not in bounds or not numbers or min(numbers) < 2:
             return False
         if size.form not in self._required:
             self._required.add(size.form)
             what = f"a size of at most {min(numbers)}"
-            self._require(self.value(whole.form), self.value(size.form), what)
+            self._require(self.value(full_size.form), self.value(size.form), what)
         return True
 
     def value(self, form: DimExpr) -> SSAValue:

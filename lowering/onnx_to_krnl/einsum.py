@@ -35,11 +35,11 @@ def einsum(op: EinsumOp, builder: LoweringBuilder) -> str | None:
     kernel = KernelBuilder(types)
     out, *sources = kernel.buffers
 
-    def product(places: dict[str, SSAValue]) -> Scalar:
+    def product(index_of: dict[str, SSAValue]) -> Scalar:
         found: list[Scalar] = []
         for source, letters, shape, each in zip(sources, inputs, shapes, elements, strict=True):
             at = [
-                kernel.index(0) if size == 1 else places[letter]
+                kernel.index(0) if size == 1 else index_of[letter]
                 for letter, size in zip(letters, shape, strict=True)
             ]
             found.append(read_as(kernel, source, at, each, kind))
@@ -55,9 +55,13 @@ def einsum(op: EinsumOp, builder: LoweringBuilder) -> str | None:
             total = product(known | zeros).value
         else:
             start = kernel.constant(0, kind)
-            with kernel.reducing([sizes[letter] for letter in summed], [start]) as (inner, held, results):
+            with kernel.reducing([sizes[letter] for letter in summed], [start]) as (
+                inner,
+                accumulators,
+                results,
+            ):
                 term = product(known | dict(zip(summed, inner, strict=True)))
-                results.append((Scalar(kernel, held[0]) + term).value)
+                results.append((Scalar(kernel, accumulators[0]) + term).value)
             total = results[0]
         kernel.write(total, out, outer, element)
     builder.call(

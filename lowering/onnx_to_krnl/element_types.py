@@ -1,4 +1,4 @@
-"""How elements are stored in buffers, and the types that kernels compute in."""
+"""Storage types of elements in buffers, and the types that kernels compute in."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ from xonnc.lowering.onnx_to_krnl.element_types import (
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import is_blocked, is_like
+from xonnc.lowering.onnx_to_krnl.loop_chunks import split_into_chunks
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.parallel_ranges import split_into_chunks
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, volume
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -260,23 +260,23 @@ def _kernel(
     split = _split(sizes)
     result = builder.element(op.results[0])
     types = [buffer_type(split or sizes, result)]
-    kept: list[list[bool]] = []
+    varying: list[list[bool]] = []
     for leaf, known in zip(leaves, shapes, strict=True):
         own = (*(1,) * (len(shape) - len(known)), *known)
-        held = [volume(own[axis] for axis in group) for group in groups]
+        extents = [volume(own[axis] for axis in group) for group in groups]
         if split is not None:
-            held = [1, 1] if held == [1] else split
-        kept.append([size != 1 for size in held])
-        types.append(buffer_type(held, builder.element(leaf)))
+            extents = [1, 1] if extents == [1] else split
+        varying.append([size != 1 for size in extents])
+        types.append(buffer_type(extents, builder.element(leaf)))
     kernel = KernelBuilder(types)
     sizes = sizes if split is None else split
     with kernel.loops(sizes) as indices:
         zero = kernel.index(0)
-        places: dict[SSAValue, tuple[SSAValue, Sequence[SSAValue]]] = {}
-        for leaf, buffer, held in zip(leaves, kernel.buffers[1:], kept, strict=True):
-            own = [index if keeps else zero for index, keeps in zip(indices, held, strict=False)]
-            places[leaf] = buffer, own if sizes else []
-        number = ElementwiseBody(kernel, places).compute(op)
+        leaf_indices: dict[SSAValue, tuple[SSAValue, Sequence[SSAValue]]] = {}
+        for leaf, buffer, extents in zip(leaves, kernel.buffers[1:], varying, strict=True):
+            own = [index if keeps else zero for index, keeps in zip(indices, extents, strict=False)]
+            leaf_indices[leaf] = buffer, own if sizes else []
+        number = ElementwiseBody(kernel, leaf_indices).compute(op)
         if number.type != storage_type(result) or is_sub_byte(result):
             number = kernel.to_storage_type(number, result)
         kernel.store(number, kernel.buffers[0], indices if sizes else [])
@@ -298,10 +298,10 @@ def _broadcast_along(own: Sequence[Size], shape: Sequence[Size], builder: Loweri
     if len(own) > len(shape):
         raise _MatchFailureError
     found: list[Size] = []
-    for size, whole in zip(own, shape[len(shape) - len(own) :], strict=True):
-        if size not in (1, whole) and not builder.require_same_size(size, whole):
+    for size, full_size in zip(own, shape[len(shape) - len(own) :], strict=True):
+        if size not in (1, full_size) and not builder.require_same_size(size, full_size):
             raise _MatchFailureError
-        found.append(1 if size == 1 else whole)
+        found.append(1 if size == 1 else full_size)
     return found
 
 
@@ -331,21 +331,21 @@ def _blocked_kernel(
     sizes = [*sizes, lanes] if per_channel else sizes
     kernel = KernelBuilder([buffer_type(_merged(each, is_tight, per_channel), f32) for each in shapes])
     with kernel.loops(sizes) as indices:
-        places: list[Sequence[SSAValue]] = []
+        accesses: list[Sequence[SSAValue]] = []
         for own, halo in zip(shapes, halos, strict=True):
             if len(own) == 1:
-                places.append([kernel.index(0)])
+                accesses.append([kernel.index(0)])
             elif len(own) == 2:
-                places.append([indices[1], indices[-1]])
+                accesses.append([indices[1], indices[-1]])
             elif is_tight:
-                places.append(indices)
+                accesses.append(indices)
             else:
                 step = 1 if per_channel else lanes
                 row = kernel.affine(indices[2], 1, halo.top)
                 column = kernel.affine(indices[3], 1, halo.left * step)
-                places.append([*indices[:2], row, column, *indices[4:]])
-        read = dict(zip(leaves, zip(kernel.buffers[1:], places[1:], strict=True), strict=True))
-        kernel.store(ElementwiseBody(kernel, read).compute(op), kernel.buffers[0], places[0])
+                accesses.append([*indices[:2], row, column, *indices[4:]])
+        read = dict(zip(leaves, zip(kernel.buffers[1:], accesses[1:], strict=True), strict=True))
+        kernel.store(ElementwiseBody(kernel, read).compute(op), kernel.buffers[0], accesses[0])
     return kernel
 
 

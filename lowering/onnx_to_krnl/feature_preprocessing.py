@@ -42,10 +42,10 @@ def array_feature_extractor(op: ArrayFeatureExtractorOp, builder: LoweringBuilde
     check_indices(op, op.Y, [size], len(shape) - 1, builder)
     types = [buffer_type([rows, count], element), buffer_type([rows, size], element)]
     kernel = KernelBuilder([*types, buffer_type([count], i64)])
-    out, source, places = kernel.buffers
-    with kernel.loops([rows, count]) as (row, place):
-        at = index_in(kernel, kernel.load(places, [place]), size)
-        kernel.store(kernel.load(source, [row, at]), out, [row, place])
+    out, source, index_buffer = kernel.buffers
+    with kernel.loops([rows, count]) as (row, index):
+        at = index_in(kernel, kernel.load(index_buffer, [index]), size)
+        kernel.store(kernel.load(source, [row, at]), out, [row, index])
     builder.call(
         "arrayfeatureextractor", kernel, [builder.result(op.Z)], [builder.buffer(op.X), builder.buffer(op.Y)]
     )
@@ -59,10 +59,10 @@ def binarizer(op: BinarizerOp, builder: LoweringBuilder) -> str | None:
     kernel = KernelBuilder([buffer_type([count], element)] * 2)
     out, source = kernel.buffers
     kind = _comparable(element)
-    with kernel.loops([count]) as (place,):
-        x = read_as(kernel, source, [place], element, kind)
+    with kernel.loops([count]) as (index,):
+        x = read_as(kernel, source, [index], element, kind)
         made = (x > float(op.threshold.value.data)).to(compute_type(element))
-        kernel.write(made.value, out, [place], element)
+        kernel.write(made.value, out, [index], element)
     builder.call("binarizer", kernel, [builder.result(op.Y)], [builder.buffer(op.X)])
     return None
 
@@ -87,7 +87,7 @@ def scaler(op: ScalerOp, builder: LoweringBuilder) -> str | None:
     if any(len(each) not in (1, columns) for each in numbers):
         return f"{[len(each) for each in numbers]} offsets and scales for {columns} columns"
     kind = _comparable(element)
-    held = [builder.constant_buffer(each) for each in numbers]
+    constants = [builder.constant_buffer(each) for each in numbers]
     rows = prod(shape) // max(columns, 1)
     types = [buffer_type([rows, columns], each) for each in (builder.element(op.Y), element)]
     kernel = KernelBuilder([*types, *[buffer_type([len(each)], f32) for each in numbers]])
@@ -101,7 +101,7 @@ def scaler(op: ScalerOp, builder: LoweringBuilder) -> str | None:
         kernel.write(
             made.to(compute_type(builder.element(op.Y))).value, out, [row, column], builder.element(op.Y)
         )
-    builder.call("scaler", kernel, [builder.result(op.Y)], [builder.buffer(op.X), *held])
+    builder.call("scaler", kernel, [builder.result(op.Y)], [builder.buffer(op.X), *constants])
     return None
 
 
@@ -115,8 +115,8 @@ def normalizer(op: NormalizerOp, builder: LoweringBuilder) -> str | None:
     out, source = kernel.buffers
     with kernel.loops([rows]) as (row,):
         start = kernel.constant(-inf if norm == "MAX" else 0.0, kind)
-        with kernel.reducing([columns], [start]) as ((column,), held, results):
-            x, total = read_as(kernel, source, [row, column], element, kind), Scalar(kernel, held[0])
+        with kernel.reducing([columns], [start]) as ((column,), accumulators, results):
+            x, total = read_as(kernel, source, [row, column], element, kind), Scalar(kernel, accumulators[0])
             match norm:
                 case "MAX":
                     total = (x > total).select(x, total)
@@ -148,7 +148,7 @@ def imputer(op: ImputerOp, builder: LoweringBuilder) -> str | None:
         return f"imputed values for {columns} columns are expected, or one"
     kind = compute_type(element)
     rows = prod(shape) // max(columns, 1)
-    held = builder.constant_buffer(values.astype(np.float64 if is_real else np.int64))
+    imputed = builder.constant_buffer(values.astype(np.float64 if is_real else np.int64))
     sizes = [buffer_type([rows, columns], element)] * 2
     kernel = KernelBuilder([*sizes, buffer_type([len(values)], f64 if is_real else i64)])
     out, source, numbers = kernel.buffers
@@ -157,7 +157,7 @@ def imputer(op: ImputerOp, builder: LoweringBuilder) -> str | None:
         other = Scalar(kernel, kernel.load(numbers, [column if len(values) > 1 else kernel.index(0)]))
         is_other = x.differs(x) if is_real and isnan(replaced) else x.equals(replaced)
         kernel.write(is_other.select(other.to(kind), x).value, out, [row, column], element)
-    builder.call("imputer", kernel, [builder.result(op.Y)], [builder.buffer(op.X), held])
+    builder.call("imputer", kernel, [builder.result(op.Y)], [builder.buffer(op.X), imputed])
     return None
 
 
@@ -196,10 +196,12 @@ def one_hot_encoder(op: OneHotEncoderOp, builder: LoweringBuilder) -> str | None
     count, size, element = prod(builder.shape(op.X)), len(categories), builder.element(op.X)
     kind = i64 if is_integer(element) else f64
     # As in the reference evaluator, the last occurrence of a category counts.
-    places = {category: place for place, category in enumerate(categories)}
-    only = [category if places[category] == place else None for place, category in enumerate(categories)]
+    position_of = {category: index for index, category in enumerate(categories)}
+    only = [category if position_of[category] == index else None for index, category in enumerate(categories)]
     first = next(category for category in only if category is not None)
-    held = builder.constant_buffer(np.array([first if each is None else each for each in only], np.int64))
+    positions = builder.constant_buffer(
+        np.array([first if each is None else each for each in only], np.int64)
+    )
     counted = builder.constant_buffer(np.array([each is not None for each in only]))
     check_buffer = builder.allocate([2], i64)
     if not op.zeros.value.data:
@@ -208,15 +210,15 @@ def one_hot_encoder(op: OneHotEncoderOp, builder: LoweringBuilder) -> str | None
     types += [buffer_type([count], element), buffer_type([size], i64), buffer_type([size], i1)]
     kernel = KernelBuilder(types)
     out, lacking, source, known, counts = kernel.buffers
-    with kernel.reducing([count], [kernel.constant(0, i64)]) as ((place,), missing, results):
-        x = read_as(kernel, source, [place], element, kind)
+    with kernel.reducing([count], [kernel.constant(0, i64)]) as ((index,), missing, results):
+        x = read_as(kernel, source, [index], element, kind)
         with kernel.reducing([size], [kernel.constant(0, i64)]) as ((category,), found, sums):
             same = x.equals(Scalar(kernel, kernel.load(known, [category])).to(kind))
             same = same & Scalar(kernel, kernel.load(counts, [category]))
             kernel.write(
                 same.to(compute_type(builder.element(op.Y))).value,
                 out,
-                [place, category],
+                [index, category],
                 builder.element(op.Y),
             )
             sums.append((Scalar(kernel, found[0]) + same.to(i64)).value)
@@ -224,7 +226,10 @@ def one_hot_encoder(op: OneHotEncoderOp, builder: LoweringBuilder) -> str | None
         results.append((Scalar(kernel, missing[0]) + none).value)
     store_count(kernel, results[0], lacking)
     builder.call(
-        "onehotencoder", kernel, [builder.result(op.Y), check_buffer], [builder.buffer(op.X), held, counted]
+        "onehotencoder",
+        kernel,
+        [builder.result(op.Y), check_buffer],
+        [builder.buffer(op.X), positions, counted],
     )
     return None
 
@@ -239,9 +244,9 @@ def label_encoder(op: LabelEncoderOp, builder: LoweringBuilder) -> str | None:
         return "keys or values are strings, or their numbers differ"
     kind = i64 if is_integer(element) else f64
     # The last of equal keys counts. Values: of the sorted keys, the default, then that of NaN.
-    pairs = {key: place for place, key in enumerate(keys.tolist())}
+    pairs = {key: index for index, key in enumerate(keys.tolist())}
     ordered = sorted(key for key in pairs if not isnan(key))
-    none = [place for place, key in enumerate(keys.tolist()) if isnan(key)][-1:]
+    none = [index for index, key in enumerate(keys.tolist()) if isnan(key)][-1:]
     if not ordered:
         return "all keys are NaN"
     size = len(ordered)
@@ -250,24 +255,24 @@ def label_encoder(op: LabelEncoderOp, builder: LoweringBuilder) -> str | None:
     found = np.concatenate([values[[pairs[key] for key in ordered]], default, values[none]])
     types = [buffer_type([count], result), buffer_type([count], element)]
     kernel = KernelBuilder([*types, buffer_type([size], kind), buffer_type([len(found)], result)])
-    out, source, held, made = kernel.buffers
-    with kernel.loops([count]) as (place,):
-        x = read_as(kernel, source, [place], element, kind)
+    out, source, key_buffer, made = kernel.buffers
+    with kernel.loops([count]) as (index,):
+        x = read_as(kernel, source, [index], element, kind)
         ends = [kernel.constant(0, i64), kernel.constant(size, i64)]
         with kernel.reducing([size.bit_length()], ends) as (_, carried, results):
             low, high = (Scalar(kernel, each) for each in carried)
             middle = (low + high) // 2
-            key = Scalar(kernel, kernel.load(held, [middle.minimum(size - 1).to(INDEX).value]))
+            key = Scalar(kernel, kernel.load(key_buffer, [middle.minimum(size - 1).to(INDEX).value]))
             is_open = low < high
             is_above = is_open & (key < x)
             results.append(is_above.select(middle + 1, low).value)
             results.append((is_open & ~is_above).select(middle, high).value)
         low = Scalar(kernel, results[0]).minimum(size - 1)
-        is_key = Scalar(kernel, kernel.load(held, [low.to(INDEX).value])).equals(x)
+        is_key = Scalar(kernel, kernel.load(key_buffer, [low.to(INDEX).value])).equals(x)
         at = is_key.select(low, size)
         if none:
             at = x.differs(x).select(at.like(size + 1), at)
-        kernel.store(kernel.load(made, [at.to(INDEX).value]), out, [place])
+        kernel.store(kernel.load(made, [at.to(INDEX).value]), out, [index])
     buffers = [builder.buffer(op.X), builder.constant_buffer(table), builder.constant_buffer(found)]
     builder.call("labelencoder", kernel, [builder.result(op.Y)], buffers)
     return None
@@ -277,14 +282,14 @@ def _first(attributes: Sequence[Attribute | None]) -> Array | None:
     """Return the values of the first attribute that is present."""
     for attribute in attributes:
         if attribute is not None:
-            held = elements_array(attribute)
-            numbers = numeric_values(attribute) if held is None else held
+            elements = elements_array(attribute)
+            numbers = numeric_values(attribute) if elements is None else elements
             return None if numbers is None or numbers.dtype.kind not in "if" else numbers.reshape(-1)
     return None
 
 
 def _default(op: LabelEncoderOp) -> float | int:
     if op.default_tensor is not None:
-        held = elements_array(op.default_tensor)
-        return 0 if held is None else held.reshape(-1)[0].item()
+        elements = elements_array(op.default_tensor)
+        return 0 if elements is None else elements.reshape(-1)[0].item()
     return op.default_float.value.data if op.values_floats else op.default_int64.value.data

@@ -55,17 +55,17 @@ def fourier(op: onnx.DFTOp | onnx.DFTV17Op, builder: LoweringBuilder) -> str | N
     kernel = KernelBuilder([*types, buffer_type([terms], element)])
     target, source, wave, weight = kernel.buffers
     zero = kernel.constant(0.0, element)
-    with kernel.loops(made[:3]) as (before, place, after):
-        with kernel.reducing([terms], [zero, zero]) as (inner, held, results):
+    with kernel.loops(made[:3]) as (before, index, after):
+        with kernel.reducing([terms], [zero, zero]) as (inner, accumulators, results):
             at = [before, inner[0], after]
             share = Scalar(kernel, kernel.load(weight, inner))
             real = Scalar(kernel, kernel.load(source, [*at, kernel.index(0)])) * share
             imaginary = None
             if shape[-1] == 2:
                 imaginary = Scalar(kernel, kernel.load(source, [*at, kernel.index(1)])) * share
-            results += _rotated(kernel, (real, imaginary), place, inner[0], (wave, length), held)
+            results += _rotated(kernel, (real, imaginary), index, inner[0], (wave, length), accumulators)
         for part in range(out[-1]):
-            kernel.store(results[part], target, [before, place, after, kernel.index(part)])
+            kernel.store(results[part], target, [before, index, after, kernel.index(part)])
     buffers = [builder.buffer(op.input), waves, builder.constant_buffer(weights.astype(dtype))]
     builder.call("dft", kernel, [builder.result(op.output)], buffers)
     return None
@@ -88,20 +88,20 @@ def _twiddles(length: int, sign: float, element: Attribute, builder: LoweringBui
 def _rotated(
     kernel: KernelBuilder,
     number: tuple[Scalar, Scalar | None],
-    place: SSAValue,
+    index: SSAValue,
     term: SSAValue,
     waves: tuple[SSAValue, int],
-    held: Sequence[SSAValue],
+    accumulators: Sequence[SSAValue],
 ) -> list[SSAValue]:
     """Add a complex number times the twiddle factor of `place · term` to a complex accumulator."""
     wave, length = waves
-    angle = (Scalar(kernel, place) * Scalar(kernel, term)) % length
+    angle = (Scalar(kernel, index) * Scalar(kernel, term)) % length
     cosine, sine = (Scalar(kernel, kernel.load(wave, [angle.value, kernel.index(part)])) for part in range(2))
     real, imaginary = number
     sums = [real * cosine, real * sine]
     if imaginary is not None:
         sums = [sums[0] - imaginary * sine, sums[1] + imaginary * cosine]
-    return [(Scalar(kernel, before) + part).value for before, part in zip(held, sums, strict=True)]
+    return [(Scalar(kernel, before) + part).value for before, part in zip(accumulators, sums, strict=True)]
 
 
 @lowers(onnx.STFTOp)
@@ -126,8 +126,8 @@ def short_time_fourier(op: onnx.STFTOp, builder: LoweringBuilder) -> str | None:
     target, source, wave, step, *window = kernel.buffers
     zero = kernel.constant(0.0, element)
     stride = Scalar(kernel, kernel.load(step, [kernel.index(0)])).to(INDEX)
-    with kernel.loops(out[:3]) as (image, frame, place):
-        with kernel.reducing([length], [zero, zero]) as (inner, held, results):
+    with kernel.loops(out[:3]) as (image, frame, index):
+        with kernel.reducing([length], [zero, zero]) as (inner, accumulators, results):
             at = (Scalar(kernel, frame) * stride + Scalar(kernel, inner[0])).clamp(0, shape[1] - 1)
             parts = [
                 Scalar(kernel, kernel.load(source, [image, at.value, kernel.index(part)]))
@@ -137,9 +137,9 @@ def short_time_fourier(op: onnx.STFTOp, builder: LoweringBuilder) -> str | None:
                 factor = Scalar(kernel, kernel.load(window[0], inner))
                 parts = [part * factor for part in parts]
             number = parts[0], parts[1] if len(parts) == 2 else None
-            results += _rotated(kernel, number, place, inner[0], (wave, length), held)
+            results += _rotated(kernel, number, index, inner[0], (wave, length), accumulators)
         for part in range(2):
-            kernel.store(results[part], target, [image, frame, place, kernel.index(part)])
+            kernel.store(results[part], target, [image, frame, index, kernel.index(part)])
     buffers = [
         builder.buffer(op.signal),
         _twiddles(length, -1.0, element, builder),
@@ -161,31 +161,37 @@ def determinant(op: onnx.DetOp, builder: LoweringBuilder) -> str | None:
     if element not in (f32, f64):
         return "not of floats"
     size, count = shape[-1], prod(shape[:-2])
-    whole = [count, size, size]
-    types = [buffer_type([count], element), buffer_type(whole, element), buffer_type([count, size], element)]
-    kernel = KernelBuilder([*types, buffer_type(whole, given)])
+    matrix_shape = [count, size, size]
+    types = [
+        buffer_type([count], element),
+        buffer_type(matrix_shape, element),
+        buffer_type([count, size], element),
+    ]
+    kernel = KernelBuilder([*types, buffer_type(matrix_shape, given)])
     out, rows, factors, source = kernel.buffers
     zero = kernel.constant(0.0, element)
     with kernel.loops([count]) as (matrix,):
-        with kernel.loops([size, size]) as place:
-            x = read_as(kernel, source, [matrix, *place], given, element)
-            kernel.store(x.value, rows, [matrix, *place])
+        with kernel.loops([size, size]) as indices:
+            x = read_as(kernel, source, [matrix, *indices], given, element)
+            kernel.store(x.value, rows, [matrix, *indices])
         kernel.store(kernel.constant(1.0, element), out, [matrix])
         with kernel.loops([size]) as (column,):
             starts = [kernel.constant(-1.0, element), column]
-            with kernel.reducing([size], starts) as (inner, held, results):
+            with kernel.reducing([size], starts) as (inner, accumulators, results):
                 length = read_as(kernel, rows, [matrix, inner[0], column], element, element).abs()
                 is_larger = (Scalar(kernel, inner[0]) >= Scalar(kernel, column)) & (
-                    length > Scalar(kernel, held[0])
+                    length > Scalar(kernel, accumulators[0])
                 )
-                results.append(is_larger.select(length, Scalar(kernel, held[0])).value)
-                results.append(is_larger.select(Scalar(kernel, inner[0]), Scalar(kernel, held[1])).value)
+                results.append(is_larger.select(length, Scalar(kernel, accumulators[0])).value)
+                results.append(
+                    is_larger.select(Scalar(kernel, inner[0]), Scalar(kernel, accumulators[1])).value
+                )
             chosen = results[1]
             with kernel.loops([size]) as (index,):
-                here, there = [matrix, column, index], [matrix, chosen, index]
-                first, second = kernel.load(rows, here), kernel.load(rows, there)
-                kernel.store(second, rows, here)
-                kernel.store(first, rows, there)
+                current_row, pivot_row = [matrix, column, index], [matrix, chosen, index]
+                first, second = kernel.load(rows, current_row), kernel.load(rows, pivot_row)
+                kernel.store(second, rows, current_row)
+                kernel.store(first, rows, pivot_row)
             pivot = Scalar(kernel, kernel.load(rows, [matrix, column, column]))
             is_transposed = Scalar(kernel, chosen).differs(Scalar(kernel, column))
             before = Scalar(kernel, kernel.load(out, [matrix]))
@@ -193,14 +199,14 @@ def determinant(op: onnx.DetOp, builder: LoweringBuilder) -> str | None:
             with kernel.loops([size]) as (row,):
                 share = Scalar(kernel, kernel.load(rows, [matrix, row, column])) / pivot
                 is_below = (Scalar(kernel, row) > Scalar(kernel, column)) & pivot.differs(0.0)
-                kept = is_below.select(share, Scalar(kernel, zero))
-                kernel.store(kept.value, factors, [matrix, row])
+                factor = is_below.select(share, Scalar(kernel, zero))
+                kernel.store(factor.value, factors, [matrix, row])
             with kernel.loops([size, size]) as (row, index):
                 share = Scalar(kernel, kernel.load(factors, [matrix, row]))
                 taken = share * Scalar(kernel, kernel.load(rows, [matrix, column, index]))
                 x = Scalar(kernel, kernel.load(rows, [matrix, row, index]))
                 kernel.store((x - taken).value, rows, [matrix, row, index])
-    scratch = [builder.allocate(whole, element), builder.allocate([count, size], element)]
+    scratch = [builder.allocate(matrix_shape, element), builder.allocate([count, size], element)]
     is_direct = element == given
     result = builder.result(op.Y) if is_direct else builder.allocate([count], element)
     builder.call("det", kernel, [result, *scratch], [builder.buffer(op.X)])

@@ -34,7 +34,6 @@ from xdsl.ir import Block, Operation, Use
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.fusion import FusedOp
-from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
@@ -90,9 +89,7 @@ def planned_functions(
         block = function.body.block
         is_dynamic = (is_open or is_outlined(function)) and bool(operators_in(block))
         scope = FusionScope(groups, shape_computations(block) if is_dynamic else frozenset[Operation]())
-        builder = LoweringBuilder(
-            tiles, DisposablePool.of(ctx), to_row_major, PrepackedWeights.of(ctx), scope
-        )
+        builder = LoweringBuilder(tiles, DisposablePool.of(ctx), to_row_major, scope)
         builder.dynamic_shapes = DynamicShapes(function) if is_dynamic else None
         yield function, builder
 
@@ -173,8 +170,8 @@ def _products(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[Fu
     """Row-major matrix products and convolutions with their bias and Relu."""
     biases = plan_biases(ops, builder.scope)
     quantized = plan_quantized_weights(ops, builder)
-    for product, held in quantized.items():
-        yield FusionGroup("matmul", [*_in_order(set(held.absorbed)), product])
+    for product, weights in quantized.items():
+        yield FusionGroup("matmul", [*_in_order(set(weights.absorbed)), product])
     for op in ops:
         is_plain = op not in builder.layouts.fused_ops and op not in quantized
         if isinstance(op, ConvOp | GemmOp | MatMulOp) and is_plain:
@@ -195,5 +192,5 @@ def _elementwise(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator
 
 def _in_order(ops: set[Operation]) -> list[Operation]:
     """Sort operators of one block in program order."""
-    places = {op: op.parent.get_operation_index(op) for op in ops if op.parent is not None}
-    return sorted(ops, key=places.__getitem__)
+    positions = {op: op.parent.get_operation_index(op) for op in ops if op.parent is not None}
+    return sorted(ops, key=positions.__getitem__)

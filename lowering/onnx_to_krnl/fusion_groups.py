@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.fusion import FusedOp
 from xonnc.dialects.krnl.loops import YieldOp
+from xonnc.dialects.onnx.locations import joined
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionGroup
 from xonnc.rewriting.editing import operands_of
 
@@ -36,7 +38,8 @@ def _fused(group: FusionGroup) -> FusedOp:
     read.reverse()
     body = Block([*group.members, YieldOp.create(operands=read)])
     fused = FusedOp.of(group.kind, Region(body))
-    fused.location = group.members[-1].location
+    # The name of its last node, and those of all others that it does the work of.
+    fused.location = reduce(joined, (member.location for member in reversed(group.members)))
     for value, result in zip(read, fused.results, strict=True):
         value.replace_uses_with_if(result, lambda use: use.operation.parent is not body)
     return fused

@@ -1,4 +1,4 @@
-"""Which operators may share a kernel."""
+"""The operators that may share a kernel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FusionGroup:
 
 @dataclass(frozen=True)
 class FusionScope:
-    """Which ops may be fused: any while groups are chosen, members of one group when it is lowered."""
+    """The ops that may be fused: any while groups are chosen, members of one group when it is lowered."""
 
     groups: Mapping[Operation, FusionGroup] | None = None
     """The group of each operator that is in one; None while groups are chosen."""
@@ -68,6 +68,8 @@ def dissolve_groups(module: ModuleOp) -> dict[Operation, FusionGroup]:
         block = fused.parent
         assert block is not None
         *members, end = fused.body.block.ops
+        # Where the kernel is called: the call has the names of all nodes that it computes.
+        members[-1].location = fused.location
         group = FusionGroup(fused.kind.data, members)
         for member in members:
             member.detach()
@@ -85,9 +87,9 @@ def shape_operands(op: Operation) -> list[int]:
     if isinstance(op, SliceOp) and not isinstance(op.starts.owner, ConstantOp):
         return []
     return [
-        place
-        for place in SHAPE_OPERANDS.get(type(op), ())
-        if op.operands[place].type != NONE and not isinstance(op.operands[place].owner, ConstantOp)
+        index
+        for index in SHAPE_OPERANDS.get(type(op), ())
+        if op.operands[index].type != NONE and not isinstance(op.operands[index].owner, ConstantOp)
     ]
 
 

@@ -30,8 +30,8 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 @lowers_data_movement(constant.ConstantOfShapeOp)
 def constant_of_shape(op: constant.ConstantOfShapeOp, builder: LoweringBuilder) -> str | None:
     """One constant for all elements."""
-    held = None if op.value is None else elements_array(op.value)
-    number = 0 if held is None else as_stored(held)
+    elements = None if op.value is None else elements_array(op.value)
+    number = 0 if elements is None else as_stored(elements)
     fill(builder.result(op.output), volume(builder.sizes(op.output)), number, builder)
     return None
 
@@ -66,13 +66,13 @@ def _fill_range(op: generator.RangeOp, count: Size, builder: LoweringBuilder) ->
     target, *numbers = kernel.buffers
     start, delta = (kernel.read(each, [], element) for each in numbers)
     with kernel.loops([count]) as (index,):
-        place = kernel.add(arith.IndexCastOp(index, i64))
+        position = kernel.add(arith.IndexCastOp(index, i64))
         if is_integer(start.type):
-            turn = place if start.type == i64 else kernel.add(arith.TruncIOp(place, start.type))
-            made = kernel.add(arith.AddiOp(start, kernel.add(arith.MuliOp(turn, delta))))
+            multiple = position if start.type == i64 else kernel.add(arith.TruncIOp(position, start.type))
+            made = kernel.add(arith.AddiOp(start, kernel.add(arith.MuliOp(multiple, delta))))
         else:
-            turn = kernel.add(arith.SIToFPOp(place, f64 if element == f64 else f32))
-            made = kernel.add(arith.AddfOp(start, kernel.add(arith.MulfOp(turn, delta))))
+            multiple = kernel.add(arith.SIToFPOp(position, f64 if element == f64 else f32))
+            made = kernel.add(arith.AddfOp(start, kernel.add(arith.MulfOp(multiple, delta))))
         kernel.write(made, target, [index], element)
     buffers = [builder.buffer(value) for value in (op.start, op.delta)]
     builder.call("range", kernel, [builder.result(op.output)], buffers)
@@ -85,8 +85,8 @@ def shape(op: tensor.ShapeOp, builder: LoweringBuilder) -> str | None:
     end = op.end.value.data if op.end is not None else len(sizes)
     picked = sizes[op.start.value.data : end]
     kernel = KernelBuilder([buffer_type([len(picked)], i64)])
-    for place, size in enumerate(picked):
-        kernel.store(kernel.count([size], i64), kernel.buffers[0], [kernel.index(place)])
+    for index, size in enumerate(picked):
+        kernel.store(kernel.count([size], i64), kernel.buffers[0], [kernel.index(index)])
     builder.call("shape", kernel, [builder.result(op.shape)], [])
     return None
 
@@ -104,9 +104,9 @@ def _check_count(
     out, *numbers = kernel.buffers
     start, limit, delta = (_double(kernel, kernel.read(each, [], element), element) for each in numbers)
     steps = kernel.add(arith.DivfOp(kernel.add(arith.SubfOp(limit, start)), delta))
-    whole = kernel.add(arith.MaximumfOp(kernel.add(math.CeilOp(steps)), kernel.constant(0, f64)))
-    for place in range(2):
-        kernel.store(kernel.add(arith.FPToSIOp(whole, i64)), out, [kernel.index(place)])
+    rounded = kernel.add(arith.MaximumfOp(kernel.add(math.CeilOp(steps)), kernel.constant(0, f64)))
+    for index in range(2):
+        kernel.store(kernel.add(arith.FPToSIOp(rounded, i64)), out, [kernel.index(index)])
     builder.call("rangecount", kernel, [check_buffer], operands)
 
 
@@ -136,8 +136,8 @@ def eye_like(op: generator.EyeLikeOp, builder: LoweringBuilder) -> str | None:
         return None
     kernel = KernelBuilder([buffer_type(shape, element)])
     with kernel.loops([count]) as (index,):
-        place = [kernel.affine(index, 1, offset) for offset in first]
-        kernel.write(kernel.constant(1, compute_type(element)), kernel.buffers[0], place, element)
+        indices = [kernel.affine(index, 1, offset) for offset in first]
+        kernel.write(kernel.constant(1, compute_type(element)), kernel.buffers[0], indices, element)
     builder.call("eyelike", kernel, [target], [])
     return None
 

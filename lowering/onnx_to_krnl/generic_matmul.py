@@ -43,12 +43,14 @@ def generic_gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
         buffers.append(builder.buffer(op.C))
     kernel = KernelBuilder(types)
     out, source, *added = kernel.buffers
-    with kernel.loops([m, n]) as place:
-        total = Scalar(kernel, kernel.load(source, place)) * op.alpha.value.data
+    with kernel.loops([m, n]) as indices:
+        total = Scalar(kernel, kernel.load(source, indices)) * op.alpha.value.data
         if added:
-            own = [kernel.index(0) if size == 1 else index for index, size in zip(place, shape, strict=True)]
+            own = [
+                kernel.index(0) if size == 1 else index for index, size in zip(indices, shape, strict=True)
+            ]
             total = total + read_as(kernel, added[0], own, element, kind) * op.beta.value.data
-        kernel.write(total.value, out, place, element)
+        kernel.write(total.value, out, indices, element)
     builder.call("gemm", kernel, [builder.result(op.Y)], buffers)
     return None
 

@@ -67,14 +67,16 @@ def generic_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBui
     least = integer_range(element)[0] if is_integer(element) else -inf
     with kernel.loops(out) as at:
         starts = [kernel.constant(least, kind), kernel.constant(-1, i64)]
-        with kernel.reducing(window.kernel, starts) as (inner, held, results):
-            place = _WindowElement(kernel, window, shape[2:], at[2:], inner)
-            x = read_as(kernel, source, [*at[:2], *(index.value for index in place.indices)], element, kind)
-            number = _flat(kernel, at, place, shape, bool(op.storage_order.value.data))
-            best, found = (Scalar(kernel, each) for each in held)
+        with kernel.reducing(window.kernel, starts) as (inner, accumulators, results):
+            position = _WindowElement(kernel, window, shape[2:], at[2:], inner)
+            x = read_as(
+                kernel, source, [*at[:2], *(index.value for index in position.indices)], element, kind
+            )
+            number = _flat(kernel, at, position, shape, bool(op.storage_order.value.data))
+            best, found = (Scalar(kernel, each) for each in accumulators)
             is_better, is_first = x > best, found < 0
-            if place.inside is not None:
-                is_better, is_first = is_better & place.inside, is_first & place.inside
+            if position.inside is not None:
+                is_better, is_first = is_better & position.inside, is_first & position.inside
             results.append(is_better.select(x, best).value)
             results.append((is_better | is_first).select(number, found).value)
         kernel.write(_stored(results[0], element, kernel), kernel.buffers[0], at, element)
@@ -102,13 +104,13 @@ def _stored(number: SSAValue, element: Attribute, kernel: KernelBuilder) -> SSAV
 def _flat(
     kernel: KernelBuilder,
     at: Sequence[SSAValue],
-    place: _WindowElement,
+    position: _WindowElement,
     shape: Sequence[int],
     is_by_column: bool,
 ) -> Scalar:
     """Return the flat index of an element, row-major or (`storage_order = 1`) column-major."""
     total = Scalar(kernel, at[0]) * shape[1] + Scalar(kernel, at[1])
-    axes = list(enumerate(place.indices))
+    axes = list(enumerate(position.indices))
     total = total * prod(shape[2:])
     step = 1
     for axis, index in axes if is_by_column else reversed(axes):
@@ -143,12 +145,12 @@ def _powers(
         return "not of floats"
     kernel = KernelBuilder([buffer_type(out, element), buffer_type(shape, element)])
     with kernel.loops(out) as at:
-        with kernel.reducing(window.kernel, [kernel.constant(0.0, kind)]) as (inner, held, results):
-            place = _WindowElement(kernel, window, shape[2:], at[2:], inner)
-            where = [*at[:2], *(index.value for index in place.indices)]
+        with kernel.reducing(window.kernel, [kernel.constant(0.0, kind)]) as (inner, accumulators, results):
+            position = _WindowElement(kernel, window, shape[2:], at[2:], inner)
+            where = [*at[:2], *(index.value for index in position.indices)]
             x = read_as(kernel, kernel.buffers[1], where, element, kind).abs()
             x = x if p == 1 else x * x if p == 2 else x.power(float(p))
-            results.append((Scalar(kernel, held[0]) + place.among(x, 0.0)).value)
+            results.append((Scalar(kernel, accumulators[0]) + position.among(x, 0.0)).value)
         total = Scalar(kernel, results[0])
         total = total if p == 1 else total.sqrt() if p == 2 else total.power(1 / p)
         kernel.write(total.value, kernel.buffers[0], at, element)
@@ -171,18 +173,21 @@ def generic_average_pool(
     kernel = KernelBuilder([buffer_type(out, element), buffer_type(shape, element)])
     with kernel.loops(out) as at:
         starts = [kernel.constant(0.0, kind)] * 2
-        with kernel.reducing(window.kernel, starts) as (inner, held, results):
-            place = _WindowElement(kernel, window, shape[2:], at[2:], inner)
-            where = [*at[:2], *(index.value for index in place.indices)]
-            x = place.among(read_as(kernel, kernel.buffers[1], where, element, kind), 0.0)
-            share = place.among(x.like(1.0), 0.0)
+        with kernel.reducing(window.kernel, starts) as (inner, accumulators, results):
+            position = _WindowElement(kernel, window, shape[2:], at[2:], inner)
+            where = [*at[:2], *(index.value for index in position.indices)]
+            x = position.among(read_as(kernel, kernel.buffers[1], where, element, kind), 0.0)
+            share = position.among(x.like(1.0), 0.0)
             if is_padded:
                 share = x.like(1.0)
                 for axis in range(rank):
                     last = kernel.affine(at[2 + axis], window.strides[axis], -window.begins[axis])
                     here = kernel.plus(last, kernel.affine(inner[axis], window.dilations[axis]))
                     share = (Scalar(kernel, here) < shape[2 + axis] + ends[axis]).select(share, 0.0)
-            results += [(Scalar(kernel, held[0]) + x).value, (Scalar(kernel, held[1]) + share).value]
+            results += [
+                (Scalar(kernel, accumulators[0]) + x).value,
+                (Scalar(kernel, accumulators[1]) + share).value,
+            ]
         mean = Scalar(kernel, results[0]) / Scalar(kernel, results[1]).maximum(1.0)
         kernel.write(mean.value, kernel.buffers[0], at, element)
     builder.call("averagepool", kernel, [builder.result(op.Y)], [builder.buffer(op.X)])
@@ -200,12 +205,12 @@ def max_unpool(op: nn.MaxUnpoolOp, builder: LoweringBuilder) -> str | None:
     kernel_shape = int_values(op.kernel_shape) or ()
     rank = len(kernel_shape)
     strides, pads = int_values(op.strides) or (1,) * rank, int_values(op.pads) or (0,) * (2 * rank)
-    whole = [*shape[:2]]
+    flat_shape = [*shape[:2]]
     for axis, size in enumerate(kernel_shape):
-        whole.append((shape[2 + axis] - 1) * strides[axis] - pads[axis] - pads[rank + axis] + size)
-    if any(size > capacity for size, capacity in zip(whole, out, strict=True)):
+        flat_shape.append((shape[2 + axis] - 1) * strides[axis] - pads[axis] - pads[rank + axis] + size)
+    if any(size > capacity for size, capacity in zip(flat_shape, out, strict=True)):
         return "an output_shape smaller than what the windows imply"
-    check_numbers(op, op.I_in, 0, prod(whole) - 1, "an index is", builder)
+    check_numbers(op, op.I_in, 0, prod(flat_shape) - 1, "an index is", builder)
     target = builder.result(op.output)
     fill(target, prod(out), 0, builder)
     count = prod(shape)
@@ -214,14 +219,14 @@ def max_unpool(op: nn.MaxUnpoolOp, builder: LoweringBuilder) -> str | None:
     )
     with kernel.loops([count]) as (number,):
         flat = Scalar(kernel, kernel.load(kernel.buffers[2], [number])).to(INDEX)
-        is_inside = (flat >= 0) & (flat < prod(whole))
-        rest = flat.clamp(0, prod(whole) - 1)
-        place: list[SSAValue] = []
-        for size in reversed(whole):
-            place.insert(0, (rest % size).value)
+        is_inside = (flat >= 0) & (flat < prod(flat_shape))
+        rest = flat.clamp(0, prod(flat_shape) - 1)
+        indices: list[SSAValue] = []
+        for size in reversed(flat_shape):
+            indices.insert(0, (rest % size).value)
             rest = rest // size
-        before = Scalar(kernel, kernel.load(kernel.buffers[0], place))
+        before = Scalar(kernel, kernel.load(kernel.buffers[0], indices))
         x = Scalar(kernel, kernel.load(kernel.buffers[1], [number]))
-        kernel.store(is_inside.select(x, before).value, kernel.buffers[0], place)
+        kernel.store(is_inside.select(x, before).value, kernel.buffers[0], indices)
     builder.call("maxunpool", kernel, [target], [builder.buffer(op.X), builder.buffer(op.I_in)])
     return None

@@ -28,7 +28,7 @@ CUBIC_A = -0.75
 class _Tap:
     """An interpolation tap on one axis: index, weight, and whether it is inside the image."""
 
-    place: SSAValue
+    index: SSAValue
     weight: Scalar | None
     is_inside: Scalar | None
 
@@ -43,21 +43,21 @@ def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, builder: Lower
     rank = len(shape) - 2
     if number not in (f32, f64) or {"nearest": 1, "linear": 2, "cubic": 4}[mode] ** rank > MAX_UNROLLED_TAPS:
         return f"not of floats, or more than {MAX_UNROLLED_TAPS} taps of {mode} interpolation on {rank} axes"
-    places = prod(out[2:])
-    types = [buffer_type([out[0], out[1], places], element), buffer_type(shape, element)]
-    kernel = KernelBuilder([*types, buffer_type([out[0], places, rank], kind)])
+    samples = prod(out[2:])
+    types = [buffer_type([out[0], out[1], samples], element), buffer_type(shape, element)]
+    kernel = KernelBuilder([*types, buffer_type([out[0], samples, rank], kind)])
     target, source, grid = kernel.buffers
-    with kernel.loops([out[0], places]) as (image, place):
+    with kernel.loops([out[0], samples]) as (image, index):
         taps: list[list[_Tap]] = []
         for axis, size in enumerate(shape[2:]):
-            at = [image, place, kernel.index(rank - 1 - axis)]
+            at = [image, index, kernel.index(rank - 1 - axis)]
             x = read_as(kernel, grid, at, kind, number)
             taps.append(_taps(x, size, mode, op.padding_mode.data, bool(op.align_corners.value.data)))
         with kernel.loops([out[1]]) as (channel,):
             parts = [
                 _part(
                     Scalar(
-                        kernel, kernel.read(source, [image, channel, *(tap.place for tap in chosen)], element)
+                        kernel, kernel.read(source, [image, channel, *(tap.index for tap in chosen)], element)
                     ),
                     chosen,
                 )
@@ -66,7 +66,7 @@ def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, builder: Lower
             # One tap is not added to 0, which would lose the sign of -0.
             none = Scalar(kernel, kernel.constant(0.0, number))
             total = parts[0] if len(parts) == 1 else sum(parts, none)
-            kernel.write(total.value, target, [image, channel, place], element)
+            kernel.write(total.value, target, [image, channel, index], element)
     builder.call(
         "gridsample", kernel, [builder.result(op.Y)], [builder.buffer(op.X), builder.buffer(op.grid)]
     )
@@ -103,12 +103,14 @@ def _taps(x: Scalar, size: int, mode: str, padding: str, is_aligned: bool) -> li
     return found
 
 
-def _tap(place: Scalar, weight: Scalar | None, size: int, padding: str, ends: tuple[float, float]) -> _Tap:
-    is_inside = (place >= 0.0) & (place < size) if padding == "zeros" else None
+def _tap(
+    coordinate: Scalar, weight: Scalar | None, size: int, padding: str, ends: tuple[float, float]
+) -> _Tap:
+    is_inside = (coordinate >= 0.0) & (coordinate < size) if padding == "zeros" else None
     if padding == "reflection":
-        place = _reflected(place, *ends)
-    kept = place.to(INDEX).clamp(0, size - 1)
-    return _Tap(kept.value, weight, is_inside)
+        coordinate = _reflected(coordinate, *ends)
+    clamped = coordinate.to(INDEX).clamp(0, size - 1)
+    return _Tap(clamped.value, weight, is_inside)
 
 
 def _reflected(x: Scalar, low: float, high: float) -> Scalar:

@@ -35,17 +35,17 @@ def fill_halo(
     out, *given = kernel.buffers
     with kernel.loops([planes]) as (plane,):
         if isinstance(number, tuple):
-            held = number[1](kernel, kernel.load(given[0], [kernel.index(0)]))
+            fill = number[1](kernel, kernel.load(given[0], [kernel.index(0)]))
         else:
-            held = kernel.constant(number, element)
+            fill = kernel.constant(number, element)
         for first, count in ((0, top), (rows - bottom, bottom)):
             if count:
-                with kernel.loops([count, columns * lanes]) as (row, place):
-                    kernel.store(held, out, [plane, kernel.affine(row, 1, first), place])
+                with kernel.loops([count, columns * lanes]) as (row, index):
+                    kernel.store(fill, out, [plane, kernel.affine(row, 1, first), index])
         # The rows above have filled the corners.
         for first, count in ((0, left), (columns - right, right)):
             if count:
-                with kernel.loops([rows - top - bottom, count * lanes]) as (row, place):
-                    places = [plane, kernel.affine(row, 1, top), kernel.affine(place, 1, first * lanes)]
-                    kernel.store(held, out, places)
+                with kernel.loops([rows - top - bottom, count * lanes]) as (row, index):
+                    indices = [plane, kernel.affine(row, 1, top), kernel.affine(index, 1, first * lanes)]
+                    kernel.store(fill, out, indices)
     builder.call("halo", kernel, [images.buffer], [number[0]] if isinstance(number, tuple) else [])

@@ -47,11 +47,11 @@ def gather(op: tensor.GatherOp, builder: LoweringBuilder) -> str | None:
     check_indices(op, op.indices, [size], axis, builder)
     types = [buffer_type([before, count, after], element), buffer_type([before, size, after], element)]
     kernel = KernelBuilder([*types, buffer_type([count], builder.element(op.indices))])
-    out, source, places = kernel.buffers
-    with kernel.loops([before, iterations_if_nonempty(count, size)]) as (first, place):
-        index = index_in(kernel, kernel.load(places, [place]), size)
+    out, source, index_buffer = kernel.buffers
+    with kernel.loops([before, iterations_if_nonempty(count, size)]) as (first, position):
+        index = index_in(kernel, kernel.load(index_buffer, [position]), size)
         with kernel.loops([after]) as (inner,):
-            kernel.store(kernel.load(source, [first, index, inner]), out, [first, place, inner])
+            kernel.store(kernel.load(source, [first, index, inner]), out, [first, position, inner])
     builder.call("gather", kernel, [builder.result(op.output)], [data, indices])
     return None
 
@@ -73,9 +73,9 @@ def gather_elements(op: tensor.GatherElementsOp, builder: LoweringBuilder) -> st
             buffer_type(sizes, builder.element(op.indices)),
         ]
     )
-    out, source, places = kernel.buffers
+    out, source, index_buffer = kernel.buffers
     with kernel.loops([iterations_if_nonempty(sizes[0], shape[axis]), *sizes[1:]]) as loops:
-        index = index_in(kernel, kernel.load(places, loops), shape[axis])
+        index = index_in(kernel, kernel.load(index_buffer, loops), shape[axis])
         kernel.store(kernel.load(source, [*loops[:axis], index, *loops[axis + 1 :]]), out, loops)
     builder.call("gatherelements", kernel, [builder.result(op.output)], [data, indices])
     return None
@@ -102,9 +102,9 @@ def gather_nd(op: tensor.GatherNDOp, builder: LoweringBuilder) -> str | None:
             buffer_type([batches, count, depth], builder.element(op.indices)),
         ]
     )
-    out, source, places = kernel.buffers
+    out, source, index_buffer = kernel.buffers
     with kernel.loops([batches, count]) as (first, row):
-        at = _row(kernel, places, [first, row], sizes)
+        at = _row(kernel, index_buffer, [first, row], sizes)
         with kernel.loops([after]) as (inner,):
             kernel.store(kernel.load(source, [first, *at, inner]), out, [first, row, inner])
     builder.call("gathernd", kernel, [builder.result(op.output)], [data, indices])
@@ -112,11 +112,11 @@ def gather_nd(op: tensor.GatherNDOp, builder: LoweringBuilder) -> str | None:
 
 
 def _row(
-    kernel: KernelBuilder, places: SSAValue, before: Sequence[SSAValue], sizes: Sequence[int]
+    kernel: KernelBuilder, index_buffer: SSAValue, before: Sequence[SSAValue], sizes: Sequence[int]
 ) -> list[SSAValue]:
     """Load a tuple of indices into axes of `sizes`."""
     return [
-        index_in(kernel, kernel.load(places, [*before, kernel.index(column)]), size)
+        index_in(kernel, kernel.load(index_buffer, [*before, kernel.index(column)]), size)
         for column, size in enumerate(sizes)
     ]
 
@@ -163,9 +163,9 @@ def scatter_elements(op: tensor.ScatterElementsOp | tensor.ScatterOp, builder: L
             buffer_type(sizes, element),
         ]
     )
-    target, places, source = kernel.buffers
+    target, index_buffer, source = kernel.buffers
     with kernel.loops(sizes) as loops:
-        index = index_in(kernel, kernel.load(places, loops), shape[axis])
+        index = index_in(kernel, kernel.load(index_buffer, loops), shape[axis])
         at = [*loops[:axis], index, *loops[axis + 1 :]]
         _write(kernel, kernel.load(source, loops), target, at, element, how)
     builder.call("scatterelements", kernel, [out], [indices, updates])
@@ -175,11 +175,11 @@ def scatter_elements(op: tensor.ScatterElementsOp | tensor.ScatterOp, builder: L
 @lowers_data_movement(tensor.ScatterNDOp)
 def scatter_nd(op: tensor.ScatterNDOp, builder: LoweringBuilder) -> str | None:
     """Copy the data, then scatter slices by tuples of indices."""
-    whole, rows, element = builder.sizes(op.data), builder.sizes(op.indices), builder.element(op.data)
+    data_shape, rows, element = builder.sizes(op.data), builder.sizes(op.indices), builder.element(op.data)
     how, depth = _how(op), rows[-1]
-    if not are_static(whole) or not is_static(depth):
+    if not are_static(data_shape) or not is_static(depth):
         return NO_DYNAMIC_KERNEL
-    shape = static_sizes(whole)
+    shape = static_sizes(data_shape)
     if 0 in shape or (how != "none" and not is_computable(element)):
         return EMPTY if 0 in shape else "a reduction of a type that kernels do not compute with"
     count = volume(rows[:-1])
@@ -197,9 +197,9 @@ def scatter_nd(op: tensor.ScatterNDOp, builder: LoweringBuilder) -> str | None:
             buffer_type([count, after], element),
         ]
     )
-    target, places, source = kernel.buffers
+    target, index_buffer, source = kernel.buffers
     with kernel.loops([count]) as (row,):
-        at = _row(kernel, places, [row], sizes)
+        at = _row(kernel, index_buffer, [row], sizes)
         with kernel.loops([after]) as (inner,):
             _write(kernel, kernel.load(source, [row, inner]), target, [*at, inner], element, how)
     builder.call("scatternd", kernel, [out], [indices, updates])
@@ -208,8 +208,8 @@ def scatter_nd(op: tensor.ScatterNDOp, builder: LoweringBuilder) -> str | None:
 
 def _how(op: Operation) -> str:
     """Return the `reduction` attribute, "none" if absent."""
-    held = op.properties.get("reduction")
-    return getattr(held, "data", "none")
+    reduction = op.properties.get("reduction")
+    return getattr(reduction, "data", "none")
 
 
 @lowers(tensor.OneHotOp)
@@ -219,31 +219,31 @@ def one_hot(op: tensor.OneHotOp, builder: LoweringBuilder) -> str | None:
     axis = op.axis.value.data % len(out_shape)
     depth = out_shape[axis]
     before, after = prod(shape[:axis]), prod(shape[axis:])
-    held, element = builder.element(op.indices), builder.element(op.output)
+    index_type, element = builder.element(op.indices), builder.element(op.output)
     kernel = KernelBuilder(
         [
             buffer_type([before, depth, after], element),
-            buffer_type([before, after], held),
+            buffer_type([before, after], index_type),
             buffer_type([2], element),
         ]
     )
-    out, places, values = kernel.buffers
-    off, on = (kernel.load(values, [kernel.index(place)]) for place in (0, 1))
+    out, index_buffer, values = kernel.buffers
+    off, on = (kernel.load(values, [kernel.index(index)]) for index in (0, 1))
     with kernel.loops([before, after]) as (first, last):
-        number = kernel.read(places, [first, last], held)
+        number = kernel.read(index_buffer, [first, last], index_type)
         if not is_integer(number.type):
             number = kernel.add(arith.FPToSIOp(number, i64))
         elif number.type != i64:
-            extend = arith.ExtUIOp if is_unsigned_element(held) else arith.ExtSIOp
+            extend = arith.ExtUIOp if is_unsigned_element(index_type) else arith.ExtSIOp
             number = kernel.add(extend(number, i64))
-        if not is_unsigned_element(held):
+        if not is_unsigned_element(index_type):
             is_below = kernel.add(arith.CmpiOp(number, kernel.constant(0, i64), "slt"))
             from_end = kernel.add(arith.AddiOp(number, kernel.constant(depth, i64)))
             number = kernel.add(arith.SelectOp(is_below, from_end, number))
-        with kernel.loops([depth]) as (place,):
-            own = kernel.add(arith.IndexCastOp(place, i64))
+        with kernel.loops([depth]) as (index,):
+            own = kernel.add(arith.IndexCastOp(index, i64))
             is_own = kernel.add(arith.CmpiOp(own, number, "eq"))
-            kernel.store(kernel.add(arith.SelectOp(is_own, on, off)), out, [first, place, last])
+            kernel.store(kernel.add(arith.SelectOp(is_own, on, off)), out, [first, index, last])
     builder.call(
         "onehot", kernel, [builder.result(op.output)], [builder.buffer(op.indices), builder.buffer(op.values)]
     )
@@ -268,12 +268,12 @@ def reverse_sequence(op: tensor.ReverseSequenceOp, builder: LoweringBuilder) -> 
     out, source, lengths = kernel.buffers
     with kernel.loops(shape[:2]) as loops:
         length = kernel.load(lengths, [loops[batch]])
-        place = kernel.add(arith.IndexCastOp(loops[time], i64))
+        index = kernel.add(arith.IndexCastOp(loops[time], i64))
         last = kernel.add(arith.SubiOp(length, kernel.constant(1, i64)))
-        back = kernel.add(arith.SubiOp(last, place))
-        is_inside = kernel.add(arith.CmpiOp(place, length, "slt"))
+        back = kernel.add(arith.SubiOp(last, index))
+        is_inside = kernel.add(arith.CmpiOp(index, length, "slt"))
         at = list(loops)
-        at[time] = index_in(kernel, kernel.add(arith.SelectOp(is_inside, back, place)), size, wraps=False)
+        at[time] = index_in(kernel, kernel.add(arith.SelectOp(is_inside, back, index)), size, wraps=False)
         with kernel.loops([after]) as (inner,):
             kernel.store(kernel.load(source, [*at, inner]), out, [*loops, inner])
     buffers = [builder.buffer(value) for value in (op.input, op.sequence_lens)]

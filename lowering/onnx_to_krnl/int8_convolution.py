@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from itertools import product as places_of
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, StringAttr, f32, i8, i16, i32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, StringAttr, f32, i8, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xonnc.dialects.krnl.int8_tiles import Int8ConvOp, StoredOp
 from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.lowering.onnx_to_krnl.convolution import pair
 from xonnc.lowering.onnx_to_krnl.int8_epilogues import int8_epilogue
@@ -53,13 +54,16 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
         key, columns if is_static(columns) else ASSUMED_ROW_PIXELS, target.extents.channels // lanes
     )
     terms = 4 if products else 2
-    packed = pack_int8_weights(product.weights, (lanes, tile[1]), depth, terms)
-    buffers = [target.buffer, source.buffer, builder.constant_buffer(packed)]
+    channels = -(-product.weights.shape[0] // VECTOR) * VECTOR
+    sizes = {"channels": channels, "depth": depth, "width": lanes * tile[1], "terms": terms}
+    packed = builder.packed(product.weights, "int8_conv", sizes)
+    buffers = [target.buffer, source.buffer, packed]
     types = [
         buffer_type(shape, element_of(image.buffer))
         for shape, image in zip(shapes, (target, source), strict=False)
     ]
-    types.append(buffer_type(packed.shape, i8 if products else i16))
+    assert is_buffer(packed.type)
+    types.append(packed.type)
     numbers = [
         pad_channels(array.reshape(-1), target.extents.channels)
         for array in (product.starts, product.scales, product.bias, *map(constant_elements, fusion.channels))
@@ -85,7 +89,7 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
         "start": pair(first),
         "out": pair((rows, columns if is_static(columns) else DYNAMIC_INDEX)),
         "out_start": pair(target.start),
-        "image_starts": pair([place for image in others for place in image.start]),
+        "image_starts": pair([index for image in others for index in image.start]),
         "tile": pair(tile),
         "lanes": IntegerAttr(lanes, i64),
     }
@@ -130,9 +134,9 @@ def _add_offsets(
     pixels = builder.allocate([images, height, width], i32)
     kernel = KernelBuilder([buffer_type([images, height, width], i32), buffer_type(source.extents, i8)])
     with kernel.loops([images, height, width]) as pixel:
-        with kernel.reducing([channels], [kernel.constant(0, i32)]) as ((channel,), held, results):
+        with kernel.reducing([channels], [kernel.constant(0, i32)]) as ((channel,), accumulators, results):
             byte = kernel.add(arith.ExtUIOp(kernel.load(kernel.buffers[1], [*pixel, channel]), i32))
-            results.append(kernel.add(arith.AddiOp(held[0], byte)))
+            results.append(kernel.add(arith.AddiOp(accumulators[0], byte)))
         kernel.store(results[0], kernel.buffers[0], pixel)
     builder.call("channel_sums", kernel, [pixels], [source.buffer])
     seen = builder.allocate([images, rows, columns], i32)
@@ -142,11 +146,11 @@ def _add_offsets(
     first = source.start[0] - window.begins[0], source.start[1] - window.begins[1]
     with kernel.loops([images, rows, columns]) as (image, *pixel):
         total: SSAValue | None = None
-        for place in places_of(*(range(size) for size in window.kernel)):
+        for position in itertools.product(*(range(size) for size in window.kernel)):
             at = [
                 kernel.affine(index, stride, start + step * dilation)
                 for index, stride, start, step, dilation in zip(
-                    pixel, window.strides, first, place, window.dilations, strict=True
+                    pixel, window.strides, first, position, window.dilations, strict=True
                 )
             ]
             number = kernel.load(kernel.buffers[1], [image, *at])
@@ -178,9 +182,9 @@ def _subtract_runtime_zero_point(
     made = builder.allocate(starts.shape, i32)
     types = [buffer_type(starts.shape, i32)] * 3
     kernel = KernelBuilder([*types, buffer_type([1], i8)])
-    out, first, factors, held = kernel.buffers
+    out, first, factors, zero_point = kernel.buffers
     with kernel.loops(starts.shape) as (channel,):
-        offset = read_as(kernel, held, [kernel.index(0)], builder.element(zero), i32)
+        offset = read_as(kernel, zero_point, [kernel.index(0)], builder.element(zero), i32)
         total = Scalar(kernel, kernel.load(first, [channel]))
         total = total - offset * Scalar(kernel, kernel.load(factors, [channel]))
         kernel.store(total.value, out, [channel])
@@ -222,28 +226,6 @@ def pad_channels(array: npt.NDArray[np.generic], count: int) -> npt.NDArray[np.g
     numbers = np.zeros(count, array.dtype)
     numbers[: array.size] = array
     return numbers
-
-
-def pack_int8_weights(
-    weights: npt.NDArray[np.int8], panel: tuple[int, int], depth: int, terms: int
-) -> npt.NDArray[np.generic]:
-    """
-    Pack `[O][I][kernel]` as `[panels][kernel][depth/terms][channels of a panel][terms]`, zero-padded.
-
-    `panel` is lanes of a vector, and vectors. Four `terms` feed a dot-product instruction (VNNI `vpdpbusd`,
-    Arm `udot`); with two, weights are 16 bits (`pmaddwd`).
-    """
-    filters, channels = weights.shape[:2]
-    count = -(-filters // VECTOR) * VECTOR
-    padded = np.zeros((count, depth, int(np.prod(weights.shape[2:]))), np.int8 if terms == 4 else np.int16)
-    padded[:filters, :channels] = weights.reshape(filters, channels, -1)
-    width = panel[0] * panel[1]
-    parts: list[npt.NDArray[np.generic]] = []
-    for first in range(0, count, width):
-        part = padded[first : first + width]
-        split = part.reshape(len(part), depth // terms, terms, -1)
-        parts.append(split.transpose(3, 1, 0, 2).reshape(-1))
-    return np.concatenate(parts)
 
 
 def _epilogue_region(fusion: Int8Fusion, kernel: KernelBuilder, elements: Sequence[Attribute]) -> Region:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product as places_of
+import itertools
 
 import numpy as np
 import numpy.typing as npt
@@ -37,14 +37,16 @@ def lower_int8_elementwise(fusion: Int8Fusion, builder: LoweringBuilder) -> None
         [buffer_type(image.extents, i8) for image in all_images] + [_type_of(array) for array in numbers]
     )
     buffers = kernel.buffers
-    held = list(buffers[len(all_images) :])
+    biases = list(buffers[len(all_images) :])
     with kernel.loops([count, rows, columns, depth]) as (number, row, column, channel):
         pixel = number, row, column
         total: SSAValue | None = None
         if product is not None and source is not None:
             corner = source.start[0] - product.window.begins[0], source.start[1] - product.window.begins[1]
-            total = _sum(kernel, product, (buffers[1], held.pop(0), held.pop(0)), corner, (*pixel, channel))
-        read = [kernel.load(buffer, [channel]) for buffer in held]
+            total = _sum(
+                kernel, product, (buffers[1], biases.pop(0), biases.pop(0)), corner, (*pixel, channel)
+            )
+        read = [kernel.load(buffer, [channel]) for buffer in biases]
         for image, buffer in zip(images, buffers[len(all_images) - len(images) :], strict=False):
             read.append(kernel.load(buffer, [*pixel_indices(kernel, image, pixel), channel]))
         stored = int8_epilogue(fusion, kernel, total, read)
@@ -63,9 +65,9 @@ def _numbers(fusion: Int8Fusion, depth: int) -> list[npt.NDArray[np.generic]]:
     found: list[npt.NDArray[np.generic]] = []
     product = fusion.product
     if product is not None:
-        places = product.weights.reshape(product.weights.shape[0], -1).T.astype(np.int32)
-        padded = np.zeros((len(places), depth), np.int32)
-        padded[:, : places.shape[1]] = places
+        matrix = product.weights.reshape(product.weights.shape[0], -1).T.astype(np.int32)
+        padded = np.zeros((len(matrix), depth), np.int32)
+        padded[:, : matrix.shape[1]] = matrix
         found += [pad_channels(product.starts, depth), padded]
         found += [pad_channels(array, depth) for array in (product.scales, product.bias) if array is not None]
     for value in fusion.channels:
@@ -84,14 +86,14 @@ def _sum(
     product: QuantizedMatmul,
     buffers: tuple[SSAValue, SSAValue, SSAValue],
     corner: tuple[int, int],
-    place: tuple[SSAValue, SSAValue, SSAValue, SSAValue],
+    indices: tuple[SSAValue, SSAValue, SSAValue, SSAValue],
 ) -> SSAValue:
     """Emit the i32 sum of a depthwise window, unrolled."""
     source, starts, weights = buffers
-    number, row, column, channel = place
+    number, row, column, channel = indices
     window = product.window
     total = Scalar(kernel, kernel.load(starts, [channel]))
-    for step, at in enumerate(places_of(*(range(size) for size in window.kernel))):
+    for step, at in enumerate(itertools.product(*(range(size) for size in window.kernel))):
         pixel = [
             kernel.affine(index, stride, first + each * dilation)
             for index, stride, first, each, dilation in zip(
@@ -113,10 +115,10 @@ def lower_int8_max_pool(op: Operation, window: WindowGeometry, builder: Lowering
     kernel = KernelBuilder([buffer_type(image.extents, i8) for image in (target, source)])
     with kernel.loops([images, rows, columns, target.extents.channels]) as (number, row, column, channel):
         total: SSAValue | None = None
-        for place in places_of(*(range(size) for size in window.kernel)):
+        for indices in itertools.product(*(range(size) for size in window.kernel)):
             at = [number]
             for axis, index in enumerate((row, column)):
-                offset = place[axis] * window.dilations[axis] - window.begins[axis] + source.start[axis]
+                offset = indices[axis] * window.dilations[axis] - window.begins[axis] + source.start[axis]
                 here = Scalar(kernel, kernel.affine(index, window.strides[axis], offset))
                 if window.begins[axis]:
                     here = here.maximum(source.start[axis])

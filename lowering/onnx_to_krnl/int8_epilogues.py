@@ -73,8 +73,8 @@ def _quantize(
     steps = (
         number * float(np.float32(1) / np.float32(quantization.scale)) if quantization.scale != 1 else number
     )
-    whole, bits = quantized(steps, quantization)
-    return whole, bits.to(i8).value
+    rounded, bits = quantized(steps, quantization)
+    return rounded, bits.to(i8).value
 
 
 def _read_others(
@@ -84,13 +84,13 @@ def _read_others(
     for operand in op.operands:
         if operand.type == NONE or body.is_defined(operand):
             continue
-        array, behind = constant_elements(operand), dequantized_source(operand)
+        array, source = constant_elements(operand), dequantized_source(operand)
         if operand in known:
             body.define(operand, known[operand])
         elif array is not None:
             body.define(operand, kernel.constant(float(array.reshape(-1)[0]), f32))
-        elif behind is not None:
-            value, quantization = behind
+        elif source is not None:
+            value, quantization = source
             byte = kernel.add(arith.ExtUIOp(known[value], i32))
             centred = Scalar(kernel, byte) - quantization.zero
             real = Scalar(kernel, kernel.add(arith.SIToFPOp(centred.value, f32)))

@@ -112,7 +112,7 @@ class Int8Buffer(ImageBuffer):
 class Int8Plan:
     """int8 fusions and layouts of a function."""
 
-    told: KnownSizes
+    known_sizes: KnownSizes
     """The sizes of a value, as far as they are known."""
     scope: FusionScope
     fusions: dict[Operation, Int8Fusion] = field(default_factory=dict[Operation, Int8Fusion])
@@ -141,7 +141,7 @@ class Int8Plan:
 
     def sizes_of(self, value: SSAValue) -> tuple[Size, int, int, Size]:
         """Return images, channels, rows and columns; rows of a matrix are the columns of one image."""
-        shape, sizes = image_shape(value), self.told(value)
+        shape, sizes = image_shape(value), self.known_sizes(value)
         assert shape is not None
         assert sizes is not None
         if len(shape) == 4:
@@ -162,17 +162,20 @@ class Int8Plan:
 
 
 def plan_int8(
-    ops: Sequence[Operation], told: KnownSizes, scope: FusionScope, images: Container[SSAValue] | None = None
+    ops: Sequence[Operation],
+    known_sizes: KnownSizes,
+    scope: FusionScope,
+    images: Container[SSAValue] | None = None,
 ) -> Int8Plan:
     """
     Choose int8 fusions for the ops of a function in order.
 
     If `images` is given (after layouts were assigned), only fusions whose result is in it are chosen.
     """
-    layouts = Int8Plan(told, scope)
+    layouts = Int8Plan(known_sizes, scope)
     claimed: set[Operation] = set()
     for op in ops:
-        if any(value.type != NONE and told(value) is None for value in (*op.operands, *op.results)):
+        if any(value.type != NONE and known_sizes(value) is None for value in (*op.operands, *op.results)):
             continue
         if isinstance(op, nn.MaxPoolOp | MaxPoolSingleOutOp):
             if images is None or op.results[0] in images:
@@ -248,8 +251,8 @@ def _extend_product(
     """Extend a product by its consumers up to the last QuantizeLinear; None if there is none."""
     if product.scales is None or product.quantization is not None:
         return Int8Fusion(product, [], [], [])
-    told, scope = layouts.told, layouts.scope
-    value, ops, read = product.result, list[Operation](), _FusedOperands(told)
+    known_sizes, scope = layouts.known_sizes, layouts.scope
+    value, ops, read = product.result, list[Operation](), _FusedOperands(known_sizes)
     found: Int8Fusion | None = None
     while True:
         op = scope.only_user(value)
@@ -269,23 +272,23 @@ def _extend_product(
             ops.append(back)
             value = back.y
             continue
-        if not read.take(op, {value}) or not _are_alike(op.results[0], value, told):
+        if not read.take(op, {value}) or not _are_alike(op.results[0], value, known_sizes):
             return found
         ops.append(op)
         value = op.results[0]
 
 
-def _are_alike(one: SSAValue, other: SSAValue, told: KnownSizes) -> bool:
+def _are_alike(one: SSAValue, other: SSAValue, known_sizes: KnownSizes) -> bool:
     """Whether two tensors have equal sizes in every run, and equal element types."""
-    sizes = told(one)
-    return one.type == other.type and sizes is not None and sizes == told(other)
+    sizes = known_sizes(one)
+    return one.type == other.type and sizes is not None and sizes == known_sizes(other)
 
 
 @dataclass
 class _FusedOperands:
     """The operands of fused elementwise operators, besides each other's results."""
 
-    told: KnownSizes
+    known_sizes: KnownSizes
     images: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
     channels: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
 
@@ -302,7 +305,7 @@ class _FusedOperands:
                 if array.size != 1 and not _is_of_channels(array.shape, op.results[0]):
                     return False
                 channels += [operand] if array.size != 1 else []
-            elif behind is not None and _are_alike(operand, op.results[0], self.told):
+            elif behind is not None and _are_alike(operand, op.results[0], self.known_sizes):
                 images.append(behind[0])
             else:
                 return False
@@ -313,12 +316,12 @@ class _FusedOperands:
 
 def _is_of_channels(shape: Sequence[int], result: SSAValue) -> bool:
     """Whether a constant has one value per channel of a result."""
-    whole = image_shape(result)
-    if whole is None or len(shape) > len(whole):
+    result_shape = image_shape(result)
+    if result_shape is None or len(shape) > len(result_shape):
         return False
-    own = [1] * (len(whole) - len(shape)) + list(shape)
-    axis = 1 if len(whole) == 4 else len(whole) - 1
-    return own == [size if number == axis else 1 for number, size in enumerate(whole)]
+    own = [1] * (len(result_shape) - len(shape)) + list(shape)
+    axis = 1 if len(result_shape) == 4 else len(result_shape) - 1
+    return own == [size if number == axis else 1 for number, size in enumerate(result_shape)]
 
 
 def _match_elementwise(
@@ -334,13 +337,13 @@ def _match_elementwise(
         op = waiting.pop().owner
         if not isinstance(op, EPILOGUE_OPS) or op in claimed or op in found or op.parent is not block:
             continue
-        is_alike = _are_alike(op.results[0], quantize.x, layouts.told)
+        is_alike = _are_alike(op.results[0], quantize.x, layouts.known_sizes)
         is_alone = layouts.scope.only_user(op.results[0]) in (quantize, *found)
         if is_alike and is_alone and layouts.scope.may_join(op, quantize):
             found[op] = None
             waiting += op.operands
     ops = sorted(found, key=block.get_operation_index)
-    read, known = _FusedOperands(layouts.told), {op.results[0] for op in ops}
+    read, known = _FusedOperands(layouts.known_sizes), {op.results[0] for op in ops}
     if quantize.x not in known or not all(read.take(op, known) for op in ops):
         return None
     if not read.images or not layouts.made.issuperset(read.images):

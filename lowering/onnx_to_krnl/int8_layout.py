@@ -34,9 +34,13 @@ def int8_result(value: SSAValue, builder: LoweringBuilder) -> Int8Buffer:
     image = Int8Buffer(builder.allocate(shape, i8), layouts.halo(value), shape)
     if any(image.halo):
         zero = layouts.zeros[value]
-        turn = _flip_sign if is_signed(value) else _plain
+        convert = _flip_sign if is_signed(value) else _plain
         fill_halo(
-            image, image.extents, i8, zero if isinstance(zero, int) else (builder.buffer(zero), turn), builder
+            image,
+            image.extents,
+            i8,
+            zero if isinstance(zero, int) else (builder.buffer(zero), convert),
+            builder,
         )
     builder.int8_buffers[value] = image
     builder.written.add(value)
@@ -80,8 +84,8 @@ def _fill(
         )
         with kernel.loops([columns, channels]) as (column, channel):
             byte = read(kernel, kernel.load(kernel.buffers[1], [column, channel]))
-            place = pixel_indices(kernel, image, (kernel.index(0), kernel.index(0), column))
-            kernel.store(byte, kernel.buffers[0], [*place, channel])
+            indices = pixel_indices(kernel, image, (kernel.index(0), kernel.index(0), column))
+            kernel.store(byte, kernel.buffers[0], [*indices, channel])
         builder.call(name, kernel, [image.buffer], [buffer])
     elif image.extents.channels == 4:
         _fill_few(name, image, source, read, builder)
@@ -109,8 +113,8 @@ def _fill_few(
     with kernel.loops([images, rows, columns]) as (number, row, column):
         total: SSAValue | None = None
         for channel in range(channels):
-            held = kernel.load(kernel.buffers[1], [number, kernel.index(channel), row, column])
-            byte = kernel.add(arith.ExtUIOp(read(kernel, held), i32))
+            loaded = kernel.load(kernel.buffers[1], [number, kernel.index(channel), row, column])
+            byte = kernel.add(arith.ExtUIOp(read(kernel, loaded), i32))
             if channel:
                 byte = kernel.add(arith.ShLIOp(byte, kernel.constant(8 * channel, i32)))
             total = byte if total is None else kernel.add(arith.OrIOp(total, byte))
@@ -126,9 +130,9 @@ def _map(
     is_same = target is source
     types = [buffer_type([count], element_of(buffer)) for buffer in (target, source)]
     kernel = KernelBuilder(types[:1] if is_same else types)
-    with kernel.loops([count]) as (place,):
-        byte = read(kernel, kernel.load(kernel.buffers[-1], [place]))
-        kernel.store(byte, kernel.buffers[0], [place])
+    with kernel.loops([count]) as (index,):
+        byte = read(kernel, kernel.load(kernel.buffers[-1], [index]))
+        kernel.store(byte, kernel.buffers[0], [index])
     builder.call(name, kernel, [target], [] if is_same else [source])
 
 
@@ -188,8 +192,8 @@ def quantized(steps: Scalar, quantization: QuantizationParams) -> tuple[Scalar, 
 
     Returns the rounded value without the zero point as f32, and the uint8 as i32.
     """
-    whole, bits = round_to_int8(steps, -quantization.zero, 255 - quantization.zero)
-    return whole, bits + quantization.zero
+    rounded, bits = round_to_int8(steps, -quantization.zero, 255 - quantization.zero)
+    return rounded, bits + quantization.zero
 
 
 def lower_quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> None:
@@ -216,8 +220,8 @@ def _from_blocks(op: QuantizeLinearOp, read: Read, builder: LoweringBuilder) -> 
     kernel = KernelBuilder([buffer_type(image.extents, i8), buffer_type(source.blocks, f32)])
     top, left = source.start
     with kernel.loops([images, blocks, rows, columns, depth]) as (number, block, row, column, lane):
-        place = [number, block, kernel.affine(row, 1, top), kernel.affine(column, 1, left), lane]
-        byte = read(kernel, kernel.load(kernel.buffers[1], place))
+        indices = [number, block, kernel.affine(row, 1, top), kernel.affine(column, 1, left), lane]
+        byte = read(kernel, kernel.load(kernel.buffers[1], indices))
         channel = kernel.plus(kernel.affine(block, lanes), lane)
         kernel.store(byte, kernel.buffers[0], [*pixel_indices(kernel, image, (number, row, column)), channel])
     builder.call("quantizelinear", kernel, [image.buffer], [source.buffer])

@@ -145,14 +145,14 @@ def dequantized_source(value: SSAValue) -> tuple[SSAValue, QuantizationParams] |
     return None if quantization is None else (op.x, quantization)
 
 
-class _Weights(NamedTuple):
+class _Int8Weights(NamedTuple):
     """Constant int8 weights less their zero point, and their scale per output channel."""
 
     numbers: npt.NDArray[np.int16]
     scales: npt.NDArray[np.float32]
 
 
-def _dequantized(value: SSAValue, axis: int) -> _Weights | None:
+def _dequantized(value: SSAValue, axis: int) -> _Int8Weights | None:
     """Match a dequantized constant, with scales per channel or per tensor, perhaps times a constant."""
     op = value.owner
     if isinstance(op, onnx.MulOp):
@@ -160,7 +160,7 @@ def _dequantized(value: SSAValue, axis: int) -> _Weights | None:
             numbers, found = constant_elements(factor), _dequantized(other, axis)
             if numbers is not None and found is not None and _is_along(numbers, found.numbers.ndim, axis):
                 scales = (found.scales * numbers.reshape(-1)).astype(np.float32)
-                return _Weights(found.numbers, scales)
+                return _Int8Weights(found.numbers, scales)
         return None
     if not isinstance(op, DequantizeLinearOp) or op.block_size.value.data or element_type(value.type) != f32:
         return None
@@ -177,7 +177,7 @@ def _is_along(numbers: Array, rank: int, axis: int) -> bool:
     if numbers.dtype != np.float32 or numbers.ndim > rank:
         return False
     shape = (1,) * (rank - numbers.ndim) + numbers.shape
-    return all(size == 1 for place, size in enumerate(shape) if place != axis)
+    return all(size == 1 for index, size in enumerate(shape) if index != axis)
 
 
 def _is_one(*values: SSAValue) -> bool:
@@ -190,7 +190,7 @@ def _is_one(*values: SSAValue) -> bool:
 
 def _weights(
     numbers: Array, scale: SSAValue | None, zero: SSAValue, axis: int, takes_offsets: bool = False
-) -> _Weights | None:
+) -> _Int8Weights | None:
     """Return weights less their zero point; None if that exceeds 8 bits and `takes_offsets` is not set."""
     count = numbers.shape[axis]
     steps = np.ones(1, np.float32) if scale is None else constant_elements(scale)
@@ -205,7 +205,7 @@ def _weights(
     is_wide = centred.size and (centred.min() < -SIGN_OFFSET or centred.max() >= SIGN_OFFSET)
     if centred.size == 0 or (is_wide and not takes_offsets):
         return None
-    return _Weights(centred, np.broadcast_to(steps.astype(np.float32).reshape(-1), count))
+    return _Int8Weights(centred, np.broadcast_to(steps.astype(np.float32).reshape(-1), count))
 
 
 def _unscaled_product(
@@ -234,13 +234,13 @@ def _unscaled_product(
     if _reach(weights, begin) > INT32_MAX:
         return None
     is_depthwise = shape[1] > 1 and len(shape) == 4 and weights.shape[1] == 1
-    kept, offsets = _split_offsets(weights)
+    centred, offsets = _split_offsets(weights)
     return QuantizedMatmul(
         op,
         result,
         x,
         zero,
-        kept,
+        centred,
         begin.astype(np.int32),
         window,
         is_depthwise=is_depthwise,
@@ -262,8 +262,8 @@ def _split_offsets(
         np.minimum(by_row.min(axis=1) + SIGN_OFFSET, 0),
     )
     offsets = (above + below).astype(np.int32)
-    kept = by_row - offsets[:, None]
-    return kept.astype(np.int8).reshape(weights.shape), offsets if offsets.any() else None
+    centred = by_row - offsets[:, None]
+    return centred.astype(np.int8).reshape(weights.shape), offsets if offsets.any() else None
 
 
 def _reach(weights: npt.NDArray[np.int16], starts: Array | None = None) -> int:
@@ -332,11 +332,11 @@ def _conv_window(
 
 def _conv(op: Operation) -> QuantizedMatmul | None:
     assert isinstance(op, nn.ConvOp)
-    behind, weights = dequantized_source(op.X), _dequantized(op.W, 0)
+    source, weights = dequantized_source(op.X), _dequantized(op.W, 0)
     window = _conv_window(op, op.X, op.Y)
-    if behind is None or weights is None or window is None:
+    if source is None or weights is None or window is None:
         return None
-    x, quantization = behind
+    x, quantization = source
     product = _unscaled_product(op, (x, op.Y), quantization.zero, weights.numbers, window)
     return _scaled(product, quantization.scale, weights.scales, op.B)
 
@@ -348,13 +348,13 @@ def _as_conv(weights: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
 def _gemm(op: Operation) -> QuantizedMatmul | None:
     assert isinstance(op, onnx.GemmOp)
     is_transposed = bool(op.transB.value.data)
-    behind, weights = dequantized_source(op.A), _dequantized(op.B, 0 if is_transposed else 1)
+    source, weights = dequantized_source(op.A), _dequantized(op.B, 0 if is_transposed else 1)
     if op.transA.value.data or op.alpha.value.data != 1.0 or op.beta.value.data != 1.0:
         return None
     bias = None if op.C.type == NONE else static_shape(op.C.type)
-    if behind is None or weights is None or (bias is not None and any(size > 1 for size in bias[:-1])):
+    if source is None or weights is None or (bias is not None and any(size > 1 for size in bias[:-1])):
         return None
-    x, quantization = behind
+    x, quantization = source
     matrix = weights.numbers if is_transposed else weights.numbers.T
     product = _unscaled_product(op, (x, op.Y), quantization.zero, _as_conv(matrix), ONE)
     return _scaled(product, quantization.scale, weights.scales, op.C)
@@ -362,10 +362,10 @@ def _gemm(op: Operation) -> QuantizedMatmul | None:
 
 def _matmul(op: Operation) -> QuantizedMatmul | None:
     assert isinstance(op, onnx.MatMulOp)
-    behind, weights = dequantized_source(op.A), _dequantized(op.B, 1)
-    if behind is None or weights is None or weights.numbers.ndim != 2 or not _is_matrix(op.A):
+    source, weights = dequantized_source(op.A), _dequantized(op.B, 1)
+    if source is None or weights is None or weights.numbers.ndim != 2 or not _is_matrix(op.A):
         return None
-    x, quantization = behind
+    x, quantization = source
     product = _unscaled_product(op, (x, op.Y), quantization.zero, _as_conv(weights.numbers.T), ONE)
     return _scaled(product, quantization.scale, weights.scales, None)
 
@@ -415,7 +415,7 @@ def _of_integers(
 
 
 def _qlinear(
-    product: QuantizedMatmul | None, scales: Sequence[SSAValue], weights: _Weights, zero: int | None
+    product: QuantizedMatmul | None, scales: Sequence[SSAValue], weights: _Int8Weights, zero: int | None
 ) -> QuantizedMatmul | None:
     """
     Set the scale of the sums to `x_scale w_scale / y_scale`, computed in f32 as in the reference evaluator.

@@ -174,8 +174,8 @@ def _integer_power(body: ElementwiseBody, a: SSAValue, b: SSAValue, unsigned: bo
     assert is_integer(b.type)
     exponent = b if b.type == i64 else body.add((arith.ExtUIOp if unsigned else arith.ExtSIOp)(b, i64))
     one, zero = body.constant(1, a), body.constant(0, a)
-    with body.kernel.reducing([64], [one, a, exponent]) as (_, held, results):
-        made, square, rest = held
+    with body.kernel.reducing([64], [one, a, exponent]) as (_, accumulators, results):
+        made, square, rest = accumulators
         is_odd = compared(body, "ne", body.add(arith.AndIOp(rest, body.constant(1, rest))), 0)
         results.append(chosen(body, is_odd, body.add(arith.MuliOp(made, square)), made))
         results.append(body.add(arith.MuliOp(square, square)))

@@ -64,8 +64,10 @@ def _subtract(
                 kernel.index(0) if size == 1 else index for index, size in zip(indices, zeros, strict=True)
             ]
             x = x - read_as(kernel, offsets[0], own, element, i32)
-        places = [kernel.affine(index, 1, begin) for index, begin in zip(indices, begins, strict=True)]
-        kernel.store(x.to(IntegerType(16)).value, out, places)
+        target_indices = [
+            kernel.affine(index, 1, begin) for index, begin in zip(indices, begins, strict=True)
+        ]
+        kernel.store(x.to(IntegerType(16)).value, out, target_indices)
     inputs = [builder.buffer(value), builder.buffer(zero)] if has_zero else [builder.buffer(value)]
     builder.call("subtract_zero_point", kernel, [target], inputs)
 
@@ -139,12 +141,12 @@ def integer_matmul(op: MatMulIntegerOp | QLinearMatMulOp, builder: LoweringBuild
     accumulate_matmul(sums, batch, (m, n, k), factors, i32, builder)
     if is_rescaled:
         scales = op.a_scale, op.b_scale, op.y_scale
-        places = (
+        bias_shape = (
             _aligned(builder.shape(op.a_scale), rank, True),
             _aligned(builder.shape(op.b_scale), rank, False),
             _aligned(builder.shape(op.y_scale), rank, True),
         )
-        _rescale(op.y, sums, sizes, _Rescaling(scales, places, op.y_zero_point), builder)
+        _rescale(op.y, sums, sizes, _Rescaling(scales, bias_shape, op.y_zero_point), builder)
     return None
 
 
@@ -170,18 +172,18 @@ def integer_conv(op: ConvIntegerOp | QLinearConvOp, builder: LoweringBuilder) ->
     zeros = [1, groups, filters, 1] if _count(op.w_zero_point, builder) > 1 else [1] * 4
     a = _centred(op.w, matrices, op.w_zero_point, zeros, builder)
     b = MatrixOperand(columns, [shape[0], groups, depth, pixels], CENTRED)
-    places = [shape[0], groups, filters, pixels]
+    sum_shape = [shape[0], groups, filters, pixels]
     if isinstance(op, ConvIntegerOp):
         sums = builder.result(op.y)
-        fill(sums, prod(places), 0, builder)
-        accumulate_matmul(sums, places[:2], (filters, pixels, depth), (a, b), i32, builder)
+        fill(sums, prod(sum_shape), 0, builder)
+        accumulate_matmul(sums, sum_shape[:2], (filters, pixels, depth), (a, b), i32, builder)
         return None
-    sums = builder.allocate(places, i32)
-    _begin(sums, places, op.B, builder)
-    accumulate_matmul(sums, places[:2], (filters, pixels, depth), (a, b), i32, builder)
+    sums = builder.allocate(sum_shape, i32)
+    _begin(sums, sum_shape, op.B, builder)
+    accumulate_matmul(sums, sum_shape[:2], (filters, pixels, depth), (a, b), i32, builder)
     of_filter = [1, groups, filters, 1] if _count(op.w_scale, builder) > 1 else [1] * 4
     scales = _Rescaling((op.x_scale, op.w_scale, op.y_scale), ([1] * 4, of_filter, [1] * 4), op.y_zero_point)
-    _rescale(op.y, sums, places, scales, builder)
+    _rescale(op.y, sums, sum_shape, scales, builder)
     return None
 
 
@@ -189,13 +191,13 @@ def _count(value: SSAValue, builder: LoweringBuilder) -> int:
     return 0 if value.type == NONE else prod(builder.shape(value))
 
 
-def _begin(sums: SSAValue, places: Sequence[int], bias: SSAValue, builder: LoweringBuilder) -> None:
+def _begin(sums: SSAValue, sum_shape: Sequence[int], bias: SSAValue, builder: LoweringBuilder) -> None:
     """Initialize sums with their bias."""
     if bias.type == NONE:
-        fill(sums, prod(places), 0, builder)
+        fill(sums, prod(sum_shape), 0, builder)
         return
-    kernel = KernelBuilder([buffer_type(places, i32), buffer_type(places[1:3], i32)])
+    kernel = KernelBuilder([buffer_type(sum_shape, i32), buffer_type(sum_shape[1:3], i32)])
     out, source = kernel.buffers
-    with kernel.loops(places) as indices:
+    with kernel.loops(sum_shape) as indices:
         kernel.store(kernel.load(source, indices[1:3]), out, indices)
     builder.call("bias", kernel, [sums], [builder.buffer(bias)])

@@ -48,7 +48,7 @@ class DynamicBuffer:
 
     shape: tuple[Size, ...]
     element: Attribute
-    """As stored."""
+    """The elements as they are stored."""
 
     @property
     def type(self) -> MemRefType:

@@ -20,8 +20,8 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
 
 def _sum(kernel: KernelBuilder, size: Size, kind: Attribute, term: _Term) -> Scalar:
     """Return the sum of a term over `size` elements."""
-    with kernel.reducing([size], [kernel.constant(0.0, kind)]) as (inner, held, results):
-        results.append((Scalar(kernel, held[0]) + term(inner[0])).value)
+    with kernel.reducing([size], [kernel.constant(0.0, kind)]) as (inner, accumulators, results):
+        results.append((Scalar(kernel, accumulators[0]) + term(inner[0])).value)
     return Scalar(kernel, results[0])
 
 
@@ -32,14 +32,20 @@ class _Term:
         self,
         kernel: KernelBuilder,
         source: SSAValue,
-        place: Sequence[SSAValue],
+        indices: Sequence[SSAValue],
         elements: tuple[Attribute, Attribute],
         mean: Scalar | None = None,
     ) -> None:
-        self.kernel, self.source, self.place, self.elements, self.mean = kernel, source, place, elements, mean
+        self.kernel, self.source, self.indices, self.elements, self.mean = (
+            kernel,
+            source,
+            indices,
+            elements,
+            mean,
+        )
 
     def __call__(self, index: SSAValue) -> Scalar:
-        x = read_as(self.kernel, self.source, [*self.place, index], *self.elements)
+        x = read_as(self.kernel, self.source, [*self.indices, index], *self.elements)
         if self.mean is None:
             return x
         x = x - self.mean
@@ -67,7 +73,7 @@ def generic_layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBu
     types += [buffer_type(each, builder.element(value)) for each, value in zip(shapes, factors, strict=True)]
     kernel = KernelBuilder(types)
     out, *others = kernel.buffers[: len(results)]
-    source, *held = kernel.buffers[len(results) :]
+    source, *parameters = kernel.buffers[len(results) :]
     count = Scalar(kernel, kernel.count(sizes[1:], kind))
     with kernel.loops(sizes[:1]) as (row,):
         mean = _sum(kernel, sizes[1], kind, _Term(kernel, source, [row], (element, kind))) / count
@@ -80,11 +86,11 @@ def generic_layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBu
             kernel.write(known[value].to(compute_type(other)).value, buffer, [row], other)
         with kernel.loops(sizes[1:]) as (index,):
             x = (read_as(kernel, source, [row, index], element, kind) - mean) * factor
-            for number, (buffer, value, each) in enumerate(zip(held, factors, shapes, strict=True)):
-                place = [
+            for number, (buffer, value, each) in enumerate(zip(parameters, factors, shapes, strict=True)):
+                indices = [
                     kernel.index(0) if size == 1 else at for at, size in zip([row, index], each, strict=True)
                 ]
-                y = read_as(kernel, buffer, place, builder.element(value), kind)
+                y = read_as(kernel, buffer, indices, builder.element(value), kind)
                 x = x * y if number == 0 else x + y
             kernel.write(x.value, out, [row, index], element)
     made = [builder.result(value) for value in results]
@@ -92,14 +98,14 @@ def generic_layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBu
     return None
 
 
-def _row_shape(shape: Sequence[Size], whole: Sequence[Size], axis: int) -> list[Size] | None:
+def _row_shape(shape: Sequence[Size], full_shape: Sequence[Size], axis: int) -> list[Size] | None:
     """Return a scale's shape as rows and columns of the normalized tensor; None if it is broadcast partly."""
-    own = [*(1,) * (len(whole) - len(shape)), *shape]
+    own = [*(1,) * (len(full_shape) - len(shape)), *shape]
     found: list[Size] = []
-    for wanted, held in ((whole[:axis], own[:axis]), (whole[axis:], own[axis:])):
-        if volume(held) not in (1, volume(wanted)):
+    for expected, actual in ((full_shape[:axis], own[:axis]), (full_shape[axis:], own[axis:])):
+        if volume(actual) not in (1, volume(expected)):
             return None
-        found.append(volume(held))
+        found.append(volume(actual))
     return found
 
 
@@ -117,14 +123,16 @@ def instance_normalization(op: nn.InstanceNormalizationOp, builder: LoweringBuil
     kernel = KernelBuilder([buffer_type(sizes, element)] * 2 + [buffer_type([shape[1]], element)] * 2)
     out, source, scale, bias = kernel.buffers
     count = Scalar(kernel, kernel.count(sizes[2:], kind))
-    with kernel.loops(sizes[:2]) as place:
-        mean = _sum(kernel, sizes[2], kind, _Term(kernel, source, place, (element, kind))) / count
-        variance = _sum(kernel, sizes[2], kind, _Term(kernel, source, place, (element, kind), mean)) / count
-        factor = read_as(kernel, scale, place[1:], element, kind) / (variance + op.epsilon.value.data).sqrt()
-        offset = read_as(kernel, bias, place[1:], element, kind)
+    with kernel.loops(sizes[:2]) as indices:
+        mean = _sum(kernel, sizes[2], kind, _Term(kernel, source, indices, (element, kind))) / count
+        variance = _sum(kernel, sizes[2], kind, _Term(kernel, source, indices, (element, kind), mean)) / count
+        factor = (
+            read_as(kernel, scale, indices[1:], element, kind) / (variance + op.epsilon.value.data).sqrt()
+        )
+        offset = read_as(kernel, bias, indices[1:], element, kind)
         with kernel.loops(sizes[2:]) as (index,):
-            x = read_as(kernel, source, [*place, index], element, kind)
-            kernel.write(((x - mean) * factor + offset).value, out, [*place, index], element)
+            x = read_as(kernel, source, [*indices, index], element, kind)
+            kernel.write(((x - mean) * factor + offset).value, out, [*indices, index], element)
     buffers = [builder.buffer(value) for value in (op.input, op.scale, op.B)]
     builder.call("instancenormalization", kernel, [builder.result(op.output)], buffers)
     return None
@@ -142,16 +150,16 @@ def lp_normalization(op: nn.LpNormalizationOp, builder: LoweringBuilder) -> str 
     kernel = KernelBuilder([buffer_type(sizes, element)] * 2)
     out, source = kernel.buffers
     with kernel.loops([sizes[0], sizes[2]]) as (before, after):
-        with kernel.reducing([sizes[1]], [kernel.constant(0.0, kind)]) as (inner, held, results):
+        with kernel.reducing([sizes[1]], [kernel.constant(0.0, kind)]) as (inner, accumulators, results):
             x = read_as(kernel, source, [before, inner[0], after], element, kind)
             part = x.abs() if op.p.value.data == 1 else x * x
-            results.append((Scalar(kernel, held[0]) + part).value)
+            results.append((Scalar(kernel, accumulators[0]) + part).value)
         length = Scalar(kernel, results[0])
         length = length if op.p.value.data == 1 else length.sqrt()
         is_none = length.equals(0.0)
         with kernel.loops([sizes[1]]) as (index,):
-            place = [before, index, after]
-            x = read_as(kernel, source, place, element, kind) / length
-            kernel.write(is_none.select(0.0, x).value, out, place, element)
+            indices = [before, index, after]
+            x = read_as(kernel, source, indices, element, kind) / length
+            kernel.write(is_none.select(0.0, x).value, out, indices, element)
     builder.call("lpnormalization", kernel, [builder.result(op.output)], [builder.buffer(op.input)])
     return None

@@ -25,6 +25,7 @@ from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.element_types import largest_finite
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
+from xonnc.lowering.onnx_to_krnl.layout_preferences import preferred_layout
 from xonnc.lowering.onnx_to_krnl.subpixel_convolution import (
     SubConvolution,
     dilated_sub_convolutions,
@@ -179,7 +180,7 @@ def plan_layouts(
     layouts = LayoutPlan(lanes, sizes_of, scope)
     ends: dict[SSAValue, ConvFusion] = {}
     for op in ops:
-        if op in layouts.in_epilogues:
+        if op in layouts.in_epilogues or preferred_layout(op) == "NCHW":
             continue
         match op:
             case nn.ConvOp():
@@ -211,8 +212,7 @@ def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
         return
     groups = op.group.value.data
     is_depthwise = groups == x[1] == y[1] and groups > 1
-    # Less than half a block of output channels: more padding than channels, so row-major is faster.
-    if (groups > 1 and not is_depthwise) or 2 * y[1] < layouts.lanes:
+    if (groups > 1 and not is_depthwise) or not _fills_blocks(op, y[1], layouts):
         return
     window = window_of(op, weights.shape[2:], x[2:], y[2:])
     if is_depthwise and max(window.kernel) > MAX_DEPTHWISE_WINDOW:
@@ -230,6 +230,11 @@ def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
     layouts.blocked.add(op.Y)
 
 
+def _fills_blocks(op: Operation, channels: int, layouts: LayoutPlan) -> bool:
+    """Whether blocks have more output channels than padding; otherwise row-major is faster."""
+    return 2 * channels >= layouts.lanes or preferred_layout(op) == "NCHWc"
+
+
 def _begin_transposed(op: nn.ConvTransposeOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvFusion]) -> None:
     x, y = layouts.images_of(op.X), layouts.images_of(op.Y)
     weights = constant_elements(op.W)
@@ -237,7 +242,7 @@ def _begin_transposed(op: nn.ConvTransposeOp, layouts: LayoutPlan, ends: dict[SS
     if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
         return
     is_plain = op.group.value.data == 1 and op.auto_pad.data == "NOTSET" and op.output_shape is None
-    if not is_plain or set(int_values(op.dilations) or (1,)) != {1} or 2 * y[1] < layouts.lanes:
+    if not is_plain or set(int_values(op.dilations) or (1,)) != {1} or not _fills_blocks(op, y[1], layouts):
         return
     strides, pads = int_values(op.strides) or (1, 1), int_values(op.pads) or (0,) * 4
     if prod(strides) > MAX_SUB_CONVOLUTIONS:
@@ -362,6 +367,8 @@ def _is_epilogue(op: Operation, inside: Sequence[SSAValue], layouts: LayoutPlan)
     """Whether an op is an elementwise function of values that are `inside` and of scalar constants."""
     if not isinstance(op, EPILOGUES) or op.parent is not _block_of(inside[0]):
         return False
+    if preferred_layout(op) == "NCHW":
+        return False
     if layouts.sizes_of(op.results[0]) != layouts.sizes_of(inside[0]):
         return False
     others = [each for each in op.operands if each not in inside and each.type != NONE]
@@ -377,8 +384,8 @@ def _bound(op: Operation, value: SSAValue, fusion: ConvFusion) -> bool:
     if not isinstance(op, onnx.ClipOp) or op.input is not value:
         return False
     bounds = [None if bound.type == NONE else constant_elements(bound) for bound in (op.min, op.max)]
-    wanted = [bound.type != NONE for bound in (op.min, op.max)]
-    if not any(wanted) or [bound is not None for bound in bounds] != wanted:
+    is_given = [bound.type != NONE for bound in (op.min, op.max)]
+    if not any(is_given) or [bound is not None for bound in bounds] != is_given:
         return False
     limit = largest_finite(element_type(op.input.type))
     low, high = (
@@ -435,12 +442,14 @@ def _concat(op: tensor.ConcatOp, layouts: LayoutPlan) -> None:
 
 
 def _plan_elementwise(op: Operation, layouts: LayoutPlan) -> None:
-    """Elementwise results take the layout of their operands."""
+    """Elementwise results take the layout of their operands, or the one that the operator prefers."""
     result = op.results[0]
     if layouts.images_of(result) is None:
         return
     operands = [value for value in op.operands if value.type != NONE]
-    if _fit(result, operands, layouts) and any(
+    if not _fit(result, operands, layouts):
+        return
+    if preferred_layout(op) == "NCHWc" or any(
         is_like(value, result, layouts) and value in layouts.blocked for value in operands
     ):
         layouts.blocked.add(result)
@@ -476,9 +485,9 @@ def _propagate_halos(layouts: LayoutPlan) -> None:
     has_changed = True
     while has_changed:
         has_changed = False
-        for part, (whole, _) in layouts.joined.items():
-            both = layouts.halo(part).around(layouts.halo(whole))
-            for value in (part, whole):
+        for part, (joined, _) in layouts.joined.items():
+            both = layouts.halo(part).around(layouts.halo(joined))
+            for value in (part, joined):
                 if layouts.halo(value) != both:
                     layouts.halos[value] = both
                     has_changed = True

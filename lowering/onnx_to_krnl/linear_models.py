@@ -38,15 +38,23 @@ class Linear:
         return len(self.coefficients)
 
 
-def linear(x: SSAValue, held: Array | None, added: Array | None, builder: LoweringBuilder) -> Linear | None:
+def linear(
+    x: SSAValue, coefficients: Array | None, added: Array | None, builder: LoweringBuilder
+) -> Linear | None:
     """Return a linear model; None if coefficients do not fit the features."""
     shape, element = builder.shape(x), builder.element(x)
     rows, columns = (1, *shape)[-2:] if shape else (1, 1)
-    if held is None or len(shape) > 2 or not columns or not held.size or held.size % columns:
+    if (
+        coefficients is None
+        or len(shape) > 2
+        or not columns
+        or not coefficients.size
+        or coefficients.size % columns
+    ):
         return None
     kind = f64 if compute_type(element) == f64 else f32
     dtype = np.float64 if kind == f64 else np.float32
-    matrix = held.reshape(-1, columns).astype(dtype)
+    matrix = coefficients.reshape(-1, columns).astype(dtype)
     numbers = np.zeros(1) if added is None or not added.size else added
     if numbers.size not in (1, len(matrix)):
         return None
@@ -66,10 +74,10 @@ def linear_scores(plan: Linear, x: SSAValue, sums: SSAValue, builder: LoweringBu
     )
     out, source, matrix, first = kernel.buffers
     with kernel.loops([plan.rows, count]) as (row, score):
-        with kernel.reducing([columns], [kernel.constant(0.0, kind)]) as ((column,), held, results):
+        with kernel.reducing([columns], [kernel.constant(0.0, kind)]) as ((column,), accumulators, results):
             number = read_as(kernel, source, [row, column], plan.element, kind)
             term = number * Scalar(kernel, kernel.load(matrix, [score, column]))
-            results.append((Scalar(kernel, held[0]) + term).value)
+            results.append((Scalar(kernel, accumulators[0]) + term).value)
         total = Scalar(kernel, results[0]) + Scalar(kernel, kernel.load(first, [score]))
         kernel.store(total.value, out, [row, score])
     tables = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp
-from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
+from xonnc.dialects.krnl.packing import PackOp
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp
@@ -26,7 +26,6 @@ from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Buffer, Int8Plan
 from xonnc.lowering.onnx_to_krnl.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, LayoutPlan
-from xonnc.lowering.onnx_to_krnl.parallel_ranges import parallelize
 from xonnc.lowering.onnx_to_krnl.quantized_operands import QuantizedOperands
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, SymbolicSize, are_static, static_sizes
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
@@ -50,7 +49,7 @@ SUPPORTS_EMPTY: set[type[Operation]] = set()
 DATA_DEPENDENT: set[type[Operation]] = set()
 """Kinds of op whose results may have data-dependent shapes."""
 NO_DYNAMIC_KERNEL = "no kernel yet for dynamic shapes"
-"""Why an op with dynamic shapes has no kernel."""
+"""The reason why an op with dynamic shapes has no kernel."""
 
 SUPPORTS_DYNAMIC_SHAPES: set[type[Operation]] = set()
 """Kinds of op with kernels for dynamic shapes."""
@@ -99,7 +98,6 @@ class LoweringBuilder:
         tiles: Tiles,
         pool: DisposablePool,
         to_row_major: Callable[[SSAValue, LoweringBuilder], SSAValue],
-        weight_cache: PrepackedWeights,
         scope: FusionScope,
         is_checked: bool = True,
         dynamic_shapes: DynamicShapes | None = None,
@@ -114,18 +112,17 @@ class LoweringBuilder:
         self._to_row_major = to_row_major
         self.dynamic_shapes = dynamic_shapes
         self.threads = threads
-        """How many threads iterations of kernels are divided among."""
+        """The number of threads among which iterations of kernels are divided."""
         self.target = tiles.target
         self.tiles = tiles
         self.has_runtime_checks = is_checked
         """Whether a run fails where an index or count is out of range (`checks.py`)."""
         self.pool = pool
-        self._weight_cache = weight_cache
         self.kernels: dict[str, FuncOp] = {}
         self.fused: set[Operation] = set()
         """Ops that another op's kernel computes."""
         self.scope = scope
-        """Which ops may share a kernel."""
+        """The ops that may share a kernel."""
         self.layouts = LayoutPlan(self.target.vector_bytes // 4, self.known_sizes, scope)
         self.biases: dict[Operation, tuple[AddOp, SSAValue]] = {}
         """The Add fused into a MatMul, and the row that it adds."""
@@ -147,7 +144,7 @@ class LoweringBuilder:
         self.resized: dict[SSAValue, SSAValue] = {}
         """Results of data-dependent shape, and the tensors cut to it."""
         self._globals = 0
-        self._place: Operation | None = None
+        self._insertion_op: Operation | None = None
 
     @contextmanager
     def nested_scope(self) -> Generator[None]:
@@ -158,25 +155,25 @@ class LoweringBuilder:
 
     def set_insertion_point(self, op: Operation) -> None:
         """Insert before `op` from now on."""
-        self._place = op
+        self._insertion_op = op
 
     @contextmanager
     def insertion_after(self, value: SSAValue, buffer: SSAValue) -> Generator[None]:
         """Insert after the op that fills the buffer of a value."""
-        before = self._place
+        before = self._insertion_op
         if isinstance(buffer.owner, UnrealizedConversionCastOp) and value not in self.materialized:
-            self._place = buffer.owner.next_op
+            self._insertion_op = buffer.owner.next_op
         elif isinstance(value.owner, Operation) and value in self.materialized:
-            self._place = value.owner
+            self._insertion_op = value.owner
         yield
-        self._place = before
+        self._insertion_op = before
 
     def insert(self, op: Operation) -> SSAValue:
         """Insert an op into the model's function; return its result."""
-        assert self._place is not None
-        assert self._place.parent is not None
-        op.location = self._place.location
-        self._place.parent.insert_op_before(op, self._place)
+        assert self._insertion_op is not None
+        assert self._insertion_op.parent is not None
+        op.location = self._insertion_op.location
+        self._insertion_op.parent.insert_op_before(op, self._insertion_op)
         return op.results[0] if op.results else SSAValue.get(op.operands[0])
 
     def shape(self, value: SSAValue) -> tuple[int, ...]:
@@ -208,9 +205,9 @@ class LoweringBuilder:
         known = static_shape(value.type)
         return known if known is not None or self.dynamic_shapes is None else self.dynamic_shapes.of(value)
 
-    def require_same_size(self, size: Size, whole: Size) -> bool:
+    def require_same_size(self, size: Size, full_size: Size) -> bool:
         """Whether two sizes are equal in every run that does not fail; emits a run-time check if needed."""
-        return self.dynamic_shapes is not None and self.dynamic_shapes.is_cut(size, whole)
+        return self.dynamic_shapes is not None and self.dynamic_shapes.is_cut(size, full_size)
 
     def element(self, value: SSAValue) -> Attribute:
         """Return the element type of a tensor."""
@@ -246,9 +243,13 @@ class LoweringBuilder:
             self._buffers[value] = made
         return self._buffers[value]
 
-    def prepacked(self, source: Array, how: Hashable, make: Callable[[], Array]) -> SSAValue:
-        """Return a buffer of weights packed by `make`; cached by the constant and `how`."""
-        return self.constant_buffer(self._weight_cache.packed(source, how, make))
+    def packed(self, weights: Array, form: str, sizes: Mapping[str, int], factor: float = 1.0) -> SSAValue:
+        """Return a buffer of `factor` times constant weights, in the order of `krnl.pack`."""
+        # A view will do: `prepack-weights` reads it once.
+        source = self._global(
+            self.pool.create(weights), buffer_type(weights.shape, element_type_of(weights.dtype))
+        )
+        return self.insert(PackOp.of(source, form, sizes, factor))
 
     def constant_buffer(self, array: Array) -> SSAValue:
         """Return a constant buffer with the elements of an array."""
@@ -297,15 +298,13 @@ class LoweringBuilder:
         kernel: KernelBuilder,
         outputs: Sequence[SSAValue],
         inputs: Sequence[SSAValue],
-        iterations: Size | None = None,
+        iterations: Size = 0,
     ) -> CallOp:
         """
         Insert a call of a kernel; kernels of equal text become one.
 
-        `iterations` is their number in a kernel that takes a range already.
+        `iterations` is their number in a kernel that takes a range of them.
         """
-        if iterations is None:
-            iterations = parallelize(kernel)
         # The text is the key: kernels of equal text share one function.
         function = kernel.function("kernel")
         text = str(function)

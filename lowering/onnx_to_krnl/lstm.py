@@ -78,9 +78,9 @@ class _LstmDirection:
     results: Sequence[SSAValue | None]
     """Buffers of Y, Y_h and Y_c, None where absent."""
 
-    def part(self, buffer: SSAValue, sizes: Sequence[Size], places: Sequence[IndexExpr]) -> AffineAccess:
+    def part(self, buffer: SSAValue, sizes: Sequence[Size], exprs: Sequence[IndexExpr]) -> AffineAccess:
         """Return this direction's slice of a tensor of [directions, *sizes]."""
-        return AffineAccess(buffer, [_directions(self.op), *sizes], [IndexExpr(offset=self.number), *places])
+        return AffineAccess(buffer, [_directions(self.op), *sizes], [IndexExpr(offset=self.number), *exprs])
 
     def give(
         self,
@@ -92,11 +92,11 @@ class _LstmDirection:
         builder: LoweringBuilder,
     ) -> None:
         """Copy the states of all steps, and the last ones, to the results."""
-        whole, *states = self.results
-        if whole is not None:
+        sequence, *states = self.results
+        if sequence is not None:
             # Y is [steps, directions, batch, hidden].
-            places = [dim(0), IndexExpr(offset=self.number), dim(1), dim(2)]
-            target = AffineAccess(whole, [steps, _directions(self.op), *sizes], places)
+            exprs = [dim(0), IndexExpr(offset=self.number), dim(1), dim(2)]
+            target = AffineAccess(sequence, [steps, _directions(self.op), *sizes], exprs)
             copy("state", (steps, *sizes), target, every, builder)
         for result, source in zip(states, (last, cell), strict=True):
             if result is not None:
@@ -145,9 +145,9 @@ def _step_by_step(
         call_gemm(sums, [state, packed], sizes, tile, builder)
         state = _part(every, step, builder)
         _cell((state, cell), (_part(projected, step, builder), sums), (batch, hidden), builder)
-    last, kept = (AffineAccess(held, (batch, hidden), identity_map(2)) for held in (state, cell))
-    whole = AffineAccess(every, (steps, batch, hidden), identity_map(3))
-    direction.give(steps, (batch, hidden), whole, last, kept, builder)
+    last, last_cell = (AffineAccess(buffer, (batch, hidden), identity_map(2)) for buffer in (state, cell))
+    sequence = AffineAccess(every, (steps, batch, hidden), identity_map(3))
+    direction.give(steps, (batch, hidden), sequence, last, last_cell, builder)
 
 
 def _in_a_loop(
@@ -176,23 +176,23 @@ def _in_a_loop(
     shapes = [steps + 1, batch, hidden], [batch, hidden], [batch, rows], [steps, batch, rows]
     assert is_buffer(packed.type)
     kernel = KernelBuilder([*(buffer_type(shape, f32) for shape in shapes), packed.type])
-    states, kept, own, before, weights = kernel.buffers
+    states, cells, own, before, weights = kernel.buffers
     dynamic_sizes = [] if is_static(batch) else [kernel.size(batch)]
-    with kernel.loops([steps]) as (turn,):
+    with kernel.loops([steps]) as (iteration,):
         last = kernel.size(steps - 1)
-        step = kernel.add(arith.SubiOp(last, turn)) if is_back else turn
-        held, made = (kernel.affine(step, 1, ahead) for ahead in ((1, 0) if is_back else (0, 1)))
-        state, following = (kernel.subview(states, row, (batch, hidden)) for row in (held, made))
+        step = kernel.add(arith.SubiOp(last, iteration)) if is_back else iteration
+        previous, made = (kernel.affine(step, 1, ahead) for ahead in ((1, 0) if is_back else (0, 1)))
+        state, following = (kernel.subview(states, row, (batch, hidden)) for row in (previous, made))
         held_by = {"packed": UnitAttr(), **prefetched(builder, f32, (batch, rows, hidden), tile)}
         add_gemm(kernel, (own, state, weights), (batch, rows, hidden), tile, held_by, dynamic_sizes)
         given = kernel.subview(before, step, (batch, rows))
-        _add_cell(kernel, (following, kept), (given, own), (batch, hidden))
+        _add_cell(kernel, (following, cells), (given, own), (batch, hidden))
     builder.call("lstm", kernel, [every, cell, sums], [projected, packed], 0)
-    whole = AffineAccess(every, [steps + 1, *rest], [dim(0, offset=0 if is_back else 1), dim(1), dim(2)])
+    sequence = AffineAccess(every, [steps + 1, *rest], [dim(0, offset=0 if is_back else 1), dim(1), dim(2)])
     end = AffineAccess(
         every, [steps + 1, *rest], [IndexExpr(offset=0 if is_back else steps), *identity_map(2)]
     )
-    direction.give(steps, rest, whole, end, AffineAccess(cell, rest, identity_map(2)), builder)
+    direction.give(steps, rest, sequence, end, AffineAccess(cell, rest, identity_map(2)), builder)
 
 
 def _start(
@@ -242,8 +242,8 @@ def _cell(
     batch, hidden = sizes
     of_gates = buffer_type([batch, 4 * hidden], f32)
     kernel = KernelBuilder([buffer_type(sizes, f32)] * 2 + [of_gates] * 2)
-    shown, kept, own, before = kernel.buffers
-    _add_cell(kernel, (shown, kept), (own, before), sizes)
+    shown, cells, own, before = kernel.buffers
+    _add_cell(kernel, (shown, cells), (own, before), sizes)
     builder.call("lstm_cell", kernel, list(states), list(sums))
 
 
@@ -253,17 +253,17 @@ def _add_cell(
     sums: tuple[SSAValue, SSAValue],
     sizes: tuple[Size, int],
 ) -> None:
-    (shown, kept), (own, before), hidden = states, sums, sizes[1]
-    with kernel.loops(sizes) as (image, place):
+    (shown, cells), (own, before), hidden = states, sums, sizes[1]
+    with kernel.loops(sizes) as (image, index):
 
         def gate(number: int) -> Scalar:
-            at = [image, kernel.affine(place, 1, number * hidden)]
+            at = [image, kernel.affine(index, 1, number * hidden)]
             return Scalar(kernel, kernel.load(own, at)) + Scalar(kernel, kernel.load(before, at))
 
-        taken, given, held = (_sigmoid(gate(number)) for number in range(3))
-        made = held * Scalar(kernel, kernel.load(kept, [image, place])) + taken * gate(3).tanh()
-        kernel.store(made.value, kept, [image, place])
-        kernel.store((given * made.tanh()).value, shown, [image, place])
+        taken, given, forget = (_sigmoid(gate(number)) for number in range(3))
+        made = forget * Scalar(kernel, kernel.load(cells, [image, index])) + taken * gate(3).tanh()
+        kernel.store(made.value, cells, [image, index])
+        kernel.store((given * made.tanh()).value, shown, [image, index])
 
 
 def _sigmoid(x: Scalar) -> Scalar:

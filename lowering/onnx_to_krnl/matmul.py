@@ -136,17 +136,20 @@ def dynamic_matmul(
     a, b, *bias = buffers
     tile = gemm_tile(builder, builder.element(result), sizes)
     b = _pack(b, (count if has[1] else 1, k, n), tile[1], builder)
-    held = {"packed": UnitAttr(), "dynamic_batch": DenseArrayBase.from_list(i64, [int(each) for each in has])}
-    emit_gemm(result, [a, b, *bias], sizes, tile, {**(properties or {}), **held}, builder, count)
+    attributes = {
+        "packed": UnitAttr(),
+        "dynamic_batch": DenseArrayBase.from_list(i64, [int(each) for each in has]),
+    }
+    emit_gemm(result, [a, b, *bias], sizes, tile, {**(properties or {}), **attributes}, builder, count)
 
 
 def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return the offsets of the matrices of A and of B in each product."""
     numbers = [np.arange(prod(shape[:-2])).reshape(shape[:-2]) for shape in (a, b)]
-    a_places, b_places = np.broadcast_arrays(*numbers)
+    a_matrices, b_matrices = np.broadcast_arrays(*numbers)
     return (
-        [int(place) * a[-1] * a[-2] for place in a_places.reshape(-1)],
-        [int(place) * b[-1] * b[-2] for place in b_places.reshape(-1)],
+        [int(index) * a[-1] * a[-2] for index in a_matrices.reshape(-1)],
+        [int(index) * b[-1] * b[-2] for index in b_matrices.reshape(-1)],
     )
 
 
@@ -168,22 +171,8 @@ def constant_matmul(
 
 
 def prepacked_panels(matrix: Array, width: int, builder: LoweringBuilder, factor: float = 1.0) -> SSAValue:
-    """Return a buffer of `pack_panels`, cached."""
-    return builder.prepacked(matrix, ("columns", width, factor), lambda: pack_panels(matrix, width, factor))
-
-
-def pack_panels(matrix: Array, width: int, factor: float = 1.0) -> Array:
-    """Return `factor` times a matrix in panels of `width` columns, `[N/width][K][width]`, zero-padded."""
-    k, n = matrix.shape
-    packed = np.empty((-(-n // width), k, width), matrix.dtype)
-    # Panel by panel, without a temporary copy of the whole matrix, which may be large.
-    for number, panel in enumerate(packed):
-        columns = matrix[:, number * width : (number + 1) * width]
-        panel[:, : columns.shape[1]] = columns
-        panel[:, columns.shape[1] :] = 0
-    if factor != 1.0:
-        packed *= matrix.dtype.type(factor)
-    return packed.reshape(-1)
+    """Return a buffer of `factor` times a constant matrix, in panels of `width` columns."""
+    return builder.packed(matrix, "gemm_panels", {"width": width}, factor)
 
 
 def call_gemm(
@@ -202,14 +191,18 @@ def call_gemm(
     """
     types = [buffer.type for buffer in (output, *buffers)]
     kernel = KernelBuilder([each for each in types if is_buffer(each)])
-    held = {"packed": UnitAttr()} if properties is None else properties
-    if "packed" in held:
-        held = {**held, **prefetched(builder, element_of(output), sizes, tile)}
+    attributes = {"packed": UnitAttr()} if properties is None else properties
+    if "packed" in attributes:
+        attributes = {**attributes, **prefetched(builder, element_of(output), sizes, tile)}
     dynamic_sizes = [kernel.size(size) for size in sizes if not is_static(size)]
-    if "dynamic_batch" in held:
+    if "dynamic_batch" in attributes:
         dynamic_sizes.append(kernel.size(count))
-    product = add_gemm(kernel, kernel.buffers, sizes, tile, held, dynamic_sizes, kernel.add_range_arguments())
-    builder.call("gemm", kernel, [output], buffers, count if "dynamic_batch" in held else product.iterations)
+    product = add_gemm(
+        kernel, kernel.buffers, sizes, tile, attributes, dynamic_sizes, kernel.add_range_arguments()
+    )
+    builder.call(
+        "gemm", kernel, [output], buffers, count if "dynamic_batch" in attributes else product.iterations
+    )
 
 
 def add_gemm(
@@ -222,12 +215,12 @@ def add_gemm(
     iterations: Sequence[SSAValue] = (),
 ) -> GemmOp:
     """Add a `krnl.gemm` of C, A, B and perhaps a bias to a kernel: all of it, or a range of iterations."""
-    held = dict(properties)
+    attributes = dict(properties)
     for name, size in zip("mnk", sizes, strict=True):
-        held[name] = IntegerAttr(size if is_static(size) else DYNAMIC_INDEX, i64)
-    held["tile"] = DenseArrayBase.from_list(i64, list(tile))
+        attributes[name] = IntegerAttr(size if is_static(size) else DYNAMIC_INDEX, i64)
+    attributes["tile"] = DenseArrayBase.from_list(i64, list(tile))
     c, a, b, *bias = buffers
-    product = GemmOp(operands=[c, a, b, bias, iterations, dynamic_sizes], properties=held)
+    product = GemmOp(operands=[c, a, b, bias, iterations, dynamic_sizes], properties=attributes)
     kernel.block.add_op(product)
     return product
 
@@ -249,14 +242,14 @@ def batched_matmul(
     # Without packing, a tile of columns of B touches one cache line per row, N elements apart.
     tile = gemm_tile(builder, builder.element(result), sizes)
     a, b, *bias = buffers
-    held = dict(properties or {})
+    attributes = dict(properties or {})
     starts_b = starts[1]
     if sizes[0] > tile[0]:
         b, starts_b = _packed(b, sizes, starts_b, tile[1], builder)
-        held["packed"] = UnitAttr()
-    held["batch_a"] = DenseArrayBase.from_list(i64, list(starts[0]))
-    held["batch_b"] = DenseArrayBase.from_list(i64, list(starts_b))
-    emit_gemm(result, [a, b, *bias], sizes, tile, held, builder)
+        attributes["packed"] = UnitAttr()
+    attributes["batch_a"] = DenseArrayBase.from_list(i64, list(starts[0]))
+    attributes["batch_b"] = DenseArrayBase.from_list(i64, list(starts_b))
+    emit_gemm(result, [a, b, *bias], sizes, tile, attributes, builder)
 
 
 def _packed(
@@ -326,12 +319,12 @@ def emit_gemm(
 ) -> None:
     """Emit a kernel of one `krnl.gemm`, with a following Relu fused."""
     activation = following_relu(result, builder)
-    held = dict(properties)
+    attributes = dict(properties)
     if activation is not None:
         builder.fused.add(activation)
-        held["activation"] = StringAttr("relu")
+        attributes["activation"] = StringAttr("relu")
         result = activation.results[0]
-    call_gemm(builder.result(result), buffers, sizes, tile, builder, held, count)
+    call_gemm(builder.result(result), buffers, sizes, tile, builder, attributes, count)
 
 
 def following_relu(result: SSAValue, builder: LoweringBuilder) -> Operation | None:

@@ -37,15 +37,15 @@ class MatrixOperand:
         return [*outer, columns, rows] if self.is_transposed else self.shape
 
     def read(
-        self, kernel: KernelBuilder, held: SSAValue, indices: Sequence[SSAValue], kind: Attribute
+        self, kernel: KernelBuilder, buffer: SSAValue, indices: Sequence[SSAValue], kind: Attribute
     ) -> Scalar:
         """Load one element as the type `kind`."""
-        places = [
+        operand_indices = [
             kernel.index(0) if size == 1 else index for index, size in zip(indices, self.shape, strict=True)
         ]
         if self.is_transposed:
-            places[-2:] = reversed(places[-2:])
-        return read_as(kernel, held, places, self.element, kind)
+            operand_indices[-2:] = reversed(operand_indices[-2:])
+        return read_as(kernel, buffer, operand_indices, self.element, kind)
 
 
 def accumulate_matmul(
@@ -74,13 +74,13 @@ def accumulate_matmul(
         out, rows, columns = kernel.buffers
         with kernel.loops([*batch, m, count, n]) as indices:
             *outer, row, term, column = indices
-            place = [*outer, row, column]
-            total = Scalar(kernel, kernel.load(out, place))
+            coordinates = [*outer, row, column]
+            total = Scalar(kernel, kernel.load(out, coordinates))
             for number in range(step):
                 at = kernel.affine(term, step, first + number)
                 left = a.read(kernel, rows, [*outer, row, at], kind)
                 total = total + left * b.read(kernel, columns, [*outer, at, column], kind)
-            kernel.store(total.value, out, place)
+            kernel.store(total.value, out, coordinates)
         builder.call("matmul_sums", kernel, [sums], [a.buffer, b.buffer])
 
 

@@ -26,7 +26,7 @@ from xonnc.lowering.onnx_to_krnl.sorting import (
     keys_of_rows,
     passes,
     sort_by_keys,
-    sort_places,
+    sort_indices,
 )
 
 DATA_DEPENDENT.add(NonMaxSuppressionOp)
@@ -117,7 +117,7 @@ def _corners(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> SSAValue:
     out, source = kernel.buffers
     with kernel.loops([batches, boxes]) as (batch, box):
         first, second, third, fourth = (
-            Scalar(kernel, kernel.load(source, [batch, box, kernel.index(place)])) for place in range(4)
+            Scalar(kernel, kernel.load(source, [batch, box, kernel.index(index)])) for index in range(4)
         )
         if op.center_point_box.value.data:
             ends = [
@@ -131,8 +131,8 @@ def _corners(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> SSAValue:
             ]
         (top, bottom), (left, right) = ends
         area = (bottom - top) * (right - left)
-        for place, number in enumerate((top, left, bottom, right, area)):
-            kernel.store(number.value, out, [batch, kernel.index(place), box])
+        for index, number in enumerate((top, left, bottom, right, area)):
+            kernel.store(number.value, out, [batch, kernel.index(index), box])
     builder.call("box_corners", kernel, [made], [builder.buffer(op.boxes)])
     return made
 
@@ -160,10 +160,10 @@ def _list(
         capacity = count.clamp(0, (start.like(found.size) - start).maximum(0))
         with kernel.loops([capacity.to(INDEX).value]) as (index,):
             box = Scalar(kernel, kernel.load(boxes, [batch, kind, index]))
-            place = (start + Scalar(kernel, index).to(i64)).to(INDEX).value
+            position = (start + Scalar(kernel, index).to(i64)).to(INDEX).value
             numbers = [Scalar(kernel, each).to(i64) for each in (batch, kind)]
             for column, number in enumerate([*numbers, box]):
-                kernel.store(number.value, out, [place, kernel.index(column)])
+                kernel.store(number.value, out, [position, kernel.index(column)])
         results.append((start + count).value)
     store_count(kernel, results[0], count_buffer)
     made = found.result(op.selected_indices, [found.size, 3], 0)
@@ -186,58 +186,58 @@ class _Selection:
     def select(self, batch: SSAValue, kind: SSAValue) -> None:
         """Select the boxes of one class; store them and their number."""
         kernel = self.kernel
-        chosen, counts, held, digits, kept, corners, keys = self.buffers[:7]
+        chosen, counts, order, digits, selected, corners, keys = self.buffers[:7]
         candidates = self._candidates(batch, kind)
         outer = [batch, kind]
         if self.size >= MIN_RADIX_SORT:
-            sort_by_keys(kernel, held, keys, digits, outer, candidates.value)
+            sort_by_keys(kernel, order, keys, digits, outer, candidates.value)
             half = kernel.index(0)
         else:
 
             def is_sooner(a: Scalar, b: Scalar) -> SSAValue:
-                one, other = (Scalar(kernel, kernel.load(keys, [*outer, place.value])) for place in (a, b))
+                one, other = (Scalar(kernel, kernel.load(keys, [*outer, index.value])) for index in (a, b))
                 return (one < other).value
 
-            sort_places(kernel, held, outer, candidates.value, self.size, is_sooner)
+            sort_indices(kernel, order, outer, candidates.value, self.size, is_sooner)
             half = kernel.index(passes(self.size) % 2)
-        self._clear(kept, outer)
+        self._clear(selected, outer)
         zero = Scalar(kernel, kernel.constant(0, i64))
         capacity = zero.like(self.most)
         if self.limit is not None:
             capacity = capacity.minimum(Scalar(kernel, kernel.load(self.limit, [kernel.index(0)])))
         # With a limit of 0, no candidate is visited.
         iterations = (capacity > 0).select(candidates.to(i64), zero).to(INDEX)
-        with kernel.reducing([iterations.value], [zero.value]) as ((turn,), carried, results):
+        with kernel.reducing([iterations.value], [zero.value]) as ((iteration,), carried, results):
             count = Scalar(kernel, carried[0])
             has_capacity = count < capacity
-            number = kernel.load(held, [half, *outer, turn])
+            number = kernel.load(order, [half, *outer, iteration])
             box = self._box(corners, [batch], Scalar(kernel, number).to(INDEX).value)
             # Compare whole vectors: unused boxes have area 0, so their IoU with any box is 0.
             compared = has_capacity.select((count + (LANES - 1)) // LANES * LANES, zero).to(INDEX)
             with kernel.reducing([compared.value], [kernel.constant(0, i32)]) as ((other,), near, ends):
-                is_near = box.exceeds_iou(self._box(kept, outer, other), self._most_overlap())
+                is_near = box.exceeds_iou(self._box(selected, outer, other), self._most_overlap())
                 ends.append(kernel.add(arith.MaxSIOp(near[0], is_near.to(i32).value)))
             is_kept = has_capacity & Scalar(kernel, ends[0]).equals(0)
             with kernel.when(is_kept.value):
                 slot = count.to(INDEX).value
                 kernel.store(number, chosen, [*outer, slot])
-                for place, each in enumerate(box):
-                    kernel.store(each.value, kept, [*outer, kernel.index(place), slot])
+                for index, each in enumerate(box):
+                    kernel.store(each.value, selected, [*outer, kernel.index(index), slot])
             results.append((count + is_kept.to(i64)).value)
         kernel.store(results[0], counts, outer)
 
-    def _clear(self, kept: SSAValue, outer: Sequence[SSAValue]) -> None:
+    def _clear(self, selected: SSAValue, outer: Sequence[SSAValue]) -> None:
         """Set all selected boxes to area 0."""
         kernel = self.kernel
-        with kernel.loops([len(_Box._fields), -(-max(self.most, 1) // LANES) * LANES]) as (place, slot):
-            kernel.store(kernel.constant(0.0, f32), kept, [*outer, place, slot])
+        with kernel.loops([len(_Box._fields), -(-max(self.most, 1) // LANES) * LANES]) as (index, slot):
+            kernel.store(kernel.constant(0.0, f32), selected, [*outer, index, slot])
 
     def _box(self, buffer: SSAValue, outer: Sequence[SSAValue], box: SSAValue) -> _Box:
         kernel = self.kernel
         return _Box(
             *(
-                Scalar(kernel, kernel.load(buffer, [*outer, kernel.index(place), box]))
-                for place in range(len(_Box._fields))
+                Scalar(kernel, kernel.load(buffer, [*outer, kernel.index(index), box]))
+                for index in range(len(_Box._fields))
             )
         )
 
@@ -249,18 +249,18 @@ class _Selection:
     def _candidates(self, batch: SSAValue, kind: SSAValue) -> Scalar:
         """List the boxes with a score above the threshold; return their number."""
         kernel = self.kernel
-        held, scores = self.buffers[2], self.buffers[7]
+        order, scores = self.buffers[2], self.buffers[7]
         if self.least is None:
             with kernel.loops([self.size]) as (box,):
-                place = Scalar(kernel, box).to(i64).value
-                kernel.store(place, held, [kernel.index(0), batch, kind, box])
+                number = Scalar(kernel, box).to(i64).value
+                kernel.store(number, order, [kernel.index(0), batch, kind, box])
             return Scalar(kernel, kernel.index(self.size))
         least = Scalar(kernel, kernel.load(self.least, [kernel.index(0)]))
         with kernel.reducing([self.size], [kernel.constant(0, i64)]) as ((box,), carried, results):
             count = Scalar(kernel, carried[0])
             # Branch-free compaction: a box below the threshold is overwritten by the next one above it.
-            place = [kernel.index(0), batch, kind, count.to(INDEX).value]
-            kernel.store(Scalar(kernel, box).to(i64).value, held, place)
+            indices = [kernel.index(0), batch, kind, count.to(INDEX).value]
+            kernel.store(Scalar(kernel, box).to(i64).value, order, indices)
             score = Scalar(kernel, kernel.load(scores, [batch, kind, box]))
             results.append((count + (score > least).to(i64)).value)
         return Scalar(kernel, results[0]).to(INDEX)

@@ -44,12 +44,16 @@ def adam(op: training.AdamOp, builder: LoweringBuilder) -> str | None:
 
     def update(rate: Rate, numbers: Sequence[Scalar]) -> Sequence[Scalar]:
         x, gradient, mean, squares = numbers
-        first, turn = rate
+        first, iteration = rate
         gradient = x * op.norm_coefficient.value.data + gradient
         mean = mean * alpha + gradient * (1 - alpha)
         squares = squares * beta + gradient * gradient * (1 - beta)
-        grown = first * (1.0 - turn.like(beta).power(turn)).sqrt() / (1.0 - turn.like(alpha).power(turn))
-        step = (turn > 0.0).select(grown, first)
+        grown = (
+            first
+            * (1.0 - iteration.like(beta).power(iteration)).sqrt()
+            / (1.0 - iteration.like(alpha).power(iteration))
+        )
+        step = (iteration > 0.0).select(grown, first)
         made = x - step * mean / (squares.sqrt() + op.epsilon.value.data)
         return made * (1 - op.norm_coefficient_post.value.data), mean, squares
 
@@ -66,8 +70,8 @@ def momentum(op: training.MomentumOp, builder: LoweringBuilder) -> str | None:
         gradient = x * op.norm_coefficient.value.data + gradient
         share = (rate[1] > 0.0).select(rate[1].like(beta), 1.0)
         speed = speed * alpha + share * gradient
-        way = gradient + speed * alpha if op.mode.data == "nesterov" else speed
-        return x - rate[0] * way, speed
+        direction = gradient + speed * alpha if op.mode.data == "nesterov" else speed
+        return x - rate[0] * direction, speed
 
     return _optimize("momentum", op, update, 3, builder)
 
@@ -78,8 +82,8 @@ def _optimize(name: str, op: Optimizer, update: Update, group: int, builder: Low
     if any(builder.element(value) not in (f32, f64) for value in op.inputs):
         return "not of f32 or f64"
     for number in range(count):
-        tensors = [op.inputs[place * count + number] for place in range(group)]
-        results = [op.outputs[place * count + number] for place in range(group - 1)]
+        tensors = [op.inputs[index * count + number] for index in range(group)]
+        results = [op.outputs[index * count + number] for index in range(group - 1)]
         _update(name, op, update, (tensors, results), builder)
     return None
 
@@ -99,13 +103,13 @@ def _update(
     targets = kernel.buffers[: len(results)]
     sources = kernel.buffers[len(results) : -2]
     zero = [kernel.index(0)]
-    rate, turn = (
+    rate, iteration = (
         read_as(kernel, buffer, zero, builder.element(value), element)
         for buffer, value in zip(kernel.buffers[-2:], scalars, strict=True)
     )
-    with kernel.loops([size]) as place:
-        numbers = [Scalar(kernel, kernel.load(source, place)) for source in sources]
-        for target, made in zip(targets, update((rate, turn), numbers), strict=True):
-            kernel.store(made.value, target, place)
+    with kernel.loops([size]) as indices:
+        numbers = [Scalar(kernel, kernel.load(source, indices)) for source in sources]
+        for target, made in zip(targets, update((rate, iteration), numbers), strict=True):
+            kernel.store(made.value, target, indices)
     buffers = [builder.buffer(value) for value in (*tensors, *scalars)]
     builder.call(name, kernel, [builder.result(value) for value in results], buffers)

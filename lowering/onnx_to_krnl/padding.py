@@ -86,8 +86,8 @@ def _pads(op: PadByInput, rank: int, builder: LoweringBuilder) -> list[tuple[int
     if given is None or axes is None:
         return None
     pads = [(0, 0)] * rank
-    for place, axis in enumerate(axes):
-        pads[axis % rank] = given[place], given[len(axes) + place]
+    for index, axis in enumerate(axes):
+        pads[axis % rank] = given[index], given[len(axes) + index]
     return pads
 
 
@@ -116,19 +116,19 @@ def _middle(
     """
     Copy the overlap of source and target; the source begins at `begins` in the target, perhaps before it.
     """
-    kept = [_kept(*each) for each in zip(shape, sizes, begins, strict=True)]
-    if min(static_sizes(kept), default=1) <= 0:
+    overlap = [_kept(*each) for each in zip(shape, sizes, begins, strict=True)]
+    if min(static_sizes(overlap), default=1) <= 0:
         return
     write = [dim(axis, offset=max(begin, 0)) for axis, begin in enumerate(begins)]
     read = [dim(axis, offset=max(-begin, 0)) for axis, begin in enumerate(begins)]
-    copy("pad", kept, AffineAccess(target, sizes, write), AffineAccess(source, shape, read), builder)
+    copy("pad", overlap, AffineAccess(target, sizes, write), AffineAccess(source, shape, read), builder)
 
 
-def _kept(size: Size, whole: Size, begin: int) -> Size:
+def _kept(size: Size, result_size: Size, begin: int) -> Size:
     """Return the size of the overlap on one axis; a dynamic dimension is not padded."""
-    if is_static(size) and is_static(whole):
-        return min(size + min(begin, 0), whole - max(begin, 0))
-    assert size == whole
+    if is_static(size) and is_static(result_size):
+        return min(size + min(begin, 0), result_size - max(begin, 0))
+    assert size == result_size
     assert begin == 0
     return size
 
@@ -139,16 +139,16 @@ def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuild
     if 0 in shape:
         return "an operand is empty"
     tables = {
-        axis: builder.constant_buffer(_places(size, begin, end, op.mode.data))
+        axis: builder.constant_buffer(_source_indices(size, begin, end, op.mode.data))
         for axis, (size, (begin, end)) in enumerate(zip(shape, pads, strict=True))
         if begin or end
     }
     types = [buffer_type(sizes, element), buffer_type(shape, element)]
     kernel = KernelBuilder([*types, *[buffer_type([sizes[axis]], i64) for axis in tables]])
-    out, source, *places = kernel.buffers
+    out, source, *index_tables = kernel.buffers
     with kernel.loops(sizes) as loops:
         at = list(loops)
-        for axis, table in zip(tables, places, strict=True):
+        for axis, table in zip(tables, index_tables, strict=True):
             at[axis] = kernel.add(arith.IndexCastOp(kernel.load(table, [loops[axis]]), INDEX))
         kernel.store(kernel.load(source, at if shape else []), out, loops if shape else [])
     buffers = [builder.buffer(op.data), *tables.values()]
@@ -156,12 +156,12 @@ def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuild
     return None
 
 
-def _places(size: int, begin: int, end: int, mode: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _source_indices(size: int, begin: int, end: int, mode: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return the source index of each element along an axis, for modes edge, wrap and reflect."""
-    places = np.arange(-begin, size + end, dtype=np.int64)
+    positions = np.arange(-begin, size + end, dtype=np.int64)
     if mode == "edge":
-        return np.clip(places, 0, size - 1)
+        return np.clip(positions, 0, size - 1)
     if mode == "wrap":
-        return places % size
-    there = places % max(2 * (size - 1), 1)
-    return np.minimum(there, max(2 * (size - 1), 1) - there) if size > 1 else np.zeros_like(places)
+        return positions % size
+    offsets = positions % max(2 * (size - 1), 1)
+    return np.minimum(offsets, max(2 * (size - 1), 1) - offsets) if size > 1 else np.zeros_like(positions)

@@ -63,16 +63,22 @@ def _softmax(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int,
     Softmax; with `keeps_none` (SOFTMAX_ZERO), a score `x` near 0 contributes `x e^-max` instead of `e^(x -
     max)`.
     """
-    with kernel.reducing([count], [kernel.load(scores, [row, kernel.index(0)])]) as ((column,), held, tops):
-        tops.append(Scalar(kernel, held[0]).maximum(Scalar(kernel, kernel.load(scores, [row, column]))).value)
+    with kernel.reducing([count], [kernel.load(scores, [row, kernel.index(0)])]) as (
+        (column,),
+        accumulators,
+        tops,
+    ):
+        tops.append(
+            Scalar(kernel, accumulators[0]).maximum(Scalar(kernel, kernel.load(scores, [row, column]))).value
+        )
     top = Scalar(kernel, tops[0])
-    with kernel.reducing([count], [top.like(0.0).value]) as ((column,), held, totals):
+    with kernel.reducing([count], [top.like(0.0).value]) as ((column,), accumulators, totals):
         x = Scalar(kernel, kernel.load(scores, [row, column]))
         share = (x - top).exp()
         if keeps_none:
             share = (x.abs() > ZERO_SCORE).select(share, x * (-top).exp())
         kernel.store(share.value, scores, [row, column])
-        totals.append((Scalar(kernel, held[0]) + share).value)
+        totals.append((Scalar(kernel, accumulators[0]) + share).value)
     total = Scalar(kernel, totals[0])
     with kernel.loops([count]) as (column,):
         share = Scalar(kernel, kernel.load(scores, [row, column])) / total
@@ -84,10 +90,10 @@ def _softmax(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int,
 def argmax_score(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int) -> SSAValue:
     """Return the index of the highest score of a row, the first of equal ones."""
     first = kernel.load(scores, [row, kernel.index(0)])
-    with kernel.reducing([count], [first, kernel.constant(0, i64)]) as ((column,), held, results):
-        best, place = (Scalar(kernel, each) for each in held)
+    with kernel.reducing([count], [first, kernel.constant(0, i64)]) as ((column,), accumulators, results):
+        best, index = (Scalar(kernel, each) for each in accumulators)
         x = Scalar(kernel, kernel.load(scores, [row, column]))
         is_higher = x > best
         results.append(is_higher.select(x, best).value)
-        results.append(is_higher.select(Scalar(kernel, column).to(i64), place).value)
+        results.append(is_higher.select(Scalar(kernel, column).to(i64), index).value)
     return Scalar(kernel, results[1]).to(INDEX).value

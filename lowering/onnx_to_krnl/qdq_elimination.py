@@ -49,8 +49,8 @@ def _eliminate(quantize: QuantizeLinearOp) -> None:
         operands = [move.operands[0]]
     else:
         return
-    behind = [dequantized_source(operand) for operand in operands]
-    found = [each[0] for each in behind if each is not None and each[1] == quantization]
+    sources = [dequantized_source(operand) for operand in operands]
+    found = [each[0] for each in sources if each is not None and each[1] == quantization]
     same = [each for each in found if element_type(each.type) == element_type(quantize.y.type)]
     if len(same) != len(operands) or move.parent is not quantize.parent:
         return

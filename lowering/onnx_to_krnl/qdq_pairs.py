@@ -19,19 +19,19 @@ from xonnc.lowering.onnx_to_krnl.element_types import integer_range
 from xonnc.rewriting.patterns import Array
 
 
-def expand_qdq_pairs(block: Block, pool: DisposablePool, kept: set[Operation]) -> None:
+def expand_qdq_pairs(block: Block, pool: DisposablePool, excluded: set[Operation]) -> None:
     """
     Fold DequantizeLinear of constants, and expand `DequantizeLinear(QuantizeLinear(x))` to float arithmetic.
 
     The pair is `clip(round(x / scale), low - zero, high - zero) scale + 0`, bit for bit the same, but
     for NaN, which stays (its integer is undefined). So convolutions
-    have constant weights, and the pairs join elementwise groups. Ops that are `kept`, and their readers,
+    have constant weights, and the pairs join elementwise groups. Ops that are `excluded`, and their readers,
     stay.
     """
     for op in list(block.ops):
         if (
             isinstance(op, DequantizeLinearOp)
-            and kept.isdisjoint((op, op.x.owner))
+            and excluded.isdisjoint((op, op.x.owner))
             and element_type(op.y.type) == f32
             and not op.block_size.value.data
         ):
@@ -62,11 +62,11 @@ def _expand(op: DequantizeLinearOp, pool: DisposablePool) -> None:
         type_ = [op.y.type]
         divided = DivOp.create(operands=[quantize.x, step], result_types=type_)
         rounded = RoundOp.create(operands=[divided.results[0]], result_types=type_)
-        kept = ClipOp.create(operands=[rounded.results[0], low, high], result_types=type_)
-        real = MulOp.create(operands=[kept.results[0], step], result_types=type_)
+        clipped = ClipOp.create(operands=[rounded.results[0], low, high], result_types=type_)
+        real = MulOp.create(operands=[clipped.results[0], step], result_types=type_)
         # Rounding keeps the sign of a small negative number as -0, which integers do not have: -0 + 0 is +0.
         unsigned = AddOp.create(operands=[real.results[0], positive_zero], result_types=type_)
-        _replace(op, constants, [divided, rounded, kept, real, unsigned])
+        _replace(op, constants, [divided, rounded, clipped, real, unsigned])
         if not quantize.y.uses.get_length():
             quantize.detach()
             quantize.erase()

@@ -56,8 +56,8 @@ def _blocks(shape: Sequence[Size], scale: Sequence[Size], axis: int, block: int)
         return None
     else:
         found = [(before, True), (size // block, True), (block, False), (after, True)]
-    kept = [(number, varies) for number, varies in found if number != 1] or [(1, False)]
-    return _ScaleBlocks([number for number, _ in kept], [varies for _, varies in kept])
+    nontrivial = [(number, varies) for number, varies in found if number != 1] or [(1, False)]
+    return _ScaleBlocks([number for number, _ in nontrivial], [varies for _, varies in nontrivial])
 
 
 def read_as(
@@ -65,18 +65,18 @@ def read_as(
     buffer: SSAValue,
     indices: Sequence[SSAValue],
     element: Attribute,
-    wanted: Attribute,
+    target: Attribute,
 ) -> Scalar:
-    """Load an element of a buffer and convert it to the type `wanted`."""
+    """Load an element of a buffer and convert it to the type `target`."""
     number = Scalar(kernel, kernel.read(buffer, indices, element))
-    return number.to(wanted, is_unsigned_element(element))
+    return number.to(target, is_unsigned_element(element))
 
 
 def saturated(number: Scalar, element: Attribute) -> SSAValue:
     """Convert an integral float to the nearest integer of a type; NaN to the least."""
     low, high = integer_range(element)
-    kept = (number > low).select(number, low)
-    return (kept < high).select(kept, high).to(i32).to(storage_type(element)).value
+    clamped = (number > low).select(number, low)
+    return (clamped < high).select(clamped, high).to(i32).to(storage_type(element)).value
 
 
 ROUND_MAGIC = 12582912.0
@@ -94,9 +94,9 @@ def round_to_int8(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Sca
     Bounds are integers within ±2²². Returns the integer as f32 and as i32.
     """
     # The comparison is false for NaN, which thus becomes `low`.
-    kept = (steps > low).select(steps, low)
-    kept = (kept < high).select(kept, high)
-    shifted = kept + ROUND_MAGIC
+    clamped = (steps > low).select(steps, low)
+    clamped = (clamped < high).select(clamped, high)
+    shifted = clamped + ROUND_MAGIC
     bits = Scalar(steps.kernel, steps.kernel.add(arith.BitcastOp(shifted.value, i32)))
     return shifted - ROUND_MAGIC, bits - ROUND_MAGIC_BITS
 
@@ -156,8 +156,8 @@ def quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> str | None:
                 else Scalar(kernel, kernel.constant(0, i32))
             )
             centre = Scalar(kernel, kernel.add(arith.SIToFPOp(offset.value, f32)))
-            _, whole = round_to_int8(x, low - centre, high - centre)
-            kernel.write((whole + offset).to(storage_type(out_element)).value, out, indices, out_element)
+            _, rounded = round_to_int8(x, low - centre, high - centre)
+            kernel.write((rounded + offset).to(storage_type(out_element)).value, out, indices, out_element)
         else:
             x = x.round()
             if zero:

@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 
 @dataclass(frozen=True)
 class QuantizedOperands:
-    """What a MatMul with quantized weights absorbs."""
+    """The operands that a MatMul with quantized weights absorbs."""
 
     weights: DequantizeLinearOp
     activations: DequantizeLinearOp | None = None

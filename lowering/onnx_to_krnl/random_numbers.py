@@ -64,11 +64,11 @@ class _MersenneTwister:
     def __init__(self, kernel: KernelBuilder, state: SSAValue, seed: SSAValue) -> None:
         self.kernel, self.state = kernel, state
         first = Scalar(kernel, kernel.load(seed, [kernel.index(0)])).to(i32)
-        with kernel.reducing([WORDS], [first.value]) as ((place,), held, results):
-            word = Scalar(kernel, held[0])
-            kernel.store(word.value, state, [place])
+        with kernel.reducing([WORDS], [first.value]) as ((index,), accumulators, results):
+            word = Scalar(kernel, accumulators[0])
+            kernel.store(word.value, state, [index])
             grown = self._xor(word, self._right(word, 30)) * 1812433253
-            results.append((grown + Scalar(kernel, place).to(i32) + 1).value)
+            results.append((grown + Scalar(kernel, index).to(i32) + 1).value)
 
     def draw(self, count: int, each: int, use: Use) -> None:
         """Draw `each` uniform numbers for each of `count` elements, a block of state at a time."""
@@ -80,10 +80,12 @@ class _MersenneTwister:
             self._twist()
             begin = Scalar(kernel, block) * capacity
             left = (begin.like(count) - begin).minimum(capacity)
-            with kernel.loops([left.value]) as (turn,):
-                words = [self._tempered(kernel.affine(turn, 2 * each, number)) for number in range(2 * each)]
+            with kernel.loops([left.value]) as (iteration,):
+                words = [
+                    self._tempered(kernel.affine(iteration, 2 * each, number)) for number in range(2 * each)
+                ]
                 numbers = [self._uniform(*pair) for pair in zip(words[::2], words[1::2], strict=True)]
-                use(numbers, begin + Scalar(kernel, turn))
+                use(numbers, begin + Scalar(kernel, iteration))
 
     def _twist(self) -> None:
         """Generate the next 624 words of state."""
@@ -93,21 +95,23 @@ class _MersenneTwister:
             (0, WORDS - APART, APART),
             (WORDS - APART, APART - 1, APART - WORDS),
         ):
-            with self.kernel.loops([count]) as (turn,):
-                here, after, other = (self.kernel.affine(turn, 1, first + step) for step in (0, 1, moved))
+            with self.kernel.loops([count]) as (iteration,):
+                here, after, other = (
+                    self.kernel.affine(iteration, 1, first + step) for step in (0, 1, moved)
+                )
                 self._renew(here, after, other)
-        self._renew(*(self.kernel.index(place) for place in (WORDS - 1, 0, APART - 1)))
+        self._renew(*(self.kernel.index(index) for index in (WORDS - 1, 0, APART - 1)))
 
     def _renew(self, here: SSAValue, after: SSAValue, other: SSAValue) -> None:
         kernel = self.kernel
-        a, b, c = (Scalar(kernel, kernel.load(self.state, [place])) for place in (here, after, other))
+        a, b, c = (Scalar(kernel, kernel.load(self.state, [index])) for index in (here, after, other))
         mixed = (a & a.like(_signed(0x80000000))) | (b & b.like(0x7FFFFFFF))
         # The lowest bit of the mixed word is that of b; the product avoids a branch.
         odd = (b & b.like(1)) * _signed(0x9908B0DF)
         kernel.store(self._xor(self._xor(c, self._right(mixed, 1)), odd).value, self.state, [here])
 
-    def _tempered(self, place: SSAValue) -> Scalar:
-        word = Scalar(self.kernel, self.kernel.load(self.state, [place]))
+    def _tempered(self, index: SSAValue) -> Scalar:
+        word = Scalar(self.kernel, self.kernel.load(self.state, [index]))
         word = self._xor(word, self._right(word, 11))
         word = self._xor(word, self._left(word, 7) & word.like(_signed(0x9D2C5680)))
         word = self._xor(word, self._left(word, 15) & word.like(_signed(0xEFC60000)))
@@ -166,8 +170,8 @@ def _filled(
     kernel = KernelBuilder([buffer_type([count], element), buffer_type([WORDS], i32), buffer_type([1], i64)])
     out, state, start = kernel.buffers
 
-    def use(numbers: list[Scalar], place: Scalar) -> None:
-        kernel.write(made(numbers, compute_type(element)).value, out, [place.value], element)
+    def use(numbers: list[Scalar], index: Scalar) -> None:
+        kernel.write(made(numbers, compute_type(element)).value, out, [index.value], element)
 
     _MersenneTwister(kernel, state, start).draw(count, each, use)
     builder.call(
@@ -178,20 +182,20 @@ def _filled(
 @lowers(BernoulliOp)
 def bernoulli(op: BernoulliOp, builder: LoweringBuilder) -> str | None:
     """1 with the probability given by the input; with a seed, the draws of the reference evaluator."""
-    count, element, held = (
+    count, element, input_type = (
         prod(builder.shape(op.input)),
         builder.element(op.output),
         builder.element(op.input),
     )
     types = [buffer_type([count], element), buffer_type([WORDS], i32)]
-    kernel = KernelBuilder([*types, buffer_type([count], held), buffer_type([1], i64)])
+    kernel = KernelBuilder([*types, buffer_type([count], input_type), buffer_type([1], i64)])
     out, state, probabilities, start = kernel.buffers
 
-    def use(numbers: list[Scalar], place: Scalar) -> None:
-        share = read_as(kernel, probabilities, [place.value], held, f64)
+    def use(numbers: list[Scalar], index: Scalar) -> None:
+        share = read_as(kernel, probabilities, [index.value], input_type, f64)
         # numpy's binomial(1, p) draws by inversion of the less likely outcome.
         is_one = (share > 0.5).select(numbers[0] <= share, numbers[0] > 1.0 - share)
-        kernel.write(is_one.to(compute_type(element)).value, out, [place.value], element)
+        kernel.write(is_one.to(compute_type(element)).value, out, [index.value], element)
 
     _MersenneTwister(kernel, state, start).draw(count, 1, use)
     made = [builder.result(op.output), builder.allocate([WORDS], i32)]
@@ -215,26 +219,26 @@ def multinomial(op: MultinomialOp, builder: LoweringBuilder) -> str | None:
     )
     out, sums, state, logits, start = kernel.buffers
     with kernel.loops([batch]) as (row,):
-        with kernel.reducing([classes], [kernel.constant(-inf, f64)]) as ((place,), held, tops):
-            x = read_as(kernel, logits, [row, place], element, f64)
-            tops.append(Scalar(kernel, held[0]).maximum(x).value)
-        with kernel.reducing([classes], [kernel.constant(0.0, f64)]) as ((place,), held, totals):
-            x = read_as(kernel, logits, [row, place], element, f64)
+        with kernel.reducing([classes], [kernel.constant(-inf, f64)]) as ((position,), accumulators, tops):
+            x = read_as(kernel, logits, [row, position], element, f64)
+            tops.append(Scalar(kernel, accumulators[0]).maximum(x).value)
+        with kernel.reducing([classes], [kernel.constant(0.0, f64)]) as ((position,), accumulators, totals):
+            x = read_as(kernel, logits, [row, position], element, f64)
             # Less the maximum, so that no exponential overflows.
-            total = Scalar(kernel, held[0]) + (x - Scalar(kernel, tops[0])).exp()
-            kernel.store(total.value, sums, [row, place])
+            total = Scalar(kernel, accumulators[0]) + (x - Scalar(kernel, tops[0])).exp()
+            kernel.store(total.value, sums, [row, position])
             totals.append(total.value)
 
-    def use(numbers: list[Scalar], place: Scalar) -> None:
-        number = place.to(i64)
+    def use(numbers: list[Scalar], position: Scalar) -> None:
+        number = position.to(i64)
         row, column = (each.to(INDEX).value for each in (number // count, number % count))
         top = kernel.load(sums, [row, kernel.index(classes - 1)])
         share = numbers[0] * Scalar(kernel, top)
         # Class: the number of partial sums up to the draw. Without the last sum it is a valid class even
         # if rounding lifts the draw to the total.
-        with kernel.reducing([classes - 1], [kernel.constant(0, i64)]) as ((index,), held, results):
+        with kernel.reducing([classes - 1], [kernel.constant(0, i64)]) as ((index,), accumulators, results):
             is_beyond = Scalar(kernel, kernel.load(sums, [row, index])) <= share
-            results.append((Scalar(kernel, held[0]) + is_beyond.to(i64)).value)
+            results.append((Scalar(kernel, accumulators[0]) + is_beyond.to(i64)).value)
         kernel.store(Scalar(kernel, results[0]).to(kind).value, out, [row, column])
 
     _MersenneTwister(kernel, state, start).draw(batch * count, 1, use)
@@ -302,16 +306,16 @@ def _drop(
     out, *masks = kernel.buffers[: len(outputs) - len(drawing[:1])]
     source = kernel.buffers[len(outputs)]
 
-    def keep(place: SSAValue, x: Scalar, is_kept: Scalar) -> None:
-        kernel.write(x.value, out, [place], element)
+    def keep(index: SSAValue, x: Scalar, is_kept: Scalar) -> None:
+        kernel.write(x.value, out, [index], element)
         for mask in masks:
-            held = builder.element(op.mask)
-            kernel.write(is_kept.to(compute_type(held)).value, mask, [place], held)
+            mask_type = builder.element(op.mask)
+            kernel.write(is_kept.to(compute_type(mask_type)).value, mask, [index], mask_type)
 
     def copy() -> None:
-        with kernel.loops([count]) as (place,):
-            x = Scalar(kernel, kernel.read(source, [place], element))
-            keep(place, x, Scalar(kernel, kernel.constant(1, i1)))
+        with kernel.loops([count]) as (index,):
+            x = Scalar(kernel, kernel.read(source, [index], element))
+            keep(index, x, Scalar(kernel, kernel.constant(1, i1)))
 
     if training is None:
         copy()
@@ -322,10 +326,10 @@ def _drop(
             share = read_as(kernel, held_ratio, [], ratio.element, f64)
             scale = (1.0 / (1.0 - share)).to(kind)
 
-            def use(numbers: list[Scalar], place: Scalar) -> None:
+            def use(numbers: list[Scalar], index: Scalar) -> None:
                 is_kept = numbers[0] >= share
-                x = Scalar(kernel, kernel.read(source, [place.value], element))
-                keep(place.value, is_kept.select(x * scale, 0.0), is_kept)
+                x = Scalar(kernel, kernel.read(source, [index.value], element))
+                keep(index.value, is_kept.select(x * scale, 0.0), is_kept)
 
             _MersenneTwister(kernel, state, start).draw(count, 1, use)
         with kernel.when((~is_training).value):

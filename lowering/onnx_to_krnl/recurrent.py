@@ -100,14 +100,14 @@ def recurrent(op: Recurrent, builder: LoweringBuilder) -> str | None:
     cell = isinstance(op, rnn.LSTMOp)
     states = 2 if cell else 1
     every = builder.allocate([directions, steps, batch, hidden], element)
-    held = [builder.allocate([directions, batch, hidden], element) for _ in range(states)]
+    state_buffers = [builder.allocate([directions, batch, hidden], element) for _ in range(states)]
     starts = [op.initial_h, op.initial_c] if isinstance(op, rnn.LSTMOp) else [op.initial_h]
-    for state, start in zip(held, starts, strict=True):
+    for state, start in zip(state_buffers, starts, strict=True):
         _begin(state, start, (directions, sizes), element, builder)
     projected = _project(op, sizes, directions, element, builder)
     for each in known:
-        _run(op, each, sizes, (projected, every, held), element, builder)
-    _give(op, every, held, sizes, directions, builder)
+        _run(op, each, sizes, (projected, every, state_buffers), element, builder)
+    _give(op, every, state_buffers, sizes, directions, builder)
     return None
 
 
@@ -124,13 +124,13 @@ def _direction(op: Recurrent, number: int, directions: int) -> _Direction | None
     alphas = iter([] if op.activation_alpha is None else [each.value.data for each in op.activation_alpha])
     betas = iter([] if op.activation_beta is None else [each.value.data for each in op.activation_beta])
     found: list[Activation] = []
-    for place, given in enumerate(names[: count * directions]):
+    for index, given in enumerate(names[: count * directions]):
         name = next((each for each in NAMES if each.lower() == given.lower()), None)
         if name is None:
             return None
         alpha = next(alphas, DEFAULT_ALPHA[name]) if name in DEFAULT_ALPHA else 0.0
         beta = next(betas, DEFAULT_BETA[name]) if name in DEFAULT_BETA else 0.0
-        if place // count == number:
+        if index // count == number:
             found.append(_activation(name, alpha, beta))
     is_back = op.direction.data == "reverse" or number == 1
     return _Direction(number, is_back, found, None if op.clip is None else op.clip.value.data)
@@ -200,20 +200,20 @@ def _project(
     op: Recurrent, sizes: _Sizes, directions: int, element: Attribute, builder: LoweringBuilder
 ) -> SSAValue:
     """Multiply the inputs of all steps with W: [directions, steps · batch, gates · hidden]."""
-    rows, places = sizes.gates * sizes.hidden, sizes.steps * sizes.batch
-    made = builder.allocate([directions, places, rows], element)
-    fill(made, directions * places * rows, 0, builder)
-    a = MatrixOperand(builder.buffer(op.X), [1, places, sizes.inputs], element)
+    rows, positions = sizes.gates * sizes.hidden, sizes.steps * sizes.batch
+    made = builder.allocate([directions, positions, rows], element)
+    fill(made, directions * positions * rows, 0, builder)
+    a = MatrixOperand(builder.buffer(op.X), [1, positions, sizes.inputs], element)
     b = MatrixOperand(builder.buffer(op.W), [directions, sizes.inputs, rows], element, is_transposed=True)
-    turned = builder.allocate([directions, sizes.inputs, rows], element)
+    transposed = builder.allocate([directions, sizes.inputs, rows], element)
     # Transpose W so that gates are contiguous and the accumulation vectorizes.
     source = AffineAccess(b.buffer, b.stored_shape, [dim(0), dim(2), dim(1)])
-    copy("weights", b.shape, AffineAccess(turned, b.shape, identity_map(3)), source, builder)
+    copy("weights", b.shape, AffineAccess(transposed, b.shape, identity_map(3)), source, builder)
     accumulate_matmul(
         made,
         [directions],
-        (places, rows, sizes.inputs),
-        (a, MatrixOperand(turned, b.shape, element)),
+        (positions, rows, sizes.inputs),
+        (a, MatrixOperand(transposed, b.shape, element)),
         element,
         builder,
     )
@@ -222,7 +222,7 @@ def _project(
 
 def _run(
     op: Recurrent,
-    way: _Direction,
+    direction: _Direction,
     sizes: _Sizes,
     buffers: tuple[SSAValue, SSAValue, Sequence[SSAValue]],
     element: Attribute,
@@ -248,18 +248,22 @@ def _run(
         types.append(buffer_type([batch], i32))
         read.append((builder.buffer(op.sequence_lens), [batch]))
     kernel = KernelBuilder(types)
-    held = list(kernel.buffers)
-    step = _RecurrentStep(kernel, op, way, sizes, held, len(states), element)
+    accumulators = list(kernel.buffers)
+    step = _RecurrentStep(kernel, op, direction, sizes, accumulators, len(states), element)
     with kernel.loops([batch, sizes.steps]) as (image, time):
         if not has_lengths:
-            turn = kernel.plus(kernel.index(sizes.steps - 1), _minus(kernel, time)) if way.is_back else time
-            step.emit(image, turn, None)
+            iteration = (
+                kernel.plus(kernel.index(sizes.steps - 1), _minus(kernel, time))
+                if direction.is_back
+                else time
+            )
+            step.emit(image, iteration, None)
         else:
-            length = Scalar(kernel, kernel.load(held[-1], [image])).to(INDEX).clamp(0, sizes.steps)
+            length = Scalar(kernel, kernel.load(accumulators[-1], [image])).to(INDEX).clamp(0, sizes.steps)
             now = Scalar(kernel, time)
             is_inside = now < length
-            place = is_inside.select(length - 1 - now, now) if way.is_back else now
-            step.emit(image, place.value, is_inside)
+            index = is_inside.select(length - 1 - now, now) if direction.is_back else now
+            step.emit(image, index.value, is_inside)
     name = type(op).name.removeprefix("onnx.").lower()
     builder.call(name, kernel, [buffer for buffer, _ in written], [buffer for buffer, _ in read])
 
@@ -275,25 +279,25 @@ class _RecurrentStep:
         self,
         kernel: KernelBuilder,
         op: Recurrent,
-        way: _Direction,
+        direction: _Direction,
         sizes: _Sizes,
-        held: Sequence[SSAValue],
+        buffers: Sequence[SSAValue],
         states: int,
         element: Attribute,
     ) -> None:
-        self.kernel, self.op, self.way, self.sizes, self.element = kernel, op, way, sizes, element
-        self.every, self.hidden = held[0], held[1]
-        self.cell = held[2] if states == 2 else None
-        self.gates = held[1 + states]
-        self.projected, self.weights = held[2 + states], held[3 + states]
-        rest = list(held[4 + states :])
+        self.kernel, self.op, self.direction, self.sizes, self.element = kernel, op, direction, sizes, element
+        self.every, self.hidden = buffers[0], buffers[1]
+        self.cell = buffers[2] if states == 2 else None
+        self.gates = buffers[1 + states]
+        self.projected, self.weights = buffers[2 + states], buffers[3 + states]
+        rest = list(buffers[4 + states :])
         self.bias = rest.pop(0) if op.B.type != NONE else None
         self.peephole = rest.pop(0) if isinstance(op, rnn.LSTMOp) and op.P.type != NONE else None
-        self.number = kernel.index(way.number)
+        self.number = kernel.index(direction.number)
 
-    def load(self, buffer: SSAValue, *place: SSAValue) -> Scalar:
+    def load(self, buffer: SSAValue, *indices: SSAValue) -> Scalar:
         """Load a scalar."""
-        return Scalar(self.kernel, self.kernel.load(buffer, place))
+        return Scalar(self.kernel, self.kernel.load(buffer, indices))
 
     def emit(self, image: SSAValue, time: SSAValue, is_inside: Scalar | None) -> None:
         """Emit the sums of all gates, then the update of the state."""
@@ -302,16 +306,16 @@ class _RecurrentStep:
         self._sum(at, image, 0, rows)
         if isinstance(self.op, rnn.GRUOp) and not self.op.linear_before_reset.value.data:
             self._reset(at, image)
-        with self.kernel.loops([self.sizes.hidden]) as (place,):
-            before = self.load(self.hidden, self.number, image, place)
-            made = self._state(image, place, before)
+        with self.kernel.loops([self.sizes.hidden]) as (unit,):
+            before = self.load(self.hidden, self.number, image, unit)
+            made = self._state(image, unit, before)
             if is_inside is not None:
                 made = is_inside.select(made, before)
-            self.kernel.store(made.value, self.hidden, [self.number, image, place])
+            self.kernel.store(made.value, self.hidden, [self.number, image, unit])
             shown = made if is_inside is None else is_inside.select(made, 0.0)
-            self.kernel.store(shown.value, self.every, [self.number, time, image, place])
+            self.kernel.store(shown.value, self.every, [self.number, time, image, unit])
             if self.cell is not None:
-                self._keep_cell(image, place, is_inside)
+                self._keep_cell(image, unit, is_inside)
 
     def _sum(self, at: Sequence[SSAValue], image: SSAValue, first: int, count: int) -> None:
         """Compute gate sums: row 0 of the inputs with their bias, row 1 of the state with its bias."""
@@ -319,10 +323,10 @@ class _RecurrentStep:
         with kernel.loops([count]) as (gate,):
             row = kernel.affine(gate, 1, first)
             start = kernel.constant(0.0, self.element)
-            with kernel.reducing([self.sizes.hidden], [start]) as (inner, held, results):
+            with kernel.reducing([self.sizes.hidden], [start]) as (inner, accumulators, results):
                 state = self.load(self.hidden, self.number, image, inner[0])
                 weight = self.load(self.weights, self.number, row, inner[0])
-                results.append((Scalar(kernel, held[0]) + state * weight).value)
+                results.append((Scalar(kernel, accumulators[0]) + state * weight).value)
             own, part = self.load(self.projected, self.number, *at, row), Scalar(kernel, results[0])
             if self.bias is not None:
                 own = own + self.load(self.bias, self.number, index(0), row)
@@ -335,16 +339,16 @@ class _RecurrentStep:
         kernel, index, hidden = self.kernel, self.kernel.index, self.sizes.hidden
         with kernel.loops([hidden]) as (gate,):
             row = kernel.affine(gate, 1, hidden)
-            reset = self.way.functions[0](self.clipped(self.gate(0, row) + self.gate(1, row)))
+            reset = self.direction.functions[0](self.clipped(self.gate(0, row) + self.gate(1, row)))
             kernel.store(reset.value, self.gates, [index(0), row])
         with kernel.loops([hidden]) as (gate,):
             row = kernel.affine(gate, 1, 2 * hidden)
             start = kernel.constant(0.0, self.element)
-            with kernel.reducing([hidden], [start]) as (inner, held, results):
+            with kernel.reducing([hidden], [start]) as (inner, accumulators, results):
                 state = self.load(self.hidden, self.number, image, inner[0])
                 reset = self.gate(0, kernel.affine(inner[0], 1, hidden))
                 weight = self.load(self.weights, self.number, row, inner[0])
-                results.append((Scalar(kernel, held[0]) + state * reset * weight).value)
+                results.append((Scalar(kernel, accumulators[0]) + state * reset * weight).value)
             part = Scalar(kernel, results[0])
             if self.bias is not None:
                 part = part + self.load(self.bias, self.number, index(1), row)
@@ -356,59 +360,59 @@ class _RecurrentStep:
 
     def clipped(self, x: Scalar) -> Scalar:
         """Clamp to ±`clip`."""
-        return x if self.way.clip is None else x.clamp(-self.way.clip, self.way.clip)
+        return x if self.direction.clip is None else x.clamp(-self.direction.clip, self.direction.clip)
 
-    def _both(self, number: int, place: SSAValue) -> Scalar:
-        row = self.kernel.affine(place, 1, number * self.sizes.hidden)
+    def _both(self, number: int, unit: SSAValue) -> Scalar:
+        row = self.kernel.affine(unit, 1, number * self.sizes.hidden)
         return self.gate(0, row) + self.gate(1, row)
 
-    def _state(self, image: SSAValue, place: SSAValue, before: Scalar) -> Scalar:
-        functions = self.way.functions
+    def _state(self, image: SSAValue, unit: SSAValue, before: Scalar) -> Scalar:
+        functions = self.direction.functions
         if isinstance(self.op, rnn.RNNOp):
-            return functions[0](self.clipped(self._both(0, place)))
+            return functions[0](self.clipped(self._both(0, unit)))
         if isinstance(self.op, rnn.GRUOp):
-            return self._gated(place, before)
-        cell = self._cell(image, place)
-        out = self._both(1, place)
+            return self._gated(unit, before)
+        cell = self._cell(image, unit)
+        out = self._both(1, unit)
         if self.peephole is not None:
-            out = out + self.load(self.peephole, self.number, self.kernel.index(1), place) * cell
-        row = self.kernel.affine(place, 1, 3 * self.sizes.hidden)
+            out = out + self.load(self.peephole, self.number, self.kernel.index(1), unit) * cell
+        row = self.kernel.affine(unit, 1, 3 * self.sizes.hidden)
         # Keep the new cell in the row of its gate until `_keep_cell` stores it.
         self.kernel.store(cell.value, self.gates, [self.kernel.index(0), row])
         return functions[0](self.clipped(out)) * functions[2](cell)
 
-    def _gated(self, place: SSAValue, before: Scalar) -> Scalar:
+    def _gated(self, unit: SSAValue, before: Scalar) -> Scalar:
         assert isinstance(self.op, rnn.GRUOp)
-        functions, hidden = self.way.functions, self.sizes.hidden
-        update = functions[0](self.clipped(self._both(0, place)))
-        row = self.kernel.affine(place, 1, 2 * hidden)
+        functions, hidden = self.direction.functions, self.sizes.hidden
+        update = functions[0](self.clipped(self._both(0, unit)))
+        row = self.kernel.affine(unit, 1, 2 * hidden)
         part = self.gate(1, row)
         if self.op.linear_before_reset.value.data:
-            part = functions[0](self.clipped(self._both(1, place))) * part
+            part = functions[0](self.clipped(self._both(1, unit))) * part
         new = functions[1](self.clipped(self.gate(0, row) + part))
         return (1.0 - update) * new + update * before
 
-    def _cell(self, image: SSAValue, place: SSAValue) -> Scalar:
+    def _cell(self, image: SSAValue, unit: SSAValue) -> Scalar:
         assert isinstance(self.op, rnn.LSTMOp)
         assert self.cell is not None
-        functions = self.way.functions
-        before = self.load(self.cell, self.number, image, place)
-        gates = [self._both(number, place) for number in (0, 2, 3)]
+        functions = self.direction.functions
+        before = self.load(self.cell, self.number, image, unit)
+        gates = [self._both(number, unit) for number in (0, 2, 3)]
         if self.peephole is not None:
             for gate, number in ((0, 0), (1, 2)):
-                weight = self.load(self.peephole, self.number, self.kernel.index(number), place)
+                weight = self.load(self.peephole, self.number, self.kernel.index(number), unit)
                 gates[gate] = gates[gate] + weight * before
         into = functions[0](self.clipped(gates[0]))
         is_coupled = bool(self.op.input_forget.value.data)
-        kept = 1.0 - into if is_coupled else functions[0](self.clipped(gates[1]))
-        return kept * before + into * functions[1](self.clipped(gates[2]))
+        forget = 1.0 - into if is_coupled else functions[0](self.clipped(gates[1]))
+        return forget * before + into * functions[1](self.clipped(gates[2]))
 
-    def _keep_cell(self, image: SSAValue, place: SSAValue, is_inside: Scalar | None) -> None:
+    def _keep_cell(self, image: SSAValue, unit: SSAValue, is_inside: Scalar | None) -> None:
         assert self.cell is not None
-        made = self.gate(0, self.kernel.affine(place, 1, 3 * self.sizes.hidden))
+        made = self.gate(0, self.kernel.affine(unit, 1, 3 * self.sizes.hidden))
         if is_inside is not None:
-            made = is_inside.select(made, self.load(self.cell, self.number, image, place))
-        self.kernel.store(made.value, self.cell, [self.number, image, place])
+            made = is_inside.select(made, self.load(self.cell, self.number, image, unit))
+        self.kernel.store(made.value, self.cell, [self.number, image, unit])
 
 
 def _give(

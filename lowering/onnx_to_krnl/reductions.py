@@ -23,13 +23,13 @@ from xonnc.lowering.onnx_to_krnl.element_types import compute_type, is_unsigned_
 from xonnc.lowering.onnx_to_krnl.kernel_builder import BufferType, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layer_normalization import generic_layer_normalization
 from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, LayoutPlan
+from xonnc.lowering.onnx_to_krnl.loop_chunks import split_into_chunks
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     SUPPORTS_EMPTY,
     LoweringBuilder,
     lowers,
     supports_dynamic_shapes,
 )
-from xonnc.lowering.onnx_to_krnl.parallel_ranges import split_into_chunks
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 
 Map = Callable[[KernelBuilder, SSAValue], SSAValue]
@@ -111,13 +111,13 @@ class ReductionFunction:
     name: str
     combine: Combiner = SUM
     each: Map = _same
-    whole: Map = _same
+    finish: Map = _same
     is_mean: bool = False
 
     @property
     def is_of_floats(self) -> bool:
         """Whether the final map is defined for floats only."""
-        return self.whole is not _same
+        return self.finish is not _same
 
     def start(self, kernel: KernelBuilder, element: Attribute) -> SSAValue:
         """Return the neutral element."""
@@ -163,13 +163,13 @@ for _kinds, _reduction in (
     ((reduction.ReduceL1Op, reduction.ReduceL1V13Op), ReductionFunction("reducel1", each=_absolute)),
     (
         (reduction.ReduceL2Op, reduction.ReduceL2V13Op),
-        ReductionFunction("reducel2", each=_square, whole=_root),
+        ReductionFunction("reducel2", each=_square, finish=_root),
     ),
     (
         (reduction.ReduceSumSquareOp, reduction.ReduceSumSquareV13Op),
         ReductionFunction("reducesumsquare", each=_square),
     ),
-    ((reduction.ReduceLogSumOp, reduction.ReduceLogSumV13Op), ReductionFunction("reducelogsum", whole=_log)),
+    ((reduction.ReduceLogSumOp, reduction.ReduceLogSumV13Op), ReductionFunction("reducelogsum", finish=_log)),
     ((nn.GlobalAveragePoolOp,), ReductionFunction("globalaveragepool", is_mean=True)),
     ((nn.GlobalMaxPoolOp,), ReductionFunction("globalmaxpool", MAXIMUM)),
 ):
@@ -193,7 +193,7 @@ class ReductionAxes:
     sizes: Sequence[Size]
 
     @property
-    def kept(self) -> list[Size]:
+    def outer_sizes(self) -> list[Size]:
         """Sizes of the axes that are kept."""
         return [size for size, (_, is_reduced) in zip(self.sizes, self.groups, strict=True) if not is_reduced]
 
@@ -223,10 +223,10 @@ class ReductionAxes:
             [*self.groups, last], [*self.sizes[:-1], *split_into_chunks(columns, MAX_COLUMNS)]
         )
 
-    def places(self, outer: Sequence[SSAValue], inner: Sequence[SSAValue]) -> list[SSAValue]:
+    def indices(self, outer: Sequence[SSAValue], inner: Sequence[SSAValue]) -> list[SSAValue]:
         """Return indices into the tensor."""
-        kept, reduced = iter(outer), iter(inner)
-        return [next(reduced) if is_reduced else next(kept) for _, is_reduced in self.groups]
+        outer_indices, inner_indices = iter(outer), iter(inner)
+        return [next(inner_indices) if is_reduced else next(outer_indices) for _, is_reduced in self.groups]
 
 
 def reduced_along(shape: Sequence[Size], axes: Sequence[int]) -> ReductionAxes:
@@ -263,48 +263,48 @@ def reduce_(op: Operation, builder: LoweringBuilder) -> str | None:
     axes = _axes(op, len(shape))
     if axes is None:
         return "axes are not constants"
-    if not axes and shape and kind.each is _same and kind.whole is _same:
+    if not axes and shape and kind.each is _same and kind.finish is _same:
         # `noop_with_empty_axes`: a copy; adding 0 would lose the sign of -0.
         builder.alias(op.results[0], value)
         return None
     if value in builder.written and _is_of_planes(shape, axes, builder.layouts):
         _reduce_blocks(op, kind, builder)
         return None
-    whole = reduced_along(shape, axes)
-    is_in_columns = whole.is_in_columns and element != i1
-    whole = whole.with_column_chunks() if is_in_columns else whole
-    kept, made = whole.kept or [1], [builder.result(op.results[0])]
-    types = [buffer_type(kept, element)]
+    merged = reduced_along(shape, axes)
+    is_in_columns = merged.is_in_columns and element != i1
+    merged = merged.with_column_chunks() if is_in_columns else merged
+    result_sizes, made = merged.outer_sizes or [1], [builder.result(op.results[0])]
+    types = [buffer_type(result_sizes, element)]
     if is_in_columns and compute_type(element) != storage_type(element):
         # Accumulate in the compute type, in a scratch buffer beside the narrow result.
-        types.append(buffer_type(kept, compute_type(element)))
-        made.append(builder.allocate(kept, compute_type(element)))
-    kernel = KernelBuilder([*types, buffer_type(whole.sizes, element)])
+        types.append(buffer_type(result_sizes, compute_type(element)))
+        made.append(builder.allocate(result_sizes, compute_type(element)))
+    kernel = KernelBuilder([*types, buffer_type(merged.sizes, element)])
     if is_in_columns:
-        _reduce_columns(kernel, kind, whole, element)
+        _reduce_columns(kernel, kind, merged, element)
     elif kind.combine in (MAXIMUM, MINIMUM) and not is_integer(element):
-        _reduce_extremes(kernel, kind, whole, element)
+        _reduce_extremes(kernel, kind, merged, element)
     else:
-        _reduce_rows(kernel, kind, whole, element)
+        _reduce_rows(kernel, kind, merged, element)
     builder.call(kind.name, kernel, made, [builder.buffer(value)])
     return None
 
 
 def _reduce_rows(
-    kernel: KernelBuilder, kind: ReductionFunction, whole: ReductionAxes, element: Attribute
+    kernel: KernelBuilder, kind: ReductionFunction, axes: ReductionAxes, element: Attribute
 ) -> None:
     """Reduce contiguous rows: one result at a time."""
     out, source = kernel.buffers
-    with kernel.loops(whole.kept) as outer:
-        with kernel.reducing(whole.reduced, [kind.start(kernel, element)]) as (inner, held, results):
-            number = kernel.read(source, whole.places(outer, inner), element)
-            results.append(kind.both(kernel, element, held[0], kind.each(kernel, number)))
-        total = kind.mean(kernel, element, kind.whole(kernel, results[0]), whole.reduced)
+    with kernel.loops(axes.outer_sizes) as outer:
+        with kernel.reducing(axes.reduced, [kind.start(kernel, element)]) as (inner, accumulators, results):
+            number = kernel.read(source, axes.indices(outer, inner), element)
+            results.append(kind.both(kernel, element, accumulators[0], kind.each(kernel, number)))
+        total = kind.mean(kernel, element, kind.finish(kernel, results[0]), axes.reduced)
         kernel.write(total, out, outer, element)
 
 
 def _reduce_extremes(
-    kernel: KernelBuilder, kind: ReductionFunction, whole: ReductionAxes, element: Attribute
+    kernel: KernelBuilder, kind: ReductionFunction, axes: ReductionAxes, element: Attribute
 ) -> None:
     """
     Maximum or minimum of floats by rows; NaN is tracked apart, by its bits.
@@ -318,44 +318,48 @@ def _reduce_extremes(
         (i64, 0x7FF << 52, (1 << 63) - 1) if number == f64 else (i32, 0xFF << 23, (1 << 31) - 1)
     )
     extreme = kind.combine.floats
-    with kernel.loops(whole.kept) as outer:
+    with kernel.loops(axes.outer_sizes) as outer:
         starts = [kind.start(kernel, element), kernel.constant(0, bits)]
-        with kernel.reducing(whole.reduced, starts) as (inner, held, results):
-            x = kernel.read(source, whole.places(outer, inner), element)
+        with kernel.reducing(axes.reduced, starts) as (inner, accumulators, results):
+            x = kernel.read(source, axes.indices(outer, inner), element)
             # x86 maxps returns the second operand if one is NaN: with this order the accumulator is kept.
             properties = {"fastmath": NO_NANS}
             results.append(
                 kernel.add(
-                    extreme.create(operands=[x, held[0]], result_types=[number], properties=properties)
+                    extreme.create(
+                        operands=[x, accumulators[0]], result_types=[number], properties=properties
+                    )
                 )
             )
             size = kernel.add(arith.BitcastOp(x, bits))
             size = kernel.add(arith.AndIOp(size, kernel.constant(most, bits)))
-            results.append(kernel.add(arith.MaxSIOp(held[1], size)))
+            results.append(kernel.add(arith.MaxSIOp(accumulators[1], size)))
         is_none = kernel.add(arith.CmpiOp(results[1], kernel.constant(infinite, bits), "sgt"))
         total = kernel.add(arith.SelectOp(is_none, kernel.constant(nan, number), results[0]))
         kernel.write(total, out, outer, element)
 
 
 def _reduce_columns(
-    kernel: KernelBuilder, kind: ReductionFunction, whole: ReductionAxes, element: Attribute
+    kernel: KernelBuilder, kind: ReductionFunction, axes: ReductionAxes, element: Attribute
 ) -> None:
     """Reduce columns: accumulate row by row, a chunk of columns at a time that stays in the cache."""
     result, source = kernel.buffers[0], kernel.buffers[-1]
     # If the stored type is narrower than the compute type, accumulate in the scratch buffer.
     out = kernel.buffers[-2]
-    *before, width = whole.kept
+    *before, width = axes.outer_sizes
     with kernel.loops(before) as outer:
         with kernel.loops([width]) as (column,):
             kernel.store(kind.start(kernel, element), out, [*outer, column])
-        with kernel.loops([*whole.reduced, width]) as (*inner, column):
-            kept = [*outer, column]
-            number = kind.each(kernel, kernel.read(source, whole.places(kept, inner), element))
-            kernel.store(kind.both(kernel, element, kernel.load(out, kept), number), out, kept)
+        with kernel.loops([*axes.reduced, width]) as (*inner, column):
+            result_indices = [*outer, column]
+            number = kind.each(kernel, kernel.read(source, axes.indices(result_indices, inner), element))
+            kernel.store(
+                kind.both(kernel, element, kernel.load(out, result_indices), number), out, result_indices
+            )
         if kind.is_mean or kind.is_of_floats or out is not result:
             with kernel.loops([width]) as (column,):
-                total = kind.whole(kernel, kernel.load(out, [*outer, column]))
-                total = kind.mean(kernel, element, total, whole.reduced)
+                total = kind.finish(kernel, kernel.load(out, [*outer, column]))
+                total = kind.mean(kernel, element, total, axes.reduced)
                 kernel.write(total, result, [*outer, column], element)
 
 
@@ -368,22 +372,24 @@ def reduce_log_sum_exp(
     element, axes = builder.element(value), _axes(op, len(shape))
     if is_integer(element) or axes is None:
         return "integers, or axes that are not constants"
-    whole = reduced_along(shape, axes)
-    kernel = KernelBuilder([buffer_type(whole.kept or [1], element), buffer_type(whole.sizes, element)])
+    merged = reduced_along(shape, axes)
+    kernel = KernelBuilder(
+        [buffer_type(merged.outer_sizes or [1], element), buffer_type(merged.sizes, element)]
+    )
     out, source = kernel.buffers
     most = ReductionFunction("largest", MAXIMUM)
-    with kernel.loops(whole.kept) as outer:
-        with kernel.reducing(whole.reduced, [most.start(kernel, element)]) as (inner, held, results):
-            number = kernel.read(source, whole.places(outer, inner), element)
-            results.append(most.both(kernel, element, held[0], number))
+    with kernel.loops(merged.outer_sizes) as outer:
+        with kernel.reducing(merged.reduced, [most.start(kernel, element)]) as (inner, accumulators, results):
+            number = kernel.read(source, merged.indices(outer, inner), element)
+            results.append(most.both(kernel, element, accumulators[0], number))
         # An infinite maximum is not subtracted: inf - inf would be NaN.
         size, zero = kernel.add(math.AbsFOp(results[0])), kernel.constant(0, results[0].type)
         is_infinite = kernel.add(arith.CmpfOp(size, kernel.constant(inf, size.type), "oeq"))
         shift = kernel.add(arith.SelectOp(is_infinite, zero, results[0]))
-        with kernel.reducing(whole.reduced, [zero]) as (inner, held, results):
-            number = kernel.read(source, whole.places(outer, inner), element)
+        with kernel.reducing(merged.reduced, [zero]) as (inner, accumulators, results):
+            number = kernel.read(source, merged.indices(outer, inner), element)
             power = kernel.add(math.ExpOp(kernel.add(arith.SubfOp(number, shift))))
-            results.append(kernel.add(arith.AddfOp(held[0], power)))
+            results.append(kernel.add(arith.AddfOp(accumulators[0], power)))
         kernel.write(kernel.add(arith.AddfOp(_log(kernel, results[0]), shift)), out, outer, element)
     builder.call("reducelogsumexp", kernel, [builder.result(op.results[0])], [builder.buffer(value)])
     return None
@@ -399,11 +405,11 @@ def _reduce_blocks(op: Operation, kind: ReductionFunction, builder: LoweringBuil
     kernel = KernelBuilder([buffer_type([images * blocks, lanes], f32), _flat(image)])
     out, source = kernel.buffers
     with kernel.loops([images * blocks, lanes]) as (block, lane):
-        with kernel.reducing(image.sizes[2:], [kind.start(kernel, f32)]) as (inner, held, results):
+        with kernel.reducing(image.sizes[2:], [kind.start(kernel, f32)]) as (inner, accumulators, results):
             pixel = [kernel.affine(index, 1, first) for index, first in zip(inner, image.start, strict=True)]
             number = kind.each(kernel, kernel.load(source, [block, *pixel, lane]))
-            results.append(kind.both(kernel, f32, held[0], number))
-        total = kind.mean(kernel, f32, kind.whole(kernel, results[0]), image.sizes[2:])
+            results.append(kind.both(kernel, f32, accumulators[0], number))
+        total = kind.mean(kernel, f32, kind.finish(kernel, results[0]), image.sizes[2:])
         kernel.store(total, out, [block, lane])
     builder.call(kind.name, kernel, [builder.result(op.results[0])], [image.buffer])
 
@@ -471,32 +477,32 @@ def softmax(op: Softmax, builder: LoweringBuilder) -> str | None:
     kernel = KernelBuilder([buffer_type(sizes, element)] * 2)
     out, source = kernel.buffers
     with kernel.loops([sizes[0], sizes[2]]) as (before, after):
-        with kernel.reducing([sizes[1]], [kernel.constant(-inf, number)]) as (inner, held, results):
+        with kernel.reducing([sizes[1]], [kernel.constant(-inf, number)]) as (inner, accumulators, results):
             x = kernel.read(source, [before, inner[0], after], element)
             # `nnan` is safe: the sum is NaN if an element is, whatever the maximum, and so is the whole row.
-            results.append(kernel.add(arith.MaximumfOp(held[0], x, NO_NANS)))
+            results.append(kernel.add(arith.MaximumfOp(accumulators[0], x, NO_NANS)))
         largest = results[0]
         # The result buffer holds exponentials between passes, unless storing would round them.
         is_kept = number == element
-        with kernel.reducing([sizes[1]], [kernel.constant(0.0, number)]) as (inner, held, results):
-            place = [before, inner[0], after]
-            x = kernel.add(arith.SubfOp(kernel.read(source, place, element), largest))
+        with kernel.reducing([sizes[1]], [kernel.constant(0.0, number)]) as (inner, accumulators, results):
+            indices = [before, inner[0], after]
+            x = kernel.add(arith.SubfOp(kernel.read(source, indices, element), largest))
             power = kernel.add(math.ExpOp(x, APPROXIMATE if is_log else NO_INFS))
             if is_kept:
-                kernel.store(x if is_log else power, out, place)
-            results.append(kernel.add(arith.AddfOp(held[0], power)))
+                kernel.store(x if is_log else power, out, indices)
+            results.append(kernel.add(arith.AddfOp(accumulators[0], power)))
         total = kernel.add(math.LogOp(results[0])) if is_log else results[0]
         if not is_log:
             total = kernel.add(arith.DivfOp(kernel.constant(1.0, number), total))
         with kernel.loops([sizes[1]]) as (index,):
-            place = [before, index, after]
+            indices = [before, index, after]
             if is_kept:
-                x = kernel.load(out, place)
+                x = kernel.load(out, indices)
             else:
-                x = kernel.add(arith.SubfOp(kernel.read(source, place, element), largest))
+                x = kernel.add(arith.SubfOp(kernel.read(source, indices, element), largest))
                 x = x if is_log else kernel.add(math.ExpOp(x, NO_INFS))
             kernel.write(
-                kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, total)), out, place, element
+                kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, total)), out, indices, element
             )
     builder.call(
         "logsoftmax" if is_log else "softmax", kernel, [builder.result(op.output)], [builder.buffer(op.input)]
@@ -511,36 +517,38 @@ def _softmax_of_columns(
     element = builder.element(op.input)
     count, rows, columns = sizes
     blocks, width = split_into_chunks(columns, MAX_COLUMNS)
-    whole, of_columns = [count, rows, blocks, width], [count, blocks, width]
-    kernel = KernelBuilder([buffer_type(each, element) for each in (whole, of_columns, of_columns, whole)])
+    full_shape, of_columns = [count, rows, blocks, width], [count, blocks, width]
+    kernel = KernelBuilder(
+        [buffer_type(each, element) for each in (full_shape, of_columns, of_columns, full_shape)]
+    )
     out, largest, totals, source = kernel.buffers
     with kernel.loops([count, blocks]) as (before, block):
         with kernel.loops([width]) as (column,):
-            place = [before, block, column]
-            kernel.store(kernel.constant(-inf, element), largest, place)
-            kernel.store(kernel.constant(0.0, element), totals, place)
+            indices = [before, block, column]
+            kernel.store(kernel.constant(-inf, element), largest, indices)
+            kernel.store(kernel.constant(0.0, element), totals, indices)
         with kernel.loops([rows, width]) as (row, column):
-            place = [before, block, column]
+            indices = [before, block, column]
             x = kernel.load(source, [before, row, block, column])
-            most = kernel.add(arith.MaximumfOp(kernel.load(largest, place), x, NO_NANS))
-            kernel.store(most, largest, place)
+            most = kernel.add(arith.MaximumfOp(kernel.load(largest, indices), x, NO_NANS))
+            kernel.store(most, largest, indices)
         with kernel.loops([rows, width]) as (row, column):
-            place = [before, block, column]
+            indices = [before, block, column]
             x = kernel.load(source, [before, row, block, column])
-            x = kernel.add(arith.SubfOp(x, kernel.load(largest, place)))
+            x = kernel.add(arith.SubfOp(x, kernel.load(largest, indices)))
             power = kernel.add(math.ExpOp(x, APPROXIMATE if is_log else NO_INFS))
             kernel.store(x if is_log else power, out, [before, row, block, column])
-            kernel.store(kernel.add(arith.AddfOp(kernel.load(totals, place), power)), totals, place)
+            kernel.store(kernel.add(arith.AddfOp(kernel.load(totals, indices), power)), totals, indices)
         with kernel.loops([width]) as (column,):
-            place = [before, block, column]
-            total, one = kernel.load(totals, place), kernel.constant(1.0, element)
+            indices = [before, block, column]
+            total, one = kernel.load(totals, indices), kernel.constant(1.0, element)
             factor = kernel.add(math.LogOp(total) if is_log else arith.DivfOp(one, total))
-            kernel.store(factor, totals, place)
+            kernel.store(factor, totals, indices)
         with kernel.loops([rows, width]) as (row, column):
-            place = [before, row, block, column]
-            x, factor = kernel.load(out, place), kernel.load(totals, [before, block, column])
+            indices = [before, row, block, column]
+            x, factor = kernel.load(out, indices), kernel.load(totals, [before, block, column])
             made = kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, factor))
-            kernel.store(made, out, place)
+            kernel.store(made, out, indices)
     scratch = [builder.allocate([count, columns], element) for _ in range(2)]
     name = "logsoftmax" if is_log else "softmax"
     builder.call(name, kernel, [builder.result(op.output), *scratch], [builder.buffer(op.input)])
@@ -563,12 +571,12 @@ def layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBuilder) -
     out, source, *held_factors = kernel.buffers
     count, zero = kernel.count([size], element), kernel.constant(0.0, element)
     with kernel.loops([rows]) as (row,):
-        with kernel.reducing([size], [zero]) as (inner, held, results):
-            results.append(kernel.add(arith.AddfOp(held[0], kernel.load(source, [row, inner[0]]))))
+        with kernel.reducing([size], [zero]) as (inner, accumulators, results):
+            results.append(kernel.add(arith.AddfOp(accumulators[0], kernel.load(source, [row, inner[0]]))))
         mean = kernel.add(arith.DivfOp(results[0], count))
-        with kernel.reducing([size], [zero]) as (inner, held, results):
+        with kernel.reducing([size], [zero]) as (inner, accumulators, results):
             x = kernel.add(arith.SubfOp(kernel.load(source, [row, inner[0]]), mean))
-            results.append(kernel.add(arith.AddfOp(held[0], _square(kernel, x))))
+            results.append(kernel.add(arith.AddfOp(accumulators[0], _square(kernel, x))))
         variance = kernel.add(arith.DivfOp(results[0], count))
         raised = kernel.add(arith.AddfOp(variance, kernel.constant(op.epsilon.value.data, element)))
         factor = kernel.add(arith.DivfOp(kernel.constant(1.0, element), _root(kernel, raised)))

@@ -165,25 +165,25 @@ def _resample(source: SSAValue, result: SSAValue, how: _Sampling, builder: Lower
         return None
     tables = [_table(each, how, builder) for each in axes]
     shape = list(builder.shape(source))
-    held, kind = builder.buffer(source), element
+    buffer, kind = builder.buffer(source), element
     if not axes:
         _pick(source, result, [], {}, how, builder)
-    for each, (places, tap_weights) in zip(axes, tables, strict=True):
+    for each, (tap_indices, tap_weights) in zip(axes, tables, strict=True):
         is_last = each is axes[-1]
         made = (
             builder.result(result) if is_last else builder.allocate(_with(shape, each), compute_type(element))
         )
         _mix(
             made,
-            held,
+            buffer,
             shape,
             each,
-            (places, tap_weights),
+            (tap_indices, tap_weights),
             (kind, element if is_last else compute_type(element)),
             how,
             builder,
         )
-        held, kind, shape = made, compute_type(element), _with(shape, each)
+        buffer, kind, shape = made, compute_type(element), _with(shape, each)
     return None
 
 
@@ -239,23 +239,23 @@ def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAVa
     types = [buffer_type(sizes, i64), buffer_type(sizes, f64)]
     types += [buffer_type([prod(builder.shape(value))], builder.element(value)) for value in inputs]
     kernel = KernelBuilder(types)
-    places, tap_weights, *held = kernel.buffers
+    tap_indices, tap_weights, *parameters = kernel.buffers
     # Upsample computes coordinates in f32, as onnxruntime does (ONNX does not say): 7 / 0.7f is 10.
     kind = f32 if (how.mode, how.nearest) == ("nearest", "simple") else f64
-    scale = _scale(kernel, held, each, how).to(kind)
+    scale = _scale(kernel, parameters, each, how).to(kind)
     roi: list[Scalar] = []
     if how.coordinates == "tf_crop_and_resize" and how.roi is not None:
         element, count = builder.element(how.roi), len(how.axes)
         numbers = each.number, each.number + count
-        roi = [read_as(kernel, held[-1], [kernel.index(number)], element, kind) for number in numbers]
-    with kernel.loops([each.after]) as (place,):
-        x = _coordinate(Scalar(kernel, place).to(kind), scale, roi, each, how)
+        roi = [read_as(kernel, parameters[-1], [kernel.index(number)], element, kind) for number in numbers]
+    with kernel.loops([each.after]) as (index,):
+        x = _coordinate(Scalar(kernel, index).to(kind), scale, roi, each, how)
         outside = (x < 0.0) | (x > each.before - 1.0) if roi else None
         if how.mode == "nearest":
             found = _nearest(x, how.nearest, each).to(i64).clamp(0, each.before - 1)
             if outside is not None:
                 found = outside.select(-1, found)
-            kernel.store(found.value, places, [place, kernel.index(0)])
+            kernel.store(found.value, tap_indices, [index, kernel.index(0)])
         else:
             left = x.ceil() - 1.0
             first = left.to(i64)
@@ -266,25 +266,25 @@ def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAVa
             if not how.antialias:
                 found, weights = _alone(found, weights)
             for number, (source, weight) in enumerate(zip(found, weights, strict=True)):
-                at = [place, kernel.index(number)]
+                at = [index, kernel.index(number)]
                 if outside is not None:
                     weight = outside.select(0.0, weight)
-                kernel.store(source.value, places, at)
+                kernel.store(source.value, tap_indices, at)
                 kernel.store(weight.value, tap_weights, at)
     buffers = builder.allocate(sizes, i64), builder.allocate(sizes, f64)
     builder.call("resize_coordinates", kernel, buffers, [builder.buffer(value) for value in inputs])
     return buffers
 
 
-def _scale(kernel: KernelBuilder, held: Sequence[SSAValue], each: _Axis, how: _Sampling) -> Scalar:
+def _scale(kernel: KernelBuilder, parameters: Sequence[SSAValue], each: _Axis, how: _Sampling) -> Scalar:
     """Return the scale of an axis: given, or from the sizes and the aspect-ratio policy."""
     if how.scales is not None:
-        return read_as(kernel, held[0], [kernel.index(each.number)], f32, f64)
+        return read_as(kernel, parameters[0], [kernel.index(each.number)], f32, f64)
     one = Scalar(kernel, kernel.constant(1.0, f64))
     if how.policy == "stretch" or how.sizes is None:
         return one * (each.after / each.before)
     scales = [
-        read_as(kernel, held[0], [kernel.index(number)], i64, f64) / how.shape[axis]
+        read_as(kernel, parameters[0], [kernel.index(number)], i64, f64) / how.shape[axis]
         for number, axis in enumerate(how.axes)
     ]
     found = scales[0]
@@ -293,28 +293,28 @@ def _scale(kernel: KernelBuilder, held: Sequence[SSAValue], each: _Axis, how: _S
     return found
 
 
-def _coordinate(place: Scalar, scale: Scalar, roi: Sequence[Scalar], each: _Axis, how: _Sampling) -> Scalar:
+def _coordinate(index: Scalar, scale: Scalar, roi: Sequence[Scalar], each: _Axis, how: _Sampling) -> Scalar:
     """Return the source coordinate of an output index."""
     length = scale * each.before
     last = each.before - 1.0
     match how.coordinates:
         case "align_corners":
-            return length.equals(1.0).select(0.0, place * last / (length - 1.0))
+            return length.equals(1.0).select(0.0, index * last / (length - 1.0))
         case "asymmetric":
-            return place / scale
+            return index / scale
         case "tf_crop_and_resize":
             span = (roi[1] - roi[0]) * last
-            inside = length.equals(1.0).select(span / 2.0, place * span / (length - 1.0))
+            inside = length.equals(1.0).select(span / 2.0, index * span / (length - 1.0))
             return inside + roi[0] * last
         case "tf_half_pixel_for_nn":
-            return (place + 0.5) / scale
+            return (index + 0.5) / scale
         case "pytorch_half_pixel":
-            return length.equals(1.0).select(0.0, (place + 0.5) / scale - 0.5)
+            return length.equals(1.0).select(0.0, (index + 0.5) / scale - 0.5)
         case "half_pixel_symmetric":
             offset = (each.before / 2) * (1.0 - each.after / length)
-            return offset + (place + 0.5) / scale - 0.5
+            return offset + (index + 0.5) / scale - 0.5
         case _:
-            return (place + 0.5) / scale - 0.5
+            return (index + 0.5) / scale - 0.5
 
 
 def _nearest(x: Scalar, mode: str, each: _Axis) -> Scalar:
@@ -353,24 +353,24 @@ def cubic_weight(distance: Scalar, a: float) -> Scalar:
 
 
 def _excluded(weights: Sequence[Scalar], first: Scalar, taps: range, size: int) -> list[Scalar]:
-    kept: list[Scalar] = []
+    inside_weights: list[Scalar] = []
     for step, weight in zip(taps, weights, strict=True):
-        place = first + step
-        kept.append(((place >= 0) & (place < size)).select(weight, 0.0))
-    return _normalised(kept)
+        index = first + step
+        inside_weights.append(((index >= 0) & (index < size)).select(weight, 0.0))
+    return _normalised(inside_weights)
 
 
-def _alone(places: Sequence[Scalar], weights: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+def _alone(tap_indices: Sequence[Scalar], weights: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
     """
-    Where one weight is 1, read that element for all taps, in equal parts.
+    Where one weight is 1, read that element for all taps, with equal weights.
 
     Otherwise an infinite or NaN neighbor times its weight of 0 would give NaN.
     """
-    for only, weight in zip(list(places), list(weights), strict=True):
+    for only, weight in zip(list(tap_indices), list(weights), strict=True):
         is_whole = weight.equals(1.0)
-        places = [is_whole.select(only, each) for each in places]
+        tap_indices = [is_whole.select(only, each) for each in tap_indices]
         weights = [is_whole.select(1.0 / len(weights), each) for each in weights]
-    return list(places), list(weights)
+    return list(tap_indices), list(weights)
 
 
 def _normalised(weights: Sequence[Scalar]) -> list[Scalar]:
@@ -396,25 +396,27 @@ def _pick(
     element, sizes = builder.element(source), builder.shape(result)
     types = [buffer_type(sizes, element), buffer_type(builder.shape(source), element)]
     kernel = KernelBuilder([*types, *(buffer_type([each.after], i64) for each in tables)])
-    out, read, *held = kernel.buffers
-    held_of = dict(zip(tables, held, strict=True))
+    out, read, *table_buffers = kernel.buffers
+    table_buffer_of = dict(zip(tables, table_buffers, strict=True))
     with kernel.loops(sizes) as indices:
-        places = list(indices) if sizes else []
+        read_indices = list(indices) if sizes else []
         inside: Scalar | None = None
         for each in axes:
-            if each not in held_of:
-                places[each.axis] = (Scalar(kernel, indices[each.axis]) // (each.after // each.before)).value
+            if each not in table_buffer_of:
+                read_indices[each.axis] = (
+                    Scalar(kernel, indices[each.axis]) // (each.after // each.before)
+                ).value
                 continue
-            place = Scalar(kernel, kernel.load(held_of[each], [indices[each.axis]])).to(INDEX)
+            index = Scalar(kernel, kernel.load(table_buffer_of[each], [indices[each.axis]])).to(INDEX)
             if how.coordinates == "tf_crop_and_resize":
-                is_inside = place >= 0
+                is_inside = index >= 0
                 inside = is_inside if inside is None else inside & is_inside
-                place = place.maximum(0)
-            places[each.axis] = place.value
-        number = Scalar(kernel, kernel.read(read, places, element))
+                index = index.maximum(0)
+            read_indices[each.axis] = index.value
+        number = Scalar(kernel, kernel.read(read, read_indices, element))
         if inside is not None:
             number = inside.select(number, how.extrapolation)
-        kernel.write(number.value, out, places if not sizes else indices, element)
+        kernel.write(number.value, out, read_indices if not sizes else indices, element)
     builder.call("resize", kernel, [builder.result(result)], [builder.buffer(source), *tables.values()])
 
 
@@ -440,12 +442,12 @@ def _mix(
             buffer_type([each.after, count], f64),
         ]
     )
-    out, read, places, tap_weights = kernel.buffers
+    out, read, tap_indices, tap_weights = kernel.buffers
     with kernel.loops([before, each.after]) as (outer, row):
 
         def share(at: SSAValue, number: SSAValue) -> tuple[SSAValue, Scalar]:
-            place = Scalar(kernel, kernel.load(places, [row, number])).to(INDEX)
-            return place.value, Scalar(kernel, kernel.load(tap_weights, [row, number])).to(kind)
+            index = Scalar(kernel, kernel.load(tap_indices, [row, number])).to(INDEX)
+            return index.value, Scalar(kernel, kernel.load(tap_weights, [row, number])).to(kind)
 
         def write(total: Scalar, at: SSAValue) -> None:
             if how.coordinates == "tf_crop_and_resize":
@@ -461,17 +463,17 @@ def _mix(
                 known = known + weight
             with kernel.loops([after]) as (column,):
                 total = Scalar(kernel, kernel.constant(0.0, kind))
-                for place, weight in found:
-                    x = Scalar(kernel, kernel.read(read, [outer, place, column], elements[0]))
+                for index, weight in found:
+                    x = Scalar(kernel, kernel.read(read, [outer, index, column], elements[0]))
                     total = total + weight * x
                 write(total, column)
         else:
             known = Scalar(kernel, kernel.constant(1.0, kind))
             with kernel.loops([after]) as (column,):
                 start = kernel.constant(0.0, kind)
-                with kernel.reducing([count], [start]) as (inner, held, results):
-                    place, weight = share(outer, inner[0])
-                    x = Scalar(kernel, kernel.read(read, [outer, place, column], elements[0]))
-                    results.append((Scalar(kernel, held[0]) + weight * x).value)
+                with kernel.reducing([count], [start]) as (inner, accumulators, results):
+                    index, weight = share(outer, inner[0])
+                    x = Scalar(kernel, kernel.read(read, [outer, index, column], elements[0]))
+                    results.append((Scalar(kernel, accumulators[0]) + weight * x).value)
                 write(Scalar(kernel, results[0]), column)
     builder.call("resize", kernel, [target], [source, *tables])

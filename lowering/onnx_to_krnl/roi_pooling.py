@@ -43,7 +43,7 @@ class _AxisBins:
     size: Scalar
     samples: Scalar
 
-    def place(self, cell: SSAValue, sample: SSAValue) -> Scalar:
+    def position(self, cell: SSAValue, sample: SSAValue) -> Scalar:
         """Return the coordinate of a sample in a bin."""
         kind = self.size.type
         number, part, share = (
@@ -54,7 +54,7 @@ class _AxisBins:
 
 @dataclass(frozen=True)
 class _RoiSampling:
-    """How regions (x1, y1, x2, y2) are sampled."""
+    """The sampling of regions (x1, y1, x2, y2)."""
 
     count: Size
     element: Attribute
@@ -67,14 +67,14 @@ class _RoiSampling:
     most: int
     """Limit of samples per bin and axis."""
 
-    def along(self, kernel: KernelBuilder, held: SSAValue, roi: SSAValue, axis: int) -> _AxisBins:
+    def bins(self, kernel: KernelBuilder, rois: SSAValue, roi: SSAValue, axis: int) -> _AxisBins:
         """
         Return the bins of a region along y (0) or x (1); samples beyond the limit give the limit plus one.
         """
         start, end = (
-            read_as(kernel, held, [roi, kernel.index(place)], self.element, self.number) * self.scale
+            read_as(kernel, rois, [roi, kernel.index(index)], self.element, self.number) * self.scale
             - (0.5 if self.is_half_pixel else 0.0)
-            for place in (1 - axis, 3 - axis)
+            for index in (1 - axis, 3 - axis)
         )
         length = end - start
         if not self.is_half_pixel:
@@ -118,10 +118,10 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, builder: LoweringBuilder) -> str |
     types = [buffer_type(last, compute_type(element)), buffer_type(_last_of(shape), element)]
     types += [buffer_type(builder.sizes(value), builder.element(value)) for value in operands[1:]]
     kernel = KernelBuilder(types)
-    target, source, held, images = kernel.buffers
+    target, source, rois, images = kernel.buffers
     with kernel.loops([iterations_if_nonempty(count, shape[0])]) as (roi,):
         image = index_in(kernel, kernel.load(images, [roi]), shape[0])
-        cells = [regions.along(kernel, held, roi, axis) for axis in range(2)]
+        cells = [regions.bins(kernel, rois, roi, axis) for axis in range(2)]
         # Beyond the limit the run fails; take no samples until it does.
         fits = (cells[0].samples <= regions.most) & (cells[1].samples <= regions.most)
         cells = [replace(each, samples=fits.select(each.samples, 0)) for each in cells]
@@ -172,11 +172,11 @@ def _check_samples(
     message = f"a region has {{}} samples per bin and axis; at most {regions.most} are supported"
     cell = bounds_check(op, 0, regions.most, message, builder)
     kernel = KernelBuilder([buffer_type([2], i64), buffer_type([regions.count, 4], regions.element)])
-    out, held = kernel.buffers
+    out, roi_buffer = kernel.buffers
     with kernel.reducing([regions.count], [kernel.constant(0, i64)]) as ((roi,), carried, results):
         most = Scalar(kernel, carried[0])
         for axis in range(2):
-            most = most.maximum(regions.along(kernel, held, roi, axis).samples.to(i64))
+            most = most.maximum(regions.bins(kernel, roi_buffer, roi, axis).samples.to(i64))
         results.append(most.value)
     store_count(kernel, results[0], out)
     builder.call("roi_samples", kernel, [cell], [rois])
@@ -191,11 +191,11 @@ class _BilinearTap:
     is_inside: Scalar
 
 
-def _tap(place: Scalar, size: int) -> _BilinearTap:
-    is_inside = (place >= -1.0) & (place <= float(size))
-    place = place.maximum(0.0).minimum(float(size - 1))
-    low = place.to(INDEX).clamp(0, size - 1)
-    share = place - low.to(place.type)
+def _tap(index: Scalar, size: int) -> _BilinearTap:
+    is_inside = (index >= -1.0) & (index <= float(size))
+    index = index.maximum(0.0).minimum(float(size - 1))
+    low = index.to(INDEX).clamp(0, size - 1)
+    share = index - low.to(index.type)
     return _BilinearTap((low, (low + 1).minimum(size - 1)), (1.0 - share, share), is_inside)
 
 
@@ -241,17 +241,17 @@ class _RoiBin:
         kernel, number = self.kernel, rows.size.type
         self.fill(Scalar(kernel, kernel.constant(-inf if is_max else 0.0, number)))
         with kernel.loops([rows.samples.value]) as (y,):
-            row = _tap(rows.place(cell[0], y), self.shape[-2])
+            row = _tap(rows.position(cell[0], y), self.shape[-2])
             with kernel.loops([columns.samples.value]) as (x,):
-                column = _tap(columns.place(cell[1], x), self.shape[-1])
+                column = _tap(columns.position(cell[1], x), self.shape[-1])
                 is_inside = row.is_inside & column.is_inside
                 weights = [height * width for height in row.weights for width in column.weights]
-                places = [(one.value, other.value) for one in row.pixels for other in column.pixels]
+                corners = [(one.value, other.value) for one in row.pixels for other in column.pixels]
 
                 def take(total: Scalar, channel: SSAValue) -> Scalar:
                     parts = [
-                        self.pixel(*place, channel) * share
-                        for place, share in zip(places, weights, strict=True)
+                        self.pixel(*indices, channel) * share
+                        for indices, share in zip(corners, weights, strict=True)
                     ]
                     if is_max:
                         largest = parts[0].maximum(parts[1]).maximum(parts[2].maximum(parts[3]))
@@ -290,19 +290,19 @@ def max_roi_pool(op: MaxRoiPoolOp, builder: LoweringBuilder) -> str | None:
     with kernel.loops([out[0]]) as (roi,):
         image = index_in(kernel, kernel.load(numbers, [roi]), shape[0], wraps=False)
         corners = [
-            _rounded(read_as(kernel, rois, [roi, kernel.index(place)], kind, number) * scale)
-            for place in range(1, 5)
+            _rounded(read_as(kernel, rois, [roi, kernel.index(index)], kind, number) * scale)
+            for index in range(1, 5)
         ]
         with kernel.loops(out[2:]) as (row, column):
             spans: list[tuple[Scalar, Scalar]] = []
-            for axis, place in enumerate((row, column)):
+            for axis, index in enumerate((row, column)):
                 start, end = corners[1 - axis], corners[3 - axis]
                 size = (end - start + 1).maximum(1).to(number) / float(cells[axis])
-                at = Scalar(kernel, place).to(number)
+                at = Scalar(kernel, index).to(number)
                 first = (at * size).floor().to(i64) + start
-                behind = ((at + 1.0) * size).ceil().to(i64) + start
-                spans.append((first.clamp(0, shape[2 + axis]), behind.clamp(0, shape[2 + axis])))
-            counts = [(behind - first).maximum(0).to(INDEX) for first, behind in spans]
+                stop = ((at + 1.0) * size).ceil().to(i64) + start
+                spans.append((first.clamp(0, shape[2 + axis]), stop.clamp(0, shape[2 + axis])))
+            counts = [(stop - first).maximum(0).to(INDEX) for first, stop in spans]
             cell = _RoiBin(kernel, (target, [roi, row, column]), (source, element, image), shape)
             has_pixels = (counts[0] > 0) & (counts[1] > 0)
             nothing = Scalar(kernel, kernel.constant(0.0, number))
@@ -334,11 +334,11 @@ def _check_images(op: MaxRoiPoolOp, images: SSAValue, count: int, builder: Lower
     kernel = KernelBuilder([buffer_type([rows], i64), buffer_type([2], i64), buffer_type([rows, 5], kind)])
     out, ends, rois = kernel.buffers
     zero = kernel.constant(0, i64)
-    with kernel.reducing([rows], [zero, zero]) as ((roi,), held, results):
+    with kernel.reducing([rows], [zero, zero]) as ((roi,), accumulators, results):
         image = read_as(kernel, rois, [roi, kernel.index(0)], kind, compute_type(kind)).to(i64)
         kernel.store(image.value, out, [roi])
-        results.append(Scalar(kernel, held[0]).minimum(image).value)
-        results.append(Scalar(kernel, held[1]).maximum(image).value)
-    for place, value in enumerate(results):
-        kernel.store(value, ends, [kernel.index(place)])
+        results.append(Scalar(kernel, accumulators[0]).minimum(image).value)
+        results.append(Scalar(kernel, accumulators[1]).maximum(image).value)
+    for index, value in enumerate(results):
+        kernel.store(value, ends, [kernel.index(index)])
     builder.call("roi_batch_indices", kernel, [images, cell], [builder.buffer(op.rois)])

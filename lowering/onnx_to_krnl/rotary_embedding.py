@@ -52,8 +52,8 @@ def rotary_embedding(op: RotaryEmbeddingOp, builder: LoweringBuilder) -> str | N
     kernel = KernelBuilder(types)
     out, x, cosines, sines, *positions = kernel.buffers
 
-    def load(buffer: SSAValue, place: list[SSAValue]) -> Scalar:
-        return Scalar(kernel, kernel.read(buffer, place, element))
+    def load(buffer: SSAValue, indices: list[SSAValue]) -> Scalar:
+        return Scalar(kernel, kernel.read(buffer, indices, element))
 
     is_interleaved = bool(op.interleaved.value.data)
     with kernel.loops(sizes[:3]) as outer:
@@ -72,8 +72,8 @@ def rotary_embedding(op: RotaryEmbeddingOp, builder: LoweringBuilder) -> str | N
             kernel.write((a * sine + b * cosine).value, out, [*outer, second], element)
         if rest := size - 2 * half:
             with kernel.loops([rest]) as (number,):
-                place = [*outer, kernel.affine(number, 1, 2 * half)]
-                kernel.store(kernel.load(x, place), out, place)
+                indices = [*outer, kernel.affine(number, 1, 2 * half)]
+                kernel.store(kernel.load(x, indices), out, indices)
     buffers = [builder.buffer(value) for value in read]
     builder.call("rotaryembedding", kernel, [builder.result(op.Y)], buffers)
     return None

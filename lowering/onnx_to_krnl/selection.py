@@ -29,21 +29,21 @@ def _listed(
     source: SSAValue, element: Attribute, size: int, found: DataDependentResults, builder: LoweringBuilder
 ) -> SSAValue:
     """Return a buffer that begins with the indices of nonzero elements."""
-    places = builder.allocate([found.size + 1], i64)
+    indices = builder.allocate([found.size + 1], i64)
     kernel = KernelBuilder(
         [buffer_type([found.size + 1], i64), buffer_type([2], i64), buffer_type([size], element)]
     )
     out, count_buffer, read = kernel.buffers
-    with kernel.reducing([size], [kernel.constant(0, i64)]) as ((index,), held, results):
+    with kernel.reducing([size], [kernel.constant(0, i64)]) as ((index,), accumulators, results):
         # Branch-free compaction: each index is written, and overwritten by the next if it is not kept. The
         # extra element at the end takes what follows the last.
-        at = index_in(kernel, held[0], found.size + 1, wraps=False)
+        at = index_in(kernel, accumulators[0], found.size + 1, wraps=False)
         kernel.store(kernel.add(arith.IndexCastOp(index, i64)), out, [at])
         is_kept = _is_not_zero(kernel, kernel.read(read, [index], element))
-        results.append(kernel.add(arith.AddiOp(held[0], kernel.add(arith.ExtUIOp(is_kept, i64)))))
+        results.append(kernel.add(arith.AddiOp(accumulators[0], kernel.add(arith.ExtUIOp(is_kept, i64)))))
     store_count(kernel, results[0], count_buffer)
-    builder.call("nonzero_indices", kernel, [places, found.count_buffer], [source])
-    return places
+    builder.call("nonzero_indices", kernel, [indices, found.count_buffer], [source])
+    return indices
 
 
 def _is_not_zero(kernel: KernelBuilder, number: SSAValue) -> SSAValue:
@@ -61,18 +61,18 @@ def non_zero(op: tensor.NonZeroOp, builder: LoweringBuilder) -> str | None:
     shape = builder.shape(op.X)
     source = builder.buffer(op.X)
     found = DataDependentResults(op, [(op.Y, 1)], prod(shape), builder)
-    places = _listed(source, builder.element(op.X), prod(shape), found, builder)
+    flat_indices = _listed(source, builder.element(op.X), prod(shape), found, builder)
     count = found.size
     sizes = [len(shape), count]
     kernel = KernelBuilder([buffer_type(sizes, i64), buffer_type([2], i64), buffer_type([count + 1], i64)])
-    out, count_buffer, held = kernel.buffers
+    out, count_buffer, index_buffer = kernel.buffers
     with kernel.loops([_as_many(kernel, count_buffer, count)]) as (index,):
-        rest = kernel.load(held, [index])
+        rest = kernel.load(index_buffer, [index])
         for axis, size in reversed(list(enumerate(shape))):
             number = kernel.constant(size, i64)
             kernel.store(kernel.add(arith.RemUIOp(rest, number)), out, [kernel.index(axis), index])
             rest = kernel.add(arith.DivUIOp(rest, number))
-    builder.call("nonzero", kernel, [found.result(op.Y, sizes, 1)], [found.count_buffer, places])
+    builder.call("nonzero", kernel, [found.result(op.Y, sizes, 1)], [found.count_buffer, flat_indices])
     found.cut()
     return None
 
@@ -94,7 +94,9 @@ def compress(op: tensor.CompressOp, builder: LoweringBuilder) -> str | None:
         return "an operand is empty" if op.axis is None or 0 in shape else "a condition longer than the axis"
     source = builder.buffer(op.input)
     found = DataDependentResults(op, [(op.output, axis)], length, builder)
-    places = _listed(builder.buffer(op.condition), builder.element(op.condition), length, found, builder)
+    flat_indices = _listed(
+        builder.buffer(op.condition), builder.element(op.condition), length, found, builder
+    )
     count = found.size
     kernel = KernelBuilder(
         [
@@ -104,17 +106,17 @@ def compress(op: tensor.CompressOp, builder: LoweringBuilder) -> str | None:
             buffer_type([count + 1], i64),
         ]
     )
-    out, read, count_buffer, held = kernel.buffers
+    out, read, count_buffer, index_buffer = kernel.buffers
     with (
         kernel.loops([rows.before]) as (before,),
         kernel.loops([_as_many(kernel, count_buffer, count)]) as (index,),
     ):
-        place = index_in(kernel, kernel.load(held, [index]), rows.size, wraps=False)
+        position = index_in(kernel, kernel.load(index_buffer, [index]), rows.size, wraps=False)
         with kernel.loops([rows.after]) as (after,):
-            kernel.store(kernel.load(read, [before, place, after]), out, [before, index, after])
+            kernel.store(kernel.load(read, [before, position, after]), out, [before, index, after])
     sizes = [count] if op.axis is None else [*shape[:axis], count, *shape[axis + 1 :]]
     builder.call(
-        "compress", kernel, [found.result(op.output, sizes, axis)], [source, found.count_buffer, places]
+        "compress", kernel, [found.result(op.output, sizes, axis)], [source, found.count_buffer, flat_indices]
     )
     found.cut()
     return None

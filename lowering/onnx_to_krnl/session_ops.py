@@ -81,9 +81,9 @@ def operator_of(op: Operation) -> str:
 
 def attributes_of(op: Operation) -> dict[str, AttributeValue]:
     """Return the attributes of an op as plain values; `to` is the element type of its result."""
-    held = op.attributes if isinstance(op, CustomOp) else op.properties
+    attributes = op.attributes if isinstance(op, CustomOp) else op.properties
     found: dict[str, AttributeValue] = {}
-    for name, value in held.items():
+    for name, value in attributes.items():
         setting = _attribute(value)
         if setting is not None:
             found[name] = setting

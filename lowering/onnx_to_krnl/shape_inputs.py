@@ -67,7 +67,7 @@ def shape_determining_inputs(module: ModuleOp) -> list[str]:
     if function is None or not isa(function.arg_attrs, ArrayAttr[DictionaryAttr]):
         return []
     block = function.body.block
-    names = [held.data.get("onnx.name") for held in function.arg_attrs]
+    names = [attributes.data.get("onnx.name") for attributes in function.arg_attrs]
     waiting = list(_shape_determining(block))
     seen: set[SSAValue] = set()
     while waiting:
@@ -84,10 +84,10 @@ def shape_determining_inputs(module: ModuleOp) -> list[str]:
 def _shape_determining(block: Block) -> Iterator[SSAValue]:
     for op in block.ops:
         if isinstance(op, OnnxOp):
-            places = ALWAYS.get(op.OP_TYPE, ())
+            operand_indices = ALWAYS.get(op.OP_TYPE, ())
             if any(static_shape(result.type) is None for result in op.results if result.type != NONE):
-                places += FOR_SHAPES.get(op.OP_TYPE, ())
-            yield from (op.operands[place] for place in places if place < len(op.operands))
+                operand_indices += FOR_SHAPES.get(op.OP_TYPE, ())
+            yield from (op.operands[index] for index in operand_indices if index < len(op.operands))
 
 
 def _is_small(value: SSAValue) -> bool:

@@ -23,7 +23,7 @@ IsBefore: TypeAlias = Callable[[Scalar, Scalar], SSAValue]
 """Emits whether the element at the first index sorts before that at the second."""
 
 
-def sorted_places(
+def argsort(
     source: SSAValue, rows: AxisSplit, element: Attribute, largest: bool, builder: LoweringBuilder
 ) -> SSAValue:
     """
@@ -32,11 +32,11 @@ def sorted_places(
     Returns i64[2, before, after, size], the two buffers of the passes; the half `passes % 2` holds the
     result.
     """
-    places = builder.allocate([2, rows.before, rows.after, rows.size], i64)
+    ordering = builder.allocate([2, rows.before, rows.after, rows.size], i64)
     kernel = KernelBuilder(
         [buffer_type([2, rows.before, rows.after, rows.size], i64), buffer_type(rows.sizes, element)]
     )
-    held, read = kernel.buffers
+    order, read = kernel.buffers
     with kernel.loops([rows.before, rows.after]) as outer:
 
         def is_sooner(a: Scalar, b: Scalar) -> SSAValue:
@@ -45,10 +45,10 @@ def sorted_places(
 
         with kernel.loops([rows.size]) as (index,):
             start = kernel.add(arith.IndexCastOp(index, i64))
-            kernel.store(start, held, [kernel.index(0), *outer, index])
-        sort_places(kernel, held, outer, kernel.index(rows.size), rows.size, is_sooner)
-    builder.call("sort", kernel, [places], [source])
-    return places
+            kernel.store(start, order, [kernel.index(0), *outer, index])
+        sort_indices(kernel, order, outer, kernel.index(rows.size), rows.size, is_sooner)
+    builder.call("sort", kernel, [ordering], [source])
+    return ordering
 
 
 def passes(size: int) -> int:
@@ -56,9 +56,9 @@ def passes(size: int) -> int:
     return max(size - 1, 0).bit_length()
 
 
-def sort_places(
+def sort_indices(
     kernel: KernelBuilder,
-    held: SSAValue,
+    order: SSAValue,
     outer: Sequence[SSAValue],
     size: SSAValue,
     most: int,
@@ -71,28 +71,28 @@ def sort_places(
     """
     zero, one = Scalar(kernel, kernel.constant(0, i64)), Scalar(kernel, kernel.constant(1, i64))
     count = Scalar(kernel, size).to(i64)
-    with kernel.reducing([passes(most)], [one.value]) as ((turn,), carried, grown):
+    with kernel.reducing([passes(most)], [one.value]) as ((iteration,), carried, grown):
         width = Scalar(kernel, carried[0])
-        parity = Scalar(kernel, turn).to(i64) & one
+        parity = Scalar(kernel, iteration).to(i64) & one
         source, target = parity.to(INDEX).value, (one - parity).to(INDEX).value
 
-        def place_at(number: Scalar) -> Scalar:
+        def index_at(number: Scalar) -> Scalar:
             index = number.minimum(count - 1).to(INDEX)
-            return Scalar(kernel, kernel.load(held, [source, *outer, index.value]))
+            return Scalar(kernel, kernel.load(order, [source, *outer, index.value]))
 
         with kernel.reducing([size], [zero.value] * 3) as ((index,), runs, results):
             # `left` and `right`: the heads of the runs being merged; `middle`: where the right run begins.
             left, right, middle = (Scalar(kernel, each) for each in runs)
-            place = Scalar(kernel, index).to(i64)
-            is_new = (place >= middle + width) | place.equals(0)
-            fresh = (place + width).minimum(count)
-            left, right = is_new.select(place, left), is_new.select(fresh, right)
+            position = Scalar(kernel, index).to(i64)
+            is_new = (position >= middle + width) | position.equals(0)
+            fresh = (position + width).minimum(count)
+            left, right = is_new.select(position, left), is_new.select(fresh, right)
             middle = is_new.select(fresh, middle)
             end = (middle + width).minimum(count)
-            a, b = place_at(left), place_at(right)
+            a, b = index_at(left), index_at(right)
             is_sooner = Scalar(kernel, is_before(b.to(INDEX), a.to(INDEX)))
             is_right = ((right < end) & is_sooner) | (left >= middle)
-            kernel.store(is_right.select(b, a).value, held, [target, *outer, index])
+            kernel.store(is_right.select(b, a).value, order, [target, *outer, index])
             results.append(is_right.select(left, left + 1).value)
             results.append(is_right.select(right + 1, right).value)
             results.append(middle.value)
@@ -125,10 +125,10 @@ def key_of(x: Scalar, element: Attribute, largest: bool) -> Scalar:
     if x.type == f32:
         bits = Scalar(x.kernel, x.kernel.add(arith.BitcastOp((x + 0.0).value, i32)))
         sign = Scalar(x.kernel, x.kernel.add(arith.ShRSIOp(bits.value, x.kernel.constant(31, i32))))
-        turned = Scalar(
+        flipped = Scalar(
             x.kernel, x.kernel.add(arith.XOrIOp(bits.value, (sign & sign.like(0x7FFFFFFF)).value))
         )
-        key = ~turned if largest else turned
+        key = ~flipped if largest else flipped
         return x.differs(x).select(-(1 << 31), key)
     key = x.to(i32, is_unsigned_element(element))
     if is_integer(element) and is_unsigned_element(element) and element.width.data == KEY_BITS:
@@ -154,55 +154,55 @@ def keys_of_rows(
 
 def sort_by_keys(
     kernel: KernelBuilder,
-    held: SSAValue,
+    order: SSAValue,
     keys: SSAValue,
     counts: SSAValue,
     outer: Sequence[SSAValue],
     size: SSAValue,
 ) -> None:
     """
-    LSD radix sort of the first `size` indices in `held`, `i64[2, *outer, most]`, by their `keys`.
+    LSD radix sort of the first `size` indices in `order`, `i64[2, *outer, most]`, by their `keys`.
 
     Stable. Indices are in the first half before and (after an even number of passes) afterwards. `counts` is
     scratch for `i64[*outer, DIGITS]`.
     """
     zero = kernel.constant(0, i64)
-    for turn in range(KEY_BITS // DIGIT_BITS):
-        source, target = kernel.index(turn % 2), kernel.index(1 - turn % 2)
+    for iteration in range(KEY_BITS // DIGIT_BITS):
+        source, target = kernel.index(iteration % 2), kernel.index(1 - iteration % 2)
 
-        def place_and_slot(
-            index: SSAValue, turn: int = turn, source: SSAValue = source
+        def indices_and_slot(
+            index: SSAValue, iteration: int = iteration, source: SSAValue = source
         ) -> tuple[SSAValue, Sequence[SSAValue]]:
-            place = kernel.load(held, [source, *outer, index])
-            key = Scalar(kernel, kernel.load(keys, [*outer, Scalar(kernel, place).to(INDEX).value]))
-            shift = kernel.constant(turn * DIGIT_BITS, i32)
+            indices = kernel.load(order, [source, *outer, index])
+            key = Scalar(kernel, kernel.load(keys, [*outer, Scalar(kernel, indices).to(INDEX).value]))
+            shift = kernel.constant(iteration * DIGIT_BITS, i32)
             digit = Scalar(kernel, kernel.add(arith.ShRUIOp(key.value, shift))) & key.like(DIGITS - 1)
-            if turn == KEY_BITS // DIGIT_BITS - 1:
+            if iteration == KEY_BITS // DIGIT_BITS - 1:
                 # The top digit holds the sign bit: flip it, so that negative keys come first.
                 digit = Scalar(kernel, kernel.add(arith.XOrIOp(digit.value, digit.like(DIGITS // 2).value)))
-            return place, [*outer, digit.to(INDEX).value]
+            return indices, [*outer, digit.to(INDEX).value]
 
         with kernel.loops([DIGITS]) as (digit,):
             kernel.store(zero, counts, [*outer, digit])
         with kernel.loops([size]) as (index,):
-            _, slot = place_and_slot(index)
+            _, slot = indices_and_slot(index)
             kernel.store((Scalar(kernel, kernel.load(counts, slot)) + 1).value, counts, slot)
         with kernel.reducing([DIGITS], [zero]) as ((digit,), held_sum, results):
             count = kernel.load(counts, [*outer, digit])
             kernel.store(held_sum[0], counts, [*outer, digit])
             results.append((Scalar(kernel, held_sum[0]) + Scalar(kernel, count)).value)
         with kernel.loops([size]) as (index,):
-            place, slot = place_and_slot(index)
+            indices, slot = indices_and_slot(index)
             free = Scalar(kernel, kernel.load(counts, slot))
-            kernel.store(place, held, [target, *outer, free.to(INDEX).value])
+            kernel.store(indices, order, [target, *outer, free.to(INDEX).value])
             kernel.store((free + 1).value, counts, slot)
 
 
 def _select(
-    kernel: KernelBuilder, held: SSAValue, keys: SSAValue, outer: Sequence[SSAValue], sizes: tuple[int, int]
+    kernel: KernelBuilder, order: SSAValue, keys: SSAValue, outer: Sequence[SSAValue], sizes: tuple[int, int]
 ) -> None:
     """
-    List the indices of the `count` smallest of `size` keys in the first half of `held`.
+    List the indices of the `count` smallest of `size` keys in the first half of `order`.
 
     The threshold key is found by binary search over its 32 bits, one counting pass each (radix selection); of
     keys equal to it, the first are taken.
@@ -233,7 +233,7 @@ def _select(
         # Compaction: only what is taken advances the slot.
         slot = found.minimum(count - 1).to(INDEX).value
         with kernel.when(is_taken.value):
-            kernel.store(Scalar(kernel, index).to(i64).value, held, [kernel.index(0), *outer, slot])
+            kernel.store(Scalar(kernel, index).to(i64).value, order, [kernel.index(0), *outer, slot])
         ends.append((found + is_taken.to(i64)).value)
         ends.append((left - takes_equal.to(i32)).value)
 
@@ -244,7 +244,7 @@ def _sorted_by_keys(
     """Return the indices of the first `count` along the axis, sorted, in the first half of the buffer."""
     keys = keys_of_rows(source, rows, element, largest, builder)
     outer_sizes = [rows.before, rows.after]
-    places, counts = (
+    ordering, counts = (
         builder.allocate([2, *outer_sizes, count], i64),
         builder.allocate([*outer_sizes, DIGITS], i64),
     )
@@ -255,16 +255,16 @@ def _sorted_by_keys(
             buffer_type([*outer_sizes, rows.size], i32),
         ]
     )
-    held, digits, read = kernel.buffers
+    order, digits, read = kernel.buffers
     with kernel.loops(outer_sizes) as outer:
         if count < rows.size:
-            _select(kernel, held, read, outer, (rows.size, count))
+            _select(kernel, order, read, outer, (rows.size, count))
         else:
             with kernel.loops([count]) as (index,):
-                kernel.store(Scalar(kernel, index).to(i64).value, held, [kernel.index(0), *outer, index])
-        sort_by_keys(kernel, held, read, digits, outer, kernel.index(count))
-    builder.call("sort", kernel, [places, counts], [keys])
-    return places
+                kernel.store(Scalar(kernel, index).to(i64).value, order, [kernel.index(0), *outer, index])
+        sort_by_keys(kernel, order, read, digits, outer, kernel.index(count))
+    builder.call("sort", kernel, [ordering, counts], [keys])
+    return ordering
 
 
 MAX_INSERTION_K = 8
@@ -290,26 +290,26 @@ def _insert(
     Top K by insertion: scan the row and keep the best sorted; most elements are only compared with the K-th.
     """
     sizes = [rows.before, rows.after, count]
-    best, places = builder.allocate(sizes, compute_type(element)), builder.allocate(sizes, i64)
+    best, index_buffer = builder.allocate(sizes, compute_type(element)), builder.allocate(sizes, i64)
     is_largest = bool(op.largest.value.data)
     kernel = KernelBuilder(
         [buffer_type(sizes, compute_type(element)), buffer_type(sizes, i64), buffer_type(rows.sizes, element)]
     )
     best_of = _Best(kernel, kernel.buffers, element, is_largest, count)
-    whole = rows.size // BLOCK
+    blocks = rows.size // BLOCK
     with kernel.loops([rows.before, rows.after]) as outer:
         # Initialize the K-th: it is read before K elements were inserted, without effect on the result.
         kernel.store(
             kernel.constant(0, compute_type(element)), kernel.buffers[0], [*outer, kernel.index(count - 1)]
         )
-        with kernel.loops([whole]) as (block,):
+        with kernel.loops([blocks]) as (block,):
             first = Scalar(kernel, kernel.affine(block, BLOCK))
             with kernel.when(((first < count) | best_of.beats_in(outer, first)).value):
                 with kernel.loops([BLOCK]) as (index,):
                     best_of.take(outer, first + Scalar(kernel, index))
-        with kernel.loops([rows.size - whole * BLOCK]) as (index,):
-            best_of.take(outer, Scalar(kernel, kernel.affine(index, 1, whole * BLOCK)))
-    builder.call("topk_insertion", kernel, [best, places], [source])
+        with kernel.loops([rows.size - blocks * BLOCK]) as (index,):
+            best_of.take(outer, Scalar(kernel, kernel.affine(index, 1, blocks * BLOCK)))
+    builder.call("topk_insertion", kernel, [best, index_buffer], [source])
     shape = [rows.before, count, rows.after]
     kernel = KernelBuilder(
         [
@@ -319,12 +319,12 @@ def _insert(
             buffer_type(sizes, i64),
         ]
     )
-    values, indices, numbers, held = kernel.buffers
+    values, indices, numbers, best_indices = kernel.buffers
     with kernel.loops(shape) as (before, index, after):
         at = [before, after, index]
         kernel.write(kernel.load(numbers, at), values, [before, index, after], element)
-        kernel.store(kernel.load(held, at), indices, [before, index, after])
-    builder.call("topk", kernel, _results(op, shape, element, builder), [best, places])
+        kernel.store(kernel.load(best_indices, at), indices, [before, index, after])
+    builder.call("topk", kernel, _results(op, shape, element, builder), [best, index_buffer])
 
 
 @dataclass(frozen=True)
@@ -337,43 +337,43 @@ class _Best:
     is_largest: bool
     count: int
 
-    def _beats(self, outer: Sequence[SSAValue], index: Scalar, place: SSAValue) -> tuple[SSAValue, Scalar]:
+    def _beats(self, outer: Sequence[SSAValue], index: Scalar, position: SSAValue) -> tuple[SSAValue, Scalar]:
         """Return an element, and whether it sorts before one of the best."""
         kernel, (numbers, _, read) = self.kernel, self.buffers
         x = kernel.read(read, [outer[0], index.value, outer[1]], self.element)
-        other = kernel.load(numbers, [*outer, place])
+        other = kernel.load(numbers, [*outer, position])
         return x, Scalar(kernel, is_before(kernel, self.element, self.is_largest, x, other))
 
     def beats_in(self, outer: Sequence[SSAValue], first: Scalar) -> Scalar:
         """Whether any element of a block sorts before the K-th best; vectorized."""
         kernel, last = self.kernel, self.kernel.index(self.count - 1)
-        with kernel.reducing([BLOCK], [kernel.constant(0, i32)]) as ((index,), held, results):
+        with kernel.reducing([BLOCK], [kernel.constant(0, i32)]) as ((index,), accumulators, results):
             _, beats = self._beats(outer, first + Scalar(kernel, index), last)
-            results.append(kernel.add(arith.MaxSIOp(held[0], beats.to(i32).value)))
+            results.append(kernel.add(arith.MaxSIOp(accumulators[0], beats.to(i32).value)))
         return Scalar(kernel, results[0]).differs(0)
 
-    def take(self, outer: Sequence[SSAValue], place: Scalar) -> None:
+    def take(self, outer: Sequence[SSAValue], index: Scalar) -> None:
         """Insert an element among the best, if it belongs there: binary search, then shift."""
-        kernel, (numbers, held, _) = self.kernel, self.buffers
-        x, beats = self._beats(outer, place, kernel.index(self.count - 1))
-        with kernel.when(((place < self.count) | beats).value):
-            known = place.minimum(self.count)
+        kernel, (numbers, order, _) = self.kernel, self.buffers
+        x, beats = self._beats(outer, index, kernel.index(self.count - 1))
+        with kernel.when(((index < self.count) | beats).value):
+            known = index.minimum(self.count)
             ends = [kernel.index(0), known.value]
             with kernel.reducing([self.count.bit_length()], ends) as (_, carried, results):
                 low, high = (Scalar(kernel, each) for each in carried)
                 middle = Scalar(kernel, kernel.add(arith.DivUIOp((low + high).value, kernel.index(2))))
-                _, is_sooner = self._beats(outer, place, middle.minimum(self.count - 1).value)
+                _, is_sooner = self._beats(outer, index, middle.minimum(self.count - 1).value)
                 is_open = low < high
                 results.append((is_open & ~is_sooner).select(middle + 1, low).value)
                 results.append((is_open & is_sooner).select(middle, high).value)
             slot, end = Scalar(kernel, results[0]), known.minimum(self.count - 1)
-            with kernel.loops([(end - slot).value]) as (turn,):
-                target = end - Scalar(kernel, turn)
-                for buffer in (numbers, held):
+            with kernel.loops([(end - slot).value]) as (iteration,):
+                target = end - Scalar(kernel, iteration)
+                for buffer in (numbers, order):
                     moved = kernel.load(buffer, [*outer, (target - 1).value])
                     kernel.store(moved, buffer, [*outer, target.value])
             kernel.store(x, numbers, [*outer, slot.value])
-            kernel.store(place.to(i64).value, held, [*outer, slot.value])
+            kernel.store(index.to(i64).value, order, [*outer, slot.value])
 
 
 def _results(
@@ -401,9 +401,9 @@ def top_k(op: math.TopKOp, builder: LoweringBuilder) -> str | None:
         _insert(op, source, rows, count, element, builder)
         return None
     if by_keys:
-        places, most, half_of = _sorted_by_keys(source, rows, count, element, is_largest, builder), count, 0
+        ordering, most, half_of = _sorted_by_keys(source, rows, count, element, is_largest, builder), count, 0
     else:
-        places = sorted_places(source, rows, element, is_largest, builder)
+        ordering = argsort(source, rows, element, is_largest, builder)
         most, half_of = rows.size, passes(rows.size) % 2
     kernel = KernelBuilder(
         [
@@ -413,12 +413,12 @@ def top_k(op: math.TopKOp, builder: LoweringBuilder) -> str | None:
             buffer_type([2, rows.before, rows.after, most], i64),
         ]
     )
-    values, indices, read, held = kernel.buffers
+    values, indices, read, order = kernel.buffers
     half = kernel.index(half_of)
     with kernel.loops(sizes) as (before, index, after):
-        place = kernel.load(held, [half, before, after, index])
-        at = kernel.add(arith.IndexCastOp(place, INDEX))
+        coordinates = kernel.load(order, [half, before, after, index])
+        at = kernel.add(arith.IndexCastOp(coordinates, INDEX))
         kernel.store(kernel.load(read, [before, at, after]), values, [before, index, after])
-        kernel.store(place, indices, [before, index, after])
-    builder.call("topk", kernel, _results(op, sizes, element, builder), [source, places])
+        kernel.store(coordinates, indices, [before, index, after])
+    builder.call("topk", kernel, _results(op, sizes, element, builder), [source, ordering])
     return None

@@ -50,7 +50,7 @@ class AffineAccess:
 
     buffer: SSAValue
     shape: Sequence[Size]
-    places: Sequence[IndexExpr]
+    exprs: Sequence[IndexExpr]
 
     def buffer_type_of(self) -> BufferType:
         """Return the buffer type in this shape."""
@@ -60,25 +60,25 @@ class AffineAccess:
         """Return how many elements the address advances per iteration of each loop."""
         found: list[Size] = [0] * count
         step: Size = 1
-        for size, place in zip(reversed(self.shape), reversed(self.places), strict=True):
-            for number, factor in place.terms:
+        for size, index in zip(reversed(self.shape), reversed(self.exprs), strict=True):
+            for number, factor in index.terms:
                 found[number] += factor * step
             step *= size
         return found
 
     def shifted(self, starts: Mapping[int, Size], steps: Mapping[int, int]) -> AffineAccess:
         """Return the access with loops that start later, or with larger steps."""
-        places: list[IndexExpr] = []
-        for place in self.places:
-            offset = place.offset
-            for number, factor in place.terms:
+        exprs: list[IndexExpr] = []
+        for index in self.exprs:
+            offset = index.offset
+            for number, factor in index.terms:
                 offset = offset + factor * starts.get(number, 0)
-            places.append(
+            exprs.append(
                 IndexExpr(
-                    tuple((number, factor * steps.get(number, 1)) for number, factor in place.terms), offset
+                    tuple((number, factor * steps.get(number, 1)) for number, factor in index.terms), offset
                 )
             )
-        return AffineAccess(self.buffer, self.shape, places)
+        return AffineAccess(self.buffer, self.shape, exprs)
 
 
 MIN_TRANSPOSE_TILE = 4
@@ -116,15 +116,20 @@ def _copy_transposed(
     if size < MIN_TRANSPOSE_TILE:
         _copy(name, sizes, *sides, builder)
         return
-    whole = {number: sizes[number] // size for number in loops}
-    if 0 in whole.values():
+    tile_counts = {number: sizes[number] // size for number in loops}
+    if 0 in tile_counts.values():
         _copy_transposed(name, sizes, sides, loops, size // 2, builder)
         return
     _transpose_tiles(
-        name, [whole.get(number, count) for number, count in enumerate(sizes)], sides, loops, size, builder
+        name,
+        [tile_counts.get(number, count) for number, count in enumerate(sizes)],
+        sides,
+        loops,
+        size,
+        builder,
     )
     counts = list(sizes)
-    for number, count in whole.items():
+    for number, count in tile_counts.items():
         done = count * size
         left = sizes[number] - done
         if left != 0:
@@ -154,11 +159,11 @@ def _transpose_tiles(
     kernel = KernelBuilder([target.buffer_type_of(), source.buffer_type_of()])
     out, read = kernel.buffers
     with kernel.loops(counts) as indices:
-        places = [[place.emit(kernel, indices) for place in side.places] for side in (target, source)]
+        starts = [[index.emit(kernel, indices) for index in side.exprs] for side in (target, source)]
         given = [stride if is_static(stride) else DYNAMIC_INDEX for stride in strides]
         open_strides = [kernel.size(stride) for stride in strides if not is_static(stride)]
         properties = {"size": IntegerAttr(size, i64), "strides": DenseArrayBase.from_list(i64, given)}
-        kernel.block.add_op(TransposeOp(operands=[out, read, *places, open_strides], properties=properties))
+        kernel.block.add_op(TransposeOp(operands=[out, read, *starts, open_strides], properties=properties))
     builder.call(name, kernel, [target.buffer], [source.buffer])
 
 
@@ -168,8 +173,8 @@ def _copy(
     kernel = KernelBuilder([target.buffer_type_of(), source.buffer_type_of()])
     out, read = kernel.buffers
     with kernel.loops(sizes) as loops:
-        value = kernel.load(read, [place.emit(kernel, loops) for place in source.places])
-        kernel.store(value, out, [place.emit(kernel, loops) for place in target.places])
+        value = kernel.load(read, [index.emit(kernel, loops) for index in source.exprs])
+        kernel.store(value, out, [index.emit(kernel, loops) for index in target.exprs])
     builder.call(name, kernel, [target.buffer], [source.buffer])
 
 

@@ -47,7 +47,7 @@ class _Residue:
     """One axis of a sub-convolution."""
 
     number: int
-    places: Sequence[int]
+    taps: Sequence[int]
     first: int
     count: int
 
@@ -67,8 +67,8 @@ def transposed_sub_convolutions(
     ]
     return [
         SubConvolution(
-            rows=row.places,
-            columns=column.places,
+            rows=row.taps,
+            columns=column.taps,
             first=(row.first, column.first),
             out_first=(row.number, column.number),
             out=(row.count, column.count),
@@ -97,16 +97,16 @@ def dilated_sub_convolutions(
     are 0. Each part has output rows and columns whose windows have the same rows and columns inside.
     """
     axes = [_parts(*each) for each in zip(kernel, strides, dilations, begins, sizes, out, strict=True)]
-    if not all(part.places for parts in axes for part in parts):
+    if not all(part.taps for parts in axes for part in parts):
         return None
-    used = [sum(part.count * len(part.places) for part in parts) for parts in axes]
-    whole = [length * count for length, count in zip(kernel, out, strict=True)]
-    if used[0] * used[1] > (1 - MIN_SAVED) * whole[0] * whole[1]:
+    used = [sum(part.count * len(part.taps) for part in parts) for parts in axes]
+    dense_taps = [length * count for length, count in zip(kernel, out, strict=True)]
+    if used[0] * used[1] > (1 - MIN_SAVED) * dense_taps[0] * dense_taps[1]:
         return None
     return [
         SubConvolution(
-            rows=row.places,
-            columns=column.places,
+            rows=row.taps,
+            columns=column.taps,
             first=(row.first, column.first),
             out_first=(row.number, column.number),
             out=(row.count, column.count),
@@ -118,7 +118,7 @@ def dilated_sub_convolutions(
 def _parts(length: int, stride: int, dilation: int, begin: int, size: int, out: int) -> list[_Residue]:
     """Return ranges of output positions on one axis whose windows have the same elements inside."""
     inside = [
-        [place for place in range(length) if 0 <= number * stride + place * dilation - begin < size]
+        [index for index in range(length) if 0 <= number * stride + index * dilation - begin < size]
         for number in range(out)
     ]
     starts = [number for number in range(out) if number == 0 or inside[number] != inside[number - 1]]
@@ -134,6 +134,6 @@ def _parts(length: int, stride: int, dilation: int, begin: int, size: int, out: 
 
 
 def _residue(number: int, length: int, stride: int, begin: int, size: int) -> _Residue:
-    places = [place for place in reversed(range(length)) if (number + begin - place) % stride == 0]
-    first = (number + begin - places[0]) // stride if places else 0
-    return _Residue(number, places, first, -(-(size - number) // stride))
+    taps = [index for index in reversed(range(length)) if (number + begin - index) % stride == 0]
+    first = (number + begin - taps[0]) // stride if taps else 0
+    return _Residue(number, taps, first, -(-(size - number) // stride))

@@ -157,9 +157,9 @@ def svm_classifier(op: SVMClassifierOp, builder: LoweringBuilder) -> str | None:
     after, rows = op.post_transform.data, machine.plan.rows
     count = len(machine.pairs)
     has_one = machine.sigmoids is None and count == 1
-    wanted = 2 if has_one else count if machine.sigmoids is None else len(labels)
-    if builder.shape(op.Z) != (rows, wanted):
-        return f"scores of shape {list(builder.shape(op.Z))}, not {[rows, wanted]}"
+    columns_expected = 2 if has_one else count if machine.sigmoids is None else len(labels)
+    if builder.shape(op.Z) != (rows, columns_expected):
+        return f"scores of shape {list(builder.shape(op.Z))}, not {[rows, columns_expected]}"
     if has_one and after == "PROBIT":
         return "PROBIT of one score for two classes"
     scores, votes = (
@@ -172,7 +172,7 @@ def svm_classifier(op: SVMClassifierOp, builder: LoweringBuilder) -> str | None:
     elif has_one:
         scores = _both(scores, rows, machine.plan, builder)
     _name(votes, len(labels), i64, op, labels, builder)
-    _write(scores, (rows, wanted), machine.plan, after, op, builder)
+    _write(scores, (rows, columns_expected), machine.plan, after, op, builder)
     return None
 
 
@@ -241,22 +241,26 @@ def _decide(
     )
     out, won, source, dual_coefficients, rho, pairs, begins = kernel.buffers
     with kernel.loops([plan.rows]) as (row,):
-        with kernel.loops([machine.classes]) as (place,):
-            kernel.store(kernel.constant(0, i64), won, [row, place])
+        with kernel.loops([machine.classes]) as (index,):
+            kernel.store(kernel.constant(0, i64), won, [row, index])
         with kernel.loops([count]) as (pair,):
             first, second = (
-                Scalar(kernel, kernel.load(pairs, [pair, kernel.index(place)])).to(INDEX) for place in (0, 1)
+                Scalar(kernel, kernel.load(pairs, [pair, kernel.index(index)])).to(INDEX) for index in (0, 1)
             )
             total = Scalar(kernel, kernel.load(rho, [pair]))
             for own, line in ((first, second - 1), (second, first)):
                 begin, end = (
-                    Scalar(kernel, kernel.load(begins, [place.value])).to(INDEX) for place in (own, own + 1)
+                    Scalar(kernel, kernel.load(begins, [index.value])).to(INDEX) for index in (own, own + 1)
                 )
-                with kernel.reducing([(end - begin).value], [total.value]) as ((turn,), held, results):
-                    vector = (begin + Scalar(kernel, turn)).value
+                with kernel.reducing([(end - begin).value], [total.value]) as (
+                    (iteration,),
+                    accumulators,
+                    results,
+                ):
+                    vector = (begin + Scalar(kernel, iteration)).value
                     share = Scalar(kernel, kernel.load(dual_coefficients, [line.value, vector]))
                     term = share * Scalar(kernel, kernel.load(source, [row, vector]))
-                    results.append((Scalar(kernel, held[0]) + term).value)
+                    results.append((Scalar(kernel, accumulators[0]) + term).value)
                 total = Scalar(kernel, results[0])
             kernel.store(total.value, out, [row, pair])
             winner = (total > 0.0).select(first.to(i64), second.to(i64)).to(INDEX).value
@@ -306,15 +310,15 @@ def _probabilities(machine: _Machine, scores: SSAValue, builder: LoweringBuilder
     with kernel.loops([plan.rows]) as (row,):
         with kernel.loops([count]) as (pair,):
             slope, offset = (
-                Scalar(kernel, kernel.load(sigmoids, [kernel.index(place), pair])) for place in (0, 1)
+                Scalar(kernel, kernel.load(sigmoids, [kernel.index(index), pair])) for index in (0, 1)
             )
             score = Scalar(kernel, kernel.load(source, [row, pair])).to(f64)
             chance = (1.0 / (1.0 + (score * slope + offset).exp())).clamp(
                 MIN_PROBABILITY, 1 - MIN_PROBABILITY
             )
             first, second = (
-                Scalar(kernel, kernel.load(pairs, [pair, kernel.index(place)])).to(INDEX).value
-                for place in (0, 1)
+                Scalar(kernel, kernel.load(pairs, [pair, kernel.index(index)])).to(INDEX).value
+                for index in (0, 1)
             )
             kernel.store(chance.value, r, [row, first, second])
             kernel.store((1.0 - chance).value, r, [row, second, first])
@@ -337,16 +341,20 @@ def _couple(
     zero = kernel.constant(0.0, f64)
     with kernel.loops([k]) as (t,):
         kernel.store(kernel.constant(1 / k, f64), p, [row, t])
-        with kernel.reducing([k], [zero]) as ((j,), held, sums):
+        with kernel.reducing([k], [zero]) as ((j,), accumulators, sums):
             is_self = Scalar(kernel, j).equals(Scalar(kernel, t))
             # The diagonal of r is not initialized.
             back = is_self.select(Scalar(kernel, zero), load(r, j, t))
             kernel.store((-back * is_self.select(Scalar(kernel, zero), load(r, t, j))).value, q, [row, t, j])
-            sums.append((Scalar(kernel, held[0]) + back * back).value)
+            sums.append((Scalar(kernel, accumulators[0]) + back * back).value)
         kernel.store(sums[0], q, [row, t, t])
-    with kernel.reducing([max(MAX_COUPLING_ITERATIONS, k)], [kernel.constant(1, i1)]) as (_, held, goes):
+    with kernel.reducing([max(MAX_COUPLING_ITERATIONS, k)], [kernel.constant(1, i1)]) as (
+        _,
+        accumulators,
+        conditions,
+    ):
         # After convergence, the inner loops run 0 iterations.
-        iterations = Scalar(kernel, held[0]).to(i64).to(INDEX).value
+        iterations = Scalar(kernel, accumulators[0]).to(i64).to(INDEX).value
         with kernel.reducing([iterations, k], [zero]) as ((_, t), carried, totals):
             with kernel.reducing([k], [zero]) as ((j,), part, sums):
                 sums.append((Scalar(kernel, part[0]) + load(q, t, j) * load(p, j)).value)
@@ -356,7 +364,7 @@ def _couple(
         with kernel.reducing([iterations, k], [zero]) as ((_, t), carried, errors):
             error = (load(qp, t) - total).abs()
             errors.append(Scalar(kernel, carried[0]).maximum(error).value)
-        is_far = ~(Scalar(kernel, errors[0]) < 0.005 / k) & Scalar(kernel, held[0])
+        is_far = ~(Scalar(kernel, errors[0]) < 0.005 / k) & Scalar(kernel, accumulators[0])
         steps = is_far.to(i64).to(INDEX).value
         with kernel.reducing([steps, k], [total.value]) as ((_, t), carried, norms):
             norm = Scalar(kernel, carried[0])
@@ -368,7 +376,7 @@ def _couple(
             with kernel.loops([k]) as (j,):
                 kernel.store(((load(qp, j) + step * load(q, t, j)) / scale).value, qp, [row, j])
                 kernel.store((load(p, j) / scale).value, p, [row, j])
-        goes.append(is_far.value)
+        conditions.append(is_far.value)
 
 
 def _both(scores: SSAValue, rows: int, plan: Linear, builder: LoweringBuilder) -> SSAValue:

@@ -35,8 +35,8 @@ def tf_idf_vectorizer(op: TfIdfVectorizerOp, builder: LoweringBuilder) -> str | 
     weights = numeric_values(op.weights)
     if op.pool_int64s is None or prod(builder.shape(op.Y)) != rows * size or min(targets, default=-1) < 0:
         return "string n-grams, or ngram_indexes that do not match the result"
-    if weights is not None and len(weights) not in (0, size):
-        return f"{len(weights)} weights for {size} n-grams"
+    if weights is not None and len(weights) not in (0, len(targets)):
+        return f"{len(weights)} weights for {len(targets)} n-grams"
     grams = _ngrams(op, targets)
     if grams is None:
         return "a number of n-grams in the pool that is not that of ngram_indexes"
@@ -50,7 +50,12 @@ def tf_idf_vectorizer(op: TfIdfVectorizerOp, builder: LoweringBuilder) -> str | 
             if length in grams and reach < columns:
                 sizes = rows, columns, size
                 _count(op.X, counts, grams[length], apart, sizes, builder)
-    _weigh(op, counts, (rows, size), weights, builder)
+    by_output: npt.NDArray[np.float32] | None = None
+    if weights is not None and len(weights) and op.mode.data != "TF":
+        # A weight is of an n-gram of the pool, not of an output.
+        by_output = np.ones(size, np.float32)
+        by_output[list(targets)] = weights
+    _weigh(op, counts, (rows, size), by_output, builder)
     return None
 
 
@@ -63,13 +68,13 @@ def _ngrams(op: TfIdfVectorizerOp, targets: Sequence[int]) -> dict[int, tuple[In
     for length, (begin, end) in enumerate(pairwise(begins), 1):
         count = max(end - begin, 0) // length
         table = pool[begin : begin + count * length].reshape(count, length)
-        places = np.array(targets[known : known + count], np.int64)
+        targets_of = np.array(targets[known : known + count], np.int64)
         known += count
-        if len(places) != count:
+        if len(targets_of) != count:
             return None
         if count:
             own, last = np.unique(table[::-1], axis=0, return_index=True)
-            found[length] = own, places[::-1][last]
+            found[length] = own, targets_of[::-1][last]
     return found
 
 
@@ -82,7 +87,7 @@ def _count(
     builder: LoweringBuilder,
 ) -> None:
     """Count n-grams of one length, whose elements are `apart` positions apart."""
-    table, places = grams
+    table, target_table = grams
     rows, columns, size = sizes
     known, length = table.shape
     element = builder.element(x)
@@ -94,40 +99,40 @@ def _count(
             buffer_type([known], i64),
         ]
     )
-    out, source, held, targets = kernel.buffers
+    out, source, ngrams, targets = kernel.buffers
     with kernel.loops([rows]) as (row,), kernel.loops([columns - (length - 1) * apart]) as (first,):
         numbers = [
-            read_as(kernel, source, [row, kernel.affine(first, 1, place * apart)], element, i64)
-            for place in range(length)
+            read_as(kernel, source, [row, kernel.affine(first, 1, index * apart)], element, i64)
+            for index in range(length)
         ]
         ends = [kernel.constant(0, i64), kernel.constant(known, i64)]
         with kernel.reducing([known.bit_length()], ends) as (_, carried, results):
             low, high = (Scalar(kernel, each) for each in carried)
             middle = (low + high) // 2
-            is_less, _ = _compared(kernel, held, middle.minimum(known - 1), numbers)
+            is_less, _ = _compared(kernel, ngrams, middle.minimum(known - 1), numbers)
             is_open = low < high
             results.append((is_open & is_less).select(middle + 1, low).value)
             results.append((is_open & ~is_less).select(middle, high).value)
-        place = Scalar(kernel, results[0]).minimum(known - 1)
-        _, is_same = _compared(kernel, held, place, numbers)
-        target = Scalar(kernel, kernel.load(targets, [place.to(INDEX).value])).to(INDEX).value
+        index = Scalar(kernel, results[0]).minimum(known - 1)
+        _, is_same = _compared(kernel, ngrams, index, numbers)
+        target = Scalar(kernel, kernel.load(targets, [index.to(INDEX).value])).to(INDEX).value
         total = Scalar(kernel, kernel.load(out, [row, target])) + is_same.to(i64)
         kernel.store(total.value, out, [row, target])
     builder.call(
         "ngram_counts",
         kernel,
         [counts],
-        [builder.buffer(x), builder.constant_buffer(table), builder.constant_buffer(places)],
+        [builder.buffer(x), builder.constant_buffer(table), builder.constant_buffer(target_table)],
     )
 
 
 def _compared(
-    kernel: KernelBuilder, table: SSAValue, place: Scalar, numbers: Sequence[Scalar]
+    kernel: KernelBuilder, table: SSAValue, index: Scalar, numbers: Sequence[Scalar]
 ) -> tuple[Scalar, Scalar]:
     """Return whether a row of the table sorts before the n-gram, and whether it is equal."""
     is_less, is_same = (Scalar(kernel, kernel.constant(number, i1)) for number in (0, 1))
     for column, number in enumerate(numbers):
-        key = Scalar(kernel, kernel.load(table, [place.to(INDEX).value, kernel.index(column)]))
+        key = Scalar(kernel, kernel.load(table, [index.to(INDEX).value, kernel.index(column)]))
         is_less = is_less | (is_same & (key < number))
         is_same = is_same & key.equals(number)
     return is_less, is_same
@@ -137,26 +142,23 @@ def _weigh(
     op: TfIdfVectorizerOp,
     counts: SSAValue,
     sizes: tuple[int, int],
-    weights: npt.NDArray[np.float32] | Integers | None,
+    weights: npt.NDArray[np.float32] | None,
     builder: LoweringBuilder,
 ) -> None:
     mode = op.mode.data
-    is_weighed = mode != "TF" and weights is not None and len(weights) > 0
     types: list[Attribute] = [f32, i64]
     kernel = KernelBuilder(
         [
             *[buffer_type(sizes, each) for each in types],
-            *[buffer_type(sizes[1:], f32)] * is_weighed,
+            *[buffer_type(sizes[1:], f32)] * (weights is not None),
         ]
     )
-    out, source, *held = kernel.buffers
+    out, source, *weight_buffers = kernel.buffers
     with kernel.loops(sizes) as (row, column):
         count = Scalar(kernel, kernel.load(source, [row, column]))
         made = (count > 0).to(f32) if mode == "IDF" else count.to(f32)
-        for each in held:
+        for each in weight_buffers:
             made = made * Scalar(kernel, kernel.load(each, [column]))
         kernel.store(made.value, out, [row, column])
-    tables = (
-        [builder.constant_buffer(weights.astype(np.float32))] if is_weighed and weights is not None else []
-    )
+    tables = [] if weights is None else [builder.constant_buffer(weights)]
     builder.call("tfidf_weights", kernel, [builder.result(op.Y)], [counts, *tables])

@@ -144,12 +144,12 @@ class Tiles:
         """Return the choice for a module: by its attached core, and tiles measured on that."""
         target = on_core(load_cpu(processor), module)
         target = portable(target) if is_portable else target
-        held = module.attributes.get(TILES)
-        if held is None:
+        attribute = module.attributes.get(TILES)
+        if attribute is None:
             return cls(target)
-        if not isinstance(held, DictionaryAttr):
-            raise XonncError(f"{TILES}: a dictionary of tiles by kernel is expected, found {held}")
-        return cls(target, {name: _tile(name, each) for name, each in held.data.items()})
+        if not isinstance(attribute, DictionaryAttr):
+            raise XonncError(f"{TILES}: a dictionary of tiles by kernel is expected, found {attribute}")
+        return cls(target, {name: _tile(name, each) for name, each in attribute.data.items()})
 
 
 def _tile(name: str, attribute: Attribute) -> Tile:
@@ -192,12 +192,12 @@ def _fitting(counts: int, widths: int, registers: int) -> Iterable[Tile]:
 def _cost(tile: Tile, counts: int, widths: int, target: CpuTarget) -> float:
     """Return the cycles per reduction step of `counts` by `widths` accumulators, remainder tiles included."""
     count, width = tile
-    whole, rest = divmod(counts, count)
+    full, rest = divmod(counts, count)
     panels, rest_width = divmod(widths, width)
     cost = 0.0
     for panel_count, own in ((panels, width), (1 if rest_width else 0, rest_width)):
         edge = step_cycles(rest, own, target) if rest else 0.0
-        cost += panel_count * (whole * step_cycles(count, own, target) + edge)
+        cost += panel_count * (full * step_cycles(count, own, target) + edge)
     return cost * (1.0 + EDGE_COST * (bool(rest) + bool(rest_width)))
 
 
@@ -263,8 +263,8 @@ def _gemm_tile(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> 
         is_shared = is_large and needed >= 2 * MIN_ACCUMULATORS
         # An even number of equal panels, so that two threads are balanced.
         return m, -(-needed // (panels + panels % 2)) * lanes if is_shared else most * lanes
-    wanted = min(vectors, needed)
-    return rows * vectors // wanted if wanted < vectors else rows, wanted * lanes
+    requested = min(vectors, needed)
+    return rows * vectors // requested if requested < vectors else rows, requested * lanes
 
 
 MAX_ROWS = 8

@@ -94,8 +94,8 @@ def tree_ensemble_regressor(op: TreeEnsembleRegressorOp, builder: LoweringBuilde
 
 
 def _base(op: TreeEnsembleRegressorOp | TreeEnsembleClassifierOp) -> Array:
-    held = None if op.base_values_as_tensor is None else elements_array(op.base_values_as_tensor)
-    found = numeric_values(op.base_values) if held is None else held
+    elements = None if op.base_values_as_tensor is None else elements_array(op.base_values_as_tensor)
+    found = numeric_values(op.base_values) if elements is None else elements
     return np.zeros(0) if found is None else found.reshape(-1)
 
 
@@ -236,8 +236,8 @@ def _vote(plan: _EnsemblePlan, x: SSAValue, sums: SSAValue, builder: LoweringBui
             *types,
         ]
     )
-    out, source, *held = kernel.buffers
-    walk = _Traversal(kernel, plan, source, dict(zip(tables, held, strict=True)))
+    out, source, *table_buffers = kernel.buffers
+    walk = _Traversal(kernel, plan, source, dict(zip(tables, table_buffers, strict=True)))
     groups, rest = divmod(len(trees.roots), IN_FLIGHT)
     with kernel.loops([plan.rows]) as (row,):
         if dense is None:
@@ -298,12 +298,12 @@ def _add_votes(walk: _Traversal, out: SSAValue, row: SSAValue, leaf: Scalar) -> 
     """Aggregate the weights of a leaf into a row of `out`."""
     kernel = walk.kernel
     begin, end = (
-        Scalar(kernel, kernel.load(walk.tables["begins"], [place.value])) for place in (leaf, leaf + 1)
+        Scalar(kernel, kernel.load(walk.tables["begins"], [index.value])) for index in (leaf, leaf + 1)
     )
     with kernel.loops([(end - begin).to(INDEX).value]) as (vote,):
-        place = (begin.to(INDEX) + Scalar(kernel, vote)).value
-        weight = Scalar(kernel, kernel.load(walk.tables["weights"], [place]))
-        target = Scalar(kernel, kernel.load(walk.tables["targets"], [place])).to(INDEX).value
+        index = (begin.to(INDEX) + Scalar(kernel, vote)).value
+        weight = Scalar(kernel, kernel.load(walk.tables["weights"], [index]))
+        target = Scalar(kernel, kernel.load(walk.tables["targets"], [index])).to(INDEX).value
         total = Scalar(kernel, kernel.load(out, [row, target]))
         kernel.store(_together(total, weight, walk.plan.how).value, out, [row, target])
 
@@ -368,8 +368,8 @@ class _Traversal:
         kernel = self.kernel
         feature = Scalar(kernel, kernel.load(self.tables["features"], [node])).to(INDEX)
         x = read_as(kernel, self.source, [row, feature.value], self.plan.element, self.plan.kind)
-        way = self._holds(x, node).to(i64).to(INDEX)
-        return Scalar(kernel, kernel.load(self.tables["ways"], [node, way.value])).to(INDEX)
+        branch = self._holds(x, node).to(i64).to(INDEX)
+        return Scalar(kernel, kernel.load(self.tables["ways"], [node, branch.value])).to(INDEX)
 
     def _holds(self, x: Scalar, node: SSAValue) -> Scalar:
         kernel, trees = self.kernel, self.plan.trees

@@ -91,17 +91,17 @@ def _forest(
 def legacy_tree_tables(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -> TreeTables:
     """Return the tables of TreeEnsembleClassifier or -Regressor, whose node ids are per tree."""
     if isinstance(op, TreeEnsembleClassifierOp):
-        said = op.class_treeids, op.class_nodeids, op.class_ids
+        leaf_attributes = op.class_treeids, op.class_nodeids, op.class_ids
         weights = _reals(op.class_weights_as_tensor, op.class_weights)
     else:
-        said = op.target_treeids, op.target_nodeids, op.target_ids
+        leaf_attributes = op.target_treeids, op.target_nodeids, op.target_ids
         weights = _reals(op.target_weights_as_tensor, op.target_weights)
     trees, ids, features = (
         list(int_values(each) or ()) for each in (op.nodes_treeids, op.nodes_nodeids, op.nodes_featureids)
     )
     if len(trees) != len(ids):
         raise InvalidTreeEnsembleError("node attributes of different lengths")
-    places = {key: place for place, key in enumerate(zip(trees, ids, strict=True))}
+    node_index = {key: index for index, key in enumerate(zip(trees, ids, strict=True))}
     modes = string_values(op.nodes_modes) or ()
     branches = [int_values(each) or () for each in (op.nodes_falsenodeids, op.nodes_truenodeids)]
     count = len(trees)
@@ -110,26 +110,26 @@ def legacy_tree_tables(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -
     if not count or any(len(each) != count for each in (modes, features, numbers, missing, *branches)):
         raise InvalidTreeEnsembleError("node attributes of different lengths")
     children = np.zeros((count, 2), np.int64)
-    for place, (tree, mode) in enumerate(zip(trees, modes, strict=True)):
-        for way, branch in enumerate(branches):
-            target = places.get((tree, branch[place]))
+    for index, (tree, mode) in enumerate(zip(trees, modes, strict=True)):
+        for side, branch in enumerate(branches):
+            target = node_index.get((tree, branch[index]))
             if target is None and mode != LEAF:
                 raise InvalidTreeEnsembleError(
-                    f"node {ids[place]} of tree {tree} has child {branch[place]}, which does not exist"
+                    f"node {ids[index]} of tree {tree} has child {branch[index]}, which does not exist"
                 )
-            children[place, way] = place if target is None else target
+            children[index, side] = index if target is None else target
     first: dict[int, int] = {}
-    for place, tree in enumerate(trees):
-        first.setdefault(tree, place)
+    for index, tree in enumerate(trees):
+        first.setdefault(tree, index)
     roots = np.array([first[tree] for tree in sorted(first)], np.int64)
-    voting = [int_values(each) or () for each in said[:2]]
+    voting = [int_values(each) or () for each in leaf_attributes[:2]]
     if len(voting[0]) != len(voting[1]):
         raise InvalidTreeEnsembleError("leaf attributes of different lengths")
     voters = list(zip(*voting, strict=True))
-    targets = np.array(int_values(said[2]) or (), np.int64)
-    if any(voter not in places for voter in voters) or not len(voters) == len(targets) == len(weights):
+    targets = np.array(int_values(leaf_attributes[2]) or (), np.int64)
+    if any(voter not in node_index for voter in voters) or not len(voters) == len(targets) == len(weights):
         raise InvalidTreeEnsembleError("weights of nodes that do not exist")
-    votes = _votes(np.array([places[voter] for voter in voters], np.int64), targets, weights, count)
+    votes = _votes(np.array([node_index[voter] for voter in voters], np.int64), targets, weights, count)
     return _forest(np.array(features), modes, numbers, missing, children, roots, votes)
 
 
@@ -162,11 +162,11 @@ def tree_tables(op: TreeEnsembleOp) -> TreeTables:
         list(map(bool, int_values(op.nodes_missing_value_tracks_true) or [0] * count)),
         [[0, 0] for _ in range(count)],
     )
-    for way, (nodes, is_leaf) in enumerate(ends):
-        for place, (node, leaf) in enumerate(zip(nodes, is_leaf, strict=True)):
+    for side, (nodes, is_leaf) in enumerate(ends):
+        for index, (node, leaf) in enumerate(zip(nodes, is_leaf, strict=True)):
             if not 0 <= node < (len(leaves) if leaf else count):
-                raise InvalidTreeEnsembleError(f"node {place} has child {node}, which does not exist")
-            tables.children[place][way] = count + node if leaf else node
+                raise InvalidTreeEnsembleError(f"node {index} has child {node}, which does not exist")
+            tables.children[index][side] = count + node if leaf else node
     for _ in leaves:
         tables.add(0, LEAF, 0.0, False, [0, 0])
     members = None if op.membership_values is None else elements_array(op.membership_values)
@@ -214,19 +214,19 @@ class _TreeTablesBuilder:
                 sets.append([])
             else:
                 sets[-1].append(member)
-        nodes = [place for place, mode in enumerate(self.modes) if mode == MODES[-1]]
+        nodes = [index for index, mode in enumerate(self.modes) if mode == MODES[-1]]
         if len(sets) - 1 != len(nodes):
             raise InvalidTreeEnsembleError(
                 f"{len(nodes)} nodes of mode BRANCH_MEMBER, but {len(sets) - 1} sets of membership_values"
             )
-        for place, numbers in zip(nodes, sets, strict=False):
-            otherwise, then = self.children[place]
+        for index, numbers in zip(nodes, sets, strict=False):
+            otherwise, then = self.children[index]
             # The node itself is the head of the chain and keeps its rule for NaN.
             for number in numbers[1:]:
-                otherwise = self.add(self.features[place], "BRANCH_EQ", number, False, [otherwise, then])
-            self.modes[place] = "BRANCH_EQ"
-            self.numbers[place] = numbers[0] if numbers else np.nan
-            self.children[place] = [otherwise, then]
+                otherwise = self.add(self.features[index], "BRANCH_EQ", number, False, [otherwise, then])
+            self.modes[index] = "BRANCH_EQ"
+            self.numbers[index] = numbers[0] if numbers else np.nan
+            self.children[index] = [otherwise, then]
 
 
 def _reals(tensor: Attribute | None, floats: Attribute | None) -> npt.NDArray[np.float64]:

@@ -17,7 +17,7 @@ from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import DATA_DEPENDENT, LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.sorting import passes, sort_places
+from xonnc.lowering.onnx_to_krnl.sorting import passes, sort_indices
 
 DATA_DEPENDENT.add(UniqueOp)
 
@@ -34,13 +34,13 @@ class _Slices:
     def order(self, a: Scalar, b: Scalar) -> Scalar:
         """Three-way comparison of slices a and b: negative, 0 or positive."""
         kernel, sizes = self.kernel, [self.rows.before, self.rows.after]
-        with kernel.reducing(sizes, [kernel.constant(0, i64)]) as ((before, after), held, results):
+        with kernel.reducing(sizes, [kernel.constant(0, i64)]) as ((before, after), accumulators, results):
             numbers = [
-                kernel.read(self.source, [before, place.value, after], self.element) for place in (a, b)
+                kernel.read(self.source, [before, index.value, after], self.element) for index in (a, b)
             ]
             is_less = Scalar(kernel, self._is_less(numbers[0], numbers[1])).to(i64)
             is_more = Scalar(kernel, self._is_less(numbers[1], numbers[0])).to(i64)
-            order = Scalar(kernel, held[0])
+            order = Scalar(kernel, accumulators[0])
             results.append(order.equals(0).select(is_more - is_less, order).value)
         return Scalar(kernel, results[0])
 
@@ -89,22 +89,22 @@ def unique(op: UniqueOp, builder: LoweringBuilder) -> str | None:
             buffer_type([rows.size], i64),
         ]
     )
-    out, indices, inverse, counts, count_buffer, source, held, first = kernel.buffers
+    out, indices, inverse, counts, count_buffer, source, group_of, first = kernel.buffers
     store_count(kernel, kernel.constant(rows.size, i64), count_buffer)
     zero = kernel.constant(0, i64)
     with kernel.loops([found.size]) as (slot,):
         kernel.store(zero, counts, [slot])
-    with kernel.loops([rows.size]) as (place,):
-        group = Scalar(kernel, kernel.load(held, [place]))
-        kernel.store(group.value, inverse, [place])
+    with kernel.loops([rows.size]) as (index,):
+        group = Scalar(kernel, kernel.load(group_of, [index]))
+        kernel.store(group.value, inverse, [index])
         # If there are more than the model declares the run fails; do not write past the end.
         slot = group.minimum(found.size - 1).to(INDEX).value
         kernel.store((Scalar(kernel, kernel.load(counts, [slot])) + 1).value, counts, [slot])
-        number = Scalar(kernel, place).to(i64)
-        with kernel.when(Scalar(kernel, kernel.load(first, [place])).differs(0).value):
+        number = Scalar(kernel, index).to(i64)
+        with kernel.when(Scalar(kernel, kernel.load(first, [index])).differs(0).value):
             kernel.store(number.value, indices, [slot])
             with kernel.loops([rows.before, rows.after]) as (before, after):
-                value = kernel.load(source, [before, place, after])
+                value = kernel.load(source, [before, index, after])
                 kernel.store(value, out, [before, slot, after])
     builder.call("unique", kernel, made, [builder.buffer(op.X), groups, firsts])
     found.cut()
@@ -121,7 +121,7 @@ def _grouped(
 ) -> tuple[SSAValue, SSAValue]:
     """Return, for each slice, the index of its group in sorted order, and whether it is the first of it."""
     size = rows.size
-    places, groups, firsts = (builder.allocate(sizes, i64) for sizes in ([2, size], [size], [size]))
+    ordering, groups, firsts = (builder.allocate(sizes, i64) for sizes in ([2, size], [size], [size]))
     kernel = KernelBuilder(
         [
             buffer_type([2, size], i64),
@@ -131,23 +131,23 @@ def _grouped(
             buffer_type(rows.sizes, element),
         ]
     )
-    held, group_of, is_first, count_buffer, read = kernel.buffers
+    order, group_of, is_first, count_buffer, read = kernel.buffers
     slices = _Slices(kernel, read, rows, element)
     with kernel.loops([size]) as (index,):
-        kernel.store(Scalar(kernel, index).to(i64).value, held, [kernel.index(0), index])
-    sort_places(kernel, held, [], kernel.index(size), size, lambda a, b: (slices.order(a, b) < 0).value)
+        kernel.store(Scalar(kernel, index).to(i64).value, order, [kernel.index(0), index])
+    sort_indices(kernel, order, [], kernel.index(size), size, lambda a, b: (slices.order(a, b) < 0).value)
     half = kernel.index(passes(size) % 2)
-    with kernel.reducing([size], [kernel.constant(0, i64)]) as ((turn,), carried, results):
-        index = Scalar(kernel, turn)
-        place = Scalar(kernel, kernel.load(held, [half, turn])).to(INDEX)
-        before = Scalar(kernel, kernel.load(held, [half, (index - 1).maximum(0).value])).to(INDEX)
-        is_new = (index.equals(0) | slices.order(before, place).differs(0)).to(i64)
+    with kernel.reducing([size], [kernel.constant(0, i64)]) as ((iteration,), carried, results):
+        index = Scalar(kernel, iteration)
+        position = Scalar(kernel, kernel.load(order, [half, iteration])).to(INDEX)
+        before = Scalar(kernel, kernel.load(order, [half, (index - 1).maximum(0).value])).to(INDEX)
+        is_new = (index.equals(0) | slices.order(before, position).differs(0)).to(i64)
         count = Scalar(kernel, carried[0]) + is_new
-        kernel.store((count - 1).value, group_of, [place.value])
-        kernel.store(is_new.value, is_first, [place.value])
+        kernel.store((count - 1).value, group_of, [position.value])
+        kernel.store(is_new.value, is_first, [position.value])
         results.append(count.value)
     store_count(kernel, results[0], count_buffer)
-    builder.call("unique_groups", kernel, [places, groups, firsts, found.count_buffer], [source])
+    builder.call("unique_groups", kernel, [ordering, groups, firsts, found.count_buffer], [source])
     return groups, firsts
 
 
@@ -156,12 +156,12 @@ def _renumber(groups: SSAValue, firsts: SSAValue, size: int, builder: LoweringBu
     numbers = builder.allocate([size], i64)
     kernel = KernelBuilder([buffer_type([size], i64)] * 3)
     group_of, anew, is_first = kernel.buffers
-    with kernel.reducing([size], [kernel.constant(0, i64)]) as ((place,), carried, results):
+    with kernel.reducing([size], [kernel.constant(0, i64)]) as ((index,), carried, results):
         count = Scalar(kernel, carried[0])
-        group = Scalar(kernel, kernel.load(group_of, [place])).to(INDEX).value
-        first = Scalar(kernel, kernel.load(is_first, [place]))
+        group = Scalar(kernel, kernel.load(group_of, [index])).to(INDEX).value
+        first = Scalar(kernel, kernel.load(is_first, [index]))
         with kernel.when(first.differs(0).value):
             kernel.store(count.value, anew, [group])
-        kernel.store(kernel.load(anew, [group]), group_of, [place])
+        kernel.store(kernel.load(anew, [group]), group_of, [index])
         results.append((count + first).value)
     builder.call("unique_order", kernel, [groups, numbers], [firsts])

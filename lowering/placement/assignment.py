@@ -26,15 +26,17 @@ def nodes_on_dla(flow: Dataflow, dla: AbstractSet[int], cpu: AbstractSet[int]) -
     crossing = free + 1
     network = FlowNetwork()
     source, sink = network.add_node(), network.add_node()
-    places: list[int] = []
+    positions: list[int] = []
     for node in range(flow.count):
         pinned = source if node in dla else sink if node in cpu else None
-        places.append(network.add_node() if pinned is None else pinned)
+        positions.append(network.add_node() if pinned is None else pinned)
         if pinned is None:
-            network.add_edge(source, places[node], 1)
+            network.add_edge(source, positions[node], 1)
     for value in flow.values:
-        producer = sink if value.producer is None else places[value.producer]
-        readers = {places[reader] for reader in value.readers} | ({sink} if value.is_returned else set[int]())
+        producer = sink if value.producer is None else positions[value.producer]
+        readers = {positions[reader] for reader in value.readers} | (
+            {sink} if value.is_returned else set[int]()
+        )
         if readers - {producer}:
             # Two auxiliary nodes per tensor: `out` costs one crossing if the producer is on the DLA and any
             # reader is not, `back` one for the opposite direction.
@@ -45,4 +47,4 @@ def nodes_on_dla(flow: Dataflow, dla: AbstractSet[int], cpu: AbstractSet[int]) -
                 network.add_edge(out, reader, UNLIMITED)
                 network.add_edge(reader, back, UNLIMITED)
     source_side = network.source_side(source, sink)
-    return {node for node in range(flow.count) if places[node] in source_side}
+    return {node for node in range(flow.count) if positions[node] in source_side}

@@ -58,7 +58,7 @@ def partition_of(graph: DataflowGraph, nodes: Sequence[int], is_dla: bool) -> Pa
     """
     inside = set(nodes)
     made = [result for node in nodes for result in graph.nodes[node].results]
-    there = set(made)
+    available = set(made)
     taken = dict.fromkeys(value for node in nodes for value in graph.needed(graph.nodes[node]))
     arguments = graph.function.body.block.args
     is_all = len(nodes) == len(graph.nodes)
@@ -66,16 +66,16 @@ def partition_of(graph: DataflowGraph, nodes: Sequence[int], is_dla: bool) -> Pa
     inputs += [
         value
         for value in taken
-        if value not in there and value.owner not in graph.constants and value not in arguments
+        if value not in available and value.owner not in graph.constants and value not in arguments
     ]
     read_elsewhere = {
         value
         for node, op in enumerate(graph.nodes)
         if node not in inside
         for value in graph.needed(op)
-        if value in there
+        if value in available
     }
-    outputs = dict.fromkeys(value for value in graph.results if value in there)
+    outputs = dict.fromkeys(value for value in graph.results if value in available)
     outputs |= dict.fromkeys(value for value in made if value in read_elsewhere)
     return Partition(is_dla, tuple(nodes), tuple(inputs), tuple(outputs))
 
@@ -95,9 +95,9 @@ def outline(partition: Partition, graph: DataflowGraph, names: Mapping[SSAValue,
     needed = [value for node in partition.nodes for value in graph.needed(graph.nodes[node])] + [
         *partition.outputs
     ]
-    wanted = _constants_for(needed, graph)
+    constants = _constants_for(needed, graph)
     for op in graph.function.body.block.ops:
-        if op in wanted:
+        if op in constants:
             builder.insert(op.clone(copies))
     nodes: dict[Operation, int] = {}
     readers: dict[SSAValue, list[int]] = {argument: [] for argument in block.args}

@@ -126,7 +126,7 @@ class InsertQdqOnnx(ModulePass):
 
 @dataclass(frozen=True)
 class QdqScheme:
-    """What is quantized, and to which types."""
+    """The operators that are quantized, and their types."""
 
     activations: ActivationType = "uint8"
     is_per_tensor: bool = False
@@ -143,10 +143,10 @@ def insert_qdq(module: ModuleOp, ranges: Ranges, pool: DisposablePool, scheme: Q
     """
     if is_quantized(module):
         return
-    kept = _named(module, scheme.keep_float)
+    excluded = _named(module, scheme.keep_float)
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
     insertions = [
-        _Insertion(function.body.block, ValueRanges(function, ranges), pool, scheme, kept)
+        _Insertion(function.body.block, ValueRanges(function, ranges), pool, scheme, excluded)
         for function in functions
     ]
     missing = [name for insertion in insertions for name in insertion.without_range()]
@@ -228,7 +228,7 @@ class _Insertion:
         ranges: ValueRanges,
         pool: DisposablePool,
         scheme: QdqScheme,
-        kept: set[Operation],
+        excluded: set[Operation],
     ):
         self._block = block
         self._ranges = ranges
@@ -239,7 +239,7 @@ class _Insertion:
         self._made: set[SSAValue] = set()
         """Their results."""
         for op in block.ops:
-            if op not in kept and self._can_quantize(op):
+            if op not in excluded and self._can_quantize(op):
                 self._ops.append(op)
                 self._made.add(op.results[0])
         self._params: dict[SSAValue, QuantizationParams | None] = {}

@@ -88,8 +88,8 @@ def _bias(node: onnx.NodeProto, initializers: Mapping[str, onnx.TensorProto]) ->
         return None
     if len(node.input) < 3 or not node.input[2]:
         return np.zeros(1)
-    held = initializers.get(node.input[2])
-    return None if held is None else numpy_helper.to_array(held).astype(np.float64).reshape(-1)
+    initializer = initializers.get(node.input[2])
+    return None if initializer is None else numpy_helper.to_array(initializer).astype(np.float64).reshape(-1)
 
 
 def _means(model: onnx.ModelProto, samples: Sequence[Sample], open_model: OpenModel) -> list[Array]:
@@ -158,7 +158,7 @@ class _PartitionedRun:
             )
 
     def _run(self, part: _Segment) -> None:
-        held = {name for node in part.nodes for name in node.input if name in self._initializers}
+        constants = {name for node in part.nodes for name in node.input if name in self._initializers}
         first = self._values[0]
         inputs = [
             helper.make_tensor_value_info(
@@ -168,7 +168,7 @@ class _PartitionedRun:
         ]
         outputs = [onnx.ValueInfoProto(name=name) for name in part.outputs]
         graph = helper.make_graph(
-            part.nodes, "part", inputs, outputs, [self._initializers[name] for name in sorted(held)]
+            part.nodes, "part", inputs, outputs, [self._initializers[name] for name in sorted(constants)]
         )
         model = helper.make_model(
             graph, opset_imports=self._model.opset_import, ir_version=self._model.ir_version
@@ -181,8 +181,8 @@ class _PartitionedRun:
     def _forget(self, part: _Segment) -> None:
         """Drop values that no later segment reads."""
         nodes = list(self._model.graph.node)
-        place = next(index for index, node in enumerate(nodes) if node is part.nodes[-1])
-        wanted = {name for node in nodes[place + 1 :] for name in node.input}
+        position = next(index for index, node in enumerate(nodes) if node is part.nodes[-1])
+        live = {name for node in nodes[position + 1 :] for name in node.input}
         self._values = [
-            {name: one for name, one in values.items() if name in wanted} for values in self._values
+            {name: one for name, one in values.items() if name in live} for values in self._values
         ]

@@ -100,10 +100,10 @@ class _ErrorSums:
         """Add one sample."""
         wide = exact.astype(np.float64) - pair.centre
         least, largest = pair.limits
-        places = before.astype(np.float64) / pair.scale + float(pair.zero.reshape(()))
+        levels = before.astype(np.float64) / pair.scale + float(pair.zero.reshape(()))
         self.signal += float(np.square(wide).sum())
         self.noise += float(np.square(behind.reshape(wide.shape) - wide).sum())
-        self.saturated += int(((places < least - 0.5) | (places > largest + 0.5)).sum())
+        self.saturated += int(((levels < least - 0.5) | (levels > largest + 0.5)).sum())
         self.numbers += wide.size
         rounded = behind.reshape(wide.shape).astype(np.float64)
         self.product += float((wide * rounded).sum())
@@ -167,6 +167,30 @@ def measure_quantization_error(
         )
         for pair, total in zip(pairs, sums, strict=True)
     ]
+
+
+def output_noise(
+    quantized: onnx.ModelProto,
+    floats: onnx.ModelProto,
+    samples: Sequence[Sample],
+    open_model: OpenModel,
+) -> float:
+    """
+    Return the error of the worst output over all samples relative to the output, in decibels.
+
+    It is minus infinity without any error.
+    """
+    run, run_exact = open_model(with_quantized_weights(quantized)), open_model(floats)
+    count = len(floats.graph.output)
+    noise, signal = np.zeros(count), np.zeros(count)
+    for sample in samples:
+        for index, (found, exact) in enumerate(zip(run(sample), run_exact(sample), strict=True)):
+            if exact.dtype.kind == "f":
+                wide = exact.astype(np.float64)
+                signal[index] += np.square(wide).sum()
+                noise[index] += np.square(found - wide).sum()
+    ratios = [a / b if b else inf for a, b in zip(noise, signal, strict=True) if a]
+    return 10 * log10(max(ratios)) if ratios and max(ratios) < inf else (inf if ratios else -inf)
 
 
 class _Run:
@@ -248,16 +272,18 @@ def with_quantized_weights(quantized: onnx.ModelProto) -> onnx.ModelProto:
     """Return the model with float weights quantized to int8 as the engines get them."""
     own = onnx.ModelProto()
     own.CopyFrom(quantized)
-    held = {one.name: one for one in own.graph.initializer}
+    initializers = {one.name: one for one in own.graph.initializer}
     for node in own.graph.node:
-        if node.op_type not in OUTPUT_AXES or len(node.input) < 2 or node.input[1] not in held:
+        if node.op_type not in OUTPUT_AXES or len(node.input) < 2 or node.input[1] not in initializers:
             continue
-        numbers = numpy_helper.to_array(held[node.input[1]])
+        numbers = numpy_helper.to_array(initializers[node.input[1]])
         axis = (
             0 if any(one.name == "transB" and one.i for one in node.attribute) else OUTPUT_AXES[node.op_type]
         )
         if numbers.dtype.kind != "f" or numbers.ndim < 2:
             continue
         rounded = np.moveaxis(quantize_kernels(np.moveaxis(numbers, axis, 0)).numbers, 0, axis)
-        held[node.input[1]].CopyFrom(numpy_helper.from_array(rounded.astype(numbers.dtype), node.input[1]))
+        initializers[node.input[1]].CopyFrom(
+            numpy_helper.from_array(rounded.astype(numbers.dtype), node.input[1])
+        )
     return own

@@ -25,7 +25,7 @@ INT8_MIN, INT8_MAX = -128, 127
 
 
 class Layers(Protocol):
-    """How a target splits convolutions into layers: the multipliers of a layer share a shift."""
+    """The way a target splits convolutions into layers: the multipliers of a layer share a shift."""
 
     def groups_at_once(self, source: Sequence[int], kernels: int, window: SlidingWindow, groups: int) -> int:
         """Return how many groups of a convolution are one layer."""
@@ -65,7 +65,9 @@ class Evaluation:
     model: onnx.ModelProto
     layers: Layers
     deviations: list[float] = field(default_factory=list[float])
-    """How far quantized results were from the exact value of their operands, in units of the scale."""
+    """
+    The errors of quantized results relative to the exact value of their operands, in units of the scale.
+    """
     _node: onnx.NodeProto | None = None
     _values: dict[str, Value] = field(default_factory=dict[str, "Value"])
     _inputs: dict[str, Array] = field(default_factory=dict[str, Array])

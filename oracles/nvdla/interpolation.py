@@ -36,11 +36,11 @@ def phases(images: Integers, factors: Sequence[int], coordinates: str) -> tuple[
     found = images
     unit = 1
     for axis, factor in ((2, factors[0]), (3, factors[1])):
-        places = neighbours(found.shape[axis], factor, coordinates)
-        denominator = lcm(*(weight.denominator for place in places for _, weight in place))
+        neighbours_of = neighbours(found.shape[axis], factor, coordinates)
+        denominator = lcm(*(weight.denominator for terms in neighbours_of for _, weight in terms))
         rows = [
-            sum(np.take(found, [at], axis) * int(weight * denominator) for at, weight in place)
-            for place in places
+            sum(np.take(found, [at], axis) * int(weight * denominator) for at, weight in terms)
+            for terms in neighbours_of
         ]
         found = np.concatenate(rows, axis)
         unit *= denominator

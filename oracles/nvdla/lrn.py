@@ -82,11 +82,11 @@ class _Table:
 
 def _between(entries: Integers, step: int, sums: Integers) -> Integers:
     last = len(entries) - 1
-    place = np.minimum(sums >> step, last - 1)
-    part = sums - (place << step)
-    way = part << (FRACTION_BITS - step) if step <= FRACTION_BITS else part >> (step - FRACTION_BITS)
-    low, high = entries[place], entries[place + 1]
-    found = saturate(low + rounding_shift((high - low) * way, FRACTION_BITS), 16)
+    index = np.minimum(sums >> step, last - 1)
+    part = sums - (index << step)
+    fraction = part << (FRACTION_BITS - step) if step <= FRACTION_BITS else part >> (step - FRACTION_BITS)
+    low, high = entries[index], entries[index + 1]
+    found = saturate(low + rounding_shift((high - low) * fraction, FRACTION_BITS), 16)
     return np.where(sums >> step < last, found, entries[last])
 
 
@@ -94,8 +94,8 @@ def _best_table(power: Callable[[Array], Array], widest: int) -> _Table:
     """
     Return the table with the least error of the product `x * table(s)`: `|x|` is at most 255 and `sqrt(s)`.
     """
-    whole = float(power(np.zeros(1))[0])
-    shift = max((bits for bits in range(MAX_SHIFT + 1) if whole * 2**bits <= 32767), default=0)
+    at_zero = float(power(np.zeros(1))[0])
+    shift = max((bits for bits in range(MAX_SHIFT + 1) if at_zero * 2**bits <= 32767), default=0)
     sums = np.unique(np.geomspace(1, max(widest, 2), SUMS).astype(np.int64)).astype(np.float64)
     exact, weight = power(sums), np.minimum(np.sqrt(sums), 255.0)
     most = next(bits for bits in range(64) if NEAR << bits >= widest)

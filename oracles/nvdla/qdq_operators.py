@@ -33,12 +33,12 @@ def _quantize(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -
     if constant is not None:
         spread = broadcast_axis(scale, attributes.get("axis", 1), constant.numbers.ndim)
         shift = broadcast_axis(zeros.astype(np.int64), attributes.get("axis", 1), constant.numbers.ndim)
-        places = np.rint(constant.numbers / spread) + shift
-        return Constant(np.clip(places, INT8_MIN + offset, INT8_MAX + offset).astype(zeros.dtype))
+        levels = np.rint(constant.numbers / spread) + shift
+        return Constant(np.clip(levels, INT8_MIN + offset, INT8_MAX + offset).astype(zeros.dtype))
     qparams = QuantizationParameters(float(scale.reshape(())), int(zeros.reshape(())) - offset)
     if numbers is not None:
-        places = np.rint(numbers / np.float32(scale.reshape(()))) + qparams.zero_point
-        return Quantized(np.clip(places, INT8_MIN, INT8_MAX).astype(np.int64), offset)
+        levels = np.rint(numbers / np.float32(scale.reshape(()))) + qparams.zero_point
+        return Quantized(np.clip(levels, INT8_MIN, INT8_MAX).astype(np.int64), offset)
     return Quantized(here.reals(inputs[0]).requantized(qparams, here.deviations), offset)
 
 

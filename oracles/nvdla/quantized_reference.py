@@ -72,11 +72,11 @@ class QuantizedReference(Evaluation):
         opset = next(one.version for one in self.model.opset_import if not one.domain)
         constants = {name: self.number(name) for name in node.input[1:] if name}
 
-        def result(place: int, images: Integers) -> Integers:
-            return evaluate_move(node, opset, images, constants)[place]
+        def result(index: int, images: Integers) -> Integers:
+            return evaluate_move(node, opset, images, constants)[index]
 
-        for place, name in enumerate(node.output):
-            self._values[name] = move_elements(self, node.input, partial(result, place))
+        for index, name in enumerate(node.output):
+            self._values[name] = move_elements(self, node.input, partial(result, index))
 
     def _stored_output(self, name: str) -> Integers:
         match self._values[name]:

@@ -82,7 +82,7 @@ class NetworkDraft:
     here: RecipeValue
     nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
     constants: list[onnx.TensorProto] = field(default_factory=list[onnx.TensorProto])
-    held: list[RecipeValue] = field(default_factory=list[RecipeValue])
+    earlier: list[RecipeValue] = field(default_factory=list[RecipeValue])
 
     def number(self, low: int, high: int) -> int:
         """Return a random integer from `low` to `high`, both included."""
@@ -139,7 +139,7 @@ class NetworkDraft:
             qparams = self.constant(scale), self.constant(self.kind(middle + zero_point))
             requantized = self.node("DequantizeLinear", self.node("QuantizeLinear", name, *qparams), *qparams)
             self.here = RecipeValue(requantized, shape, spread, zero_point)
-        self.held.append(self.here)
+        self.earlier.append(self.here)
 
     def image(self) -> tuple[int, int, int]:
         """Return channels, rows and columns of the current value, after a Reshape if it is a vector."""
@@ -314,7 +314,7 @@ def residual(draft: NetworkDraft) -> None:
     """Add an earlier value of the same shape, or a convolution of the current one."""
     channels, _, _ = draft.image()
     here = draft.here
-    others = [one for one in draft.held if one.shape == here.shape and one.name != here.name]
+    others = [one for one in draft.earlier if one.shape == here.shape and one.name != here.name]
     if others and draft.chance(2):
         other = others[draft.number(0, len(others) - 1)]
         operands = [here.name, other.name]
@@ -333,7 +333,7 @@ def concat(draft: NetworkDraft) -> None:
     """Concatenate with earlier values of the same rows and columns, or with a convolution."""
     channels, height, width = draft.image()
     here, parts, total = draft.here, [draft.here.name], channels
-    for one in [one for one in draft.held if len(one.shape) == 4 and one.shape[2:] == here.shape[2:]][-2:]:
+    for one in [one for one in draft.earlier if len(one.shape) == 4 and one.shape[2:] == here.shape[2:]][-2:]:
         if draft.chance(2) and total + one.shape[1] <= MAX_CHANNELS:
             parts.append(one.name)
             total += one.shape[1]
@@ -371,11 +371,14 @@ def shuffle(draft: NetworkDraft) -> None:
     split = draft.constant(np.array([1, groups, channels // groups, height, width], np.int64))
     name = draft.node("Reshape", draft.here.name, split)
     name = draft.node("Transpose", name, perm=[0, 2, 1, 3, 4])
-    whole = draft.constant(np.array([1, channels, height, width], np.int64))
+    shape_constant = draft.constant(np.array([1, channels, height, width], np.int64))
     draft.here = RecipeValue(
-        draft.node("Reshape", name, whole), draft.here.shape, draft.here.spread, draft.here.zero_point
+        draft.node("Reshape", name, shape_constant),
+        draft.here.shape,
+        draft.here.spread,
+        draft.here.zero_point,
     )
-    draft.held.append(draft.here)
+    draft.earlier.append(draft.here)
 
 
 def transposed(draft: NetworkDraft) -> None:
@@ -436,7 +439,7 @@ def unary(draft: NetworkDraft) -> None:
 def binary(draft: NetworkDraft) -> None:
     """Add a binary operator on two computed values."""
     here = draft.here
-    others = [one for one in draft.held if one.shape == here.shape]
+    others = [one for one in draft.earlier if one.shape == here.shape]
     other = others[draft.number(0, len(others) - 1)]
     op = ("Mul", "Sub", "Max")[draft.number(0, 2)]
     draft.becomes(draft.node(op, here.name, other.name), here.shape, here.spread)

@@ -115,8 +115,8 @@ class Affine:
             own = self.bias - added.qparams.zero_point * added.qparams.scale
             if not self.is_fine and own.size == self.scale.size == 1:
                 # Steps of a stored cube are too coarse for a bias: what they leave is added at the end.
-                whole = np.rint(own / self.scale) * self.scale
-                rest, own = float((own - whole).reshape(())), whole
+                rounded = np.rint(own / self.scale) * self.scale
+                rest, own = float((own - rounded).reshape(())), rounded
             found = self._bias_and_scale(source, own, unit)
         elif self._is_exact:
             finer, unit = 0, qparams.scale
@@ -246,8 +246,8 @@ class TableLookup:
             here.scale
         )
         exact = self.function(numbers.astype(np.float64)) / qparams.scale
-        places = np.rint(exact.astype(np.float32)) + qparams.zero_point
-        result = np.clip(places, -128, 127).astype(np.int64)
+        levels = np.rint(exact.astype(np.float32)) + qparams.zero_point
+        result = np.clip(levels, -128, 127).astype(np.int64)
         deviations.append(
             float(np.abs(result - np.clip(exact + qparams.zero_point, -128, 127)).max(initial=0.0))
         )
@@ -256,8 +256,8 @@ class TableLookup:
 
 def quantize(numbers: Array, qparams: QuantizationParameters) -> Integers:
     """Quantize as QuantizeLinear does."""
-    places = np.rint(numbers.astype(np.float32) / np.float32(qparams.scale)) + qparams.zero_point
-    return np.clip(places, -128, 127).astype(np.int64)
+    levels = np.rint(numbers.astype(np.float32) / np.float32(qparams.scale)) + qparams.zero_point
+    return np.clip(levels, -128, 127).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class TransposedGeometry:
 
         `fill` is the value of padding.
         """
-        rows, columns = (self._places(axis, weights.shape[2 + axis]) for axis in range(2))
+        rows, columns = (self._contributions(axis, weights.shape[2 + axis]) for axis in range(2))
         margin = max(*weights.shape[2:], *self.sizes) + max(self.pads)
         around = np.pad(images, [(0, 0), (0, 0), (margin,) * 2, (margin,) * 2], constant_values=fill)
         result: list[tuple[Integers, Integers]] = []
@@ -44,7 +44,7 @@ class TransposedGeometry:
                 result.append((convolve(seen, kernels, window, 1, fill), kernels))
         return result
 
-    def _places(self, axis: int, kernel: int) -> list[tuple[list[int], int]]:
+    def _contributions(self, axis: int, kernel: int) -> list[tuple[list[int], int]]:
         """
         Return for each phase the taps in the order in which they read the image, and the offset of the first.
         """
@@ -59,9 +59,9 @@ class TransposedGeometry:
         """Interleave the phases."""
         images, channels, height, width = parts[0].shape
         blocks = np.stack(parts).reshape(*self.strides, images, channels, height, width)
-        whole = blocks.transpose(2, 3, 4, 0, 5, 1)
-        whole = whole.reshape(images, channels, height * self.strides[0], width * self.strides[1])
-        return whole[:, :, : self.sizes[0], : self.sizes[1]]
+        merged = blocks.transpose(2, 3, 4, 0, 5, 1)
+        merged = merged.reshape(images, channels, height * self.strides[0], width * self.strides[1])
+        return merged[:, :, : self.sizes[0], : self.sizes[1]]
 
 
 def dense_kernels(weights: Integers, groups: int, dilations: Sequence[int]) -> Integers:

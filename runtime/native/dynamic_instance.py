@@ -29,7 +29,7 @@ MAX_CACHED_LAYOUTS = 128
 
 @dataclass(frozen=True)
 class _ShapeLayout:
-    """What depends on the input shapes: all shapes, arena locations, and arrays to allocate."""
+    """The state that depends on the input shapes: all shapes, arena locations, arrays to allocate."""
 
     shapes: Mapping[int, tuple[int, ...]]
     cells: npt.NDArray[np.int64]

@@ -45,22 +45,22 @@ class GraphLibrary:
         Returns the path. Raises `XonncError` for another suffix, if there is no linker, or for a library that
         was loaded from a shared library.
         """
-        place = require_path(path)
-        if place.suffix not in SUFFIXES:
-            raise XonncError(f"{place}: a library is exported to {', '.join(SUFFIXES)}")
+        file = require_path(path)
+        if file.suffix not in SUFFIXES:
+            raise XonncError(f"{file}: a library is exported to {', '.join(SUFFIXES)}")
         if not self.code:
-            raise XonncError(f"{place}: the library was loaded from {self.path}; copy that file")
-        require_writable(place)
-        with TemporaryDirectory(dir=place.parent) as folder, atomic_writes() as written:
-            if place.suffix == ".so":
+            raise XonncError(f"{file}: the library was loaded from {self.path}; copy that file")
+        require_writable(file)
+        with TemporaryDirectory(dir=file.parent) as folder, atomic_writes() as written:
+            if file.suffix == ".so":
                 source, linked = Path(folder) / OBJECT, Path(folder) / "lib.so"
                 source.write_bytes(self.code)
-                link(source, linked, self.triple if is_foreign(self.triple) else "", place)
-                written.adopt(linked, place)
+                link(source, linked, self.triple if is_foreign(self.triple) else "", file)
+                written.adopt(linked, file)
             else:
-                with written.open(place) as stream:
-                    stream.write(_archive(self.code) if place.suffix == ".tar" else self.code)
-        return place
+                with written.open(file) as stream:
+                    stream.write(_archive(self.code) if file.suffix == ".tar" else self.code)
+        return file
 
     def load(self, library: str, names: Mapping[str, object], threads: Threads) -> Code | LinkedCode:
         """
@@ -81,18 +81,18 @@ class GraphLibrary:
 
 def load_library(path: str | Path) -> GraphLibrary:
     """Load what `GraphLibrary.export_library` wrote; `XonncError` for anything else."""
-    place = require_path(path)
-    if place.suffix not in SUFFIXES:
-        raise XonncError(f"{place}: a library is one of {', '.join(SUFFIXES)}")
+    file = require_path(path)
+    if file.suffix not in SUFFIXES:
+        raise XonncError(f"{file}: a library is one of {', '.join(SUFFIXES)}")
     try:
-        content = place.read_bytes()
+        content = file.read_bytes()
     except OSError as error:
-        raise XonncError(f"{place}: cannot be read: {error.strerror}") from None
-    if place.suffix == ".tar":
-        content = _object_in(place, content)
+        raise XonncError(f"{file}: cannot be read: {error.strerror}") from None
+    if file.suffix == ".tar":
+        content = _object_in(file, content)
     if not content.startswith(b"\x7fELF"):
-        raise XonncError(f"{place}: no machine code in ELF, the format of Linux")
-    return GraphLibrary(b"", place) if place.suffix == ".so" else GraphLibrary(content)
+        raise XonncError(f"{file}: no machine code in ELF, the format of Linux")
+    return GraphLibrary(b"", file) if file.suffix == ".so" else GraphLibrary(content)
 
 
 def _archive(code: bytes) -> bytes:

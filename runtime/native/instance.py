@@ -177,6 +177,19 @@ class Instance:
         assert shape is not None
         return shape
 
+    def input_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the tensors that the last run was fed, by name; none before any run."""
+        fed = {spec.name: self._values[spec.value] for spec in self.program.inputs}
+        return {name: value.shape for name, value in fed.items() if isinstance(value, np.ndarray)}
+
+    def bytes_of(self, index: int) -> int:
+        """Return the size of a value in the last run, in bytes."""
+        value = self.program.values[index]
+        if value.shape is None and value.dynamic_shape is None:
+            array = self._values[self._roots[index]]
+            return array.nbytes if isinstance(array, np.ndarray) else 0
+        return 0 if value.dtype is None else prod(self.shape_of(index)) * value.dtype.itemsize
+
     def _bind_arena_view(self, index: int, first: int) -> None:
         value = self.program.values[index]
         if value.shape is not None and value.dtype is not None and not value.dtype.hasobject:

@@ -171,7 +171,7 @@ def machine_code(text: str, level: int = 2) -> bytes:
 
 
 class Threads(NamedTuple):
-    """How many threads code is compiled for, and how many of them run."""
+    """The number of threads that code is compiled for, and of those that run."""
 
     compiled: int = 1
     started: int = 1

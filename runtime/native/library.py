@@ -37,10 +37,10 @@ class Library(OnnxruntimeApi):
         `weights` is its file of constants, by default the one next to it, unless they are embedded. Raises
         `XonncError` for a file that xonnc did not compile, or that cannot be loaded on this processor.
         """
-        place = require_path(path).resolve()
-        self._prefix = exported_prefix(place)
+        target = require_path(path).resolve()
+        self._prefix = exported_prefix(target)
         try:
-            self._library = CDLL(str(place))
+            self._library = CDLL(str(target))
         except OSError as error:
             raise XonncError(f"{path}: cannot be loaded: {error}") from None
         try:
@@ -48,8 +48,8 @@ class Library(OnnxruntimeApi):
         except AttributeError as error:
             raise XonncError(f"{path}: not a library compiled by xonnc: {error}") from None
         self._model = c_void_p()
-        beside = place.with_name(f"{place.name}.weight")
-        file = weights or (beside if beside.is_file() else None)
+        weight_file = target.with_name(f"{target.name}.weight")
+        file = weights or (weight_file if weight_file.is_file() else None)
         self._do("create", byref(self._model), None if file is None else str(file).encode())
         finalize(self, self._library[f"{self._prefix}_destroy"], self._model).atexit = False
 
@@ -65,10 +65,10 @@ class Library(OnnxruntimeApi):
         Outputs in `out` are copied to these arrays.
         """
         known = [port.name for port in self.outputs]
-        wanted = known if names is None else require_outputs(names, known)
+        requested = known if names is None else require_outputs(names, known)
         require_arrays(feeds)
         # The C API keeps pointers to the arrays, which must stay alive until the run ends.
-        arrays = [np.asarray(held) for held in check_feeds(self.inputs, feeds)]
+        arrays = [np.asarray(value) for value in check_feeds(self.inputs, feeds)]
         for number, array in enumerate(arrays):
             sizes = (c_int64 * array.ndim)(*array.shape)
             self._do("set_shape", self._model, c_int32(number), sizes, c_int32(array.ndim))
@@ -78,7 +78,7 @@ class Library(OnnxruntimeApi):
         given = out or {}
         for name in require_outputs(list(given), known):
             write_output(name, self._output(known.index(name)), given[name])
-        return [given[name] if name in given else self._output(known.index(name)) for name in wanted]
+        return [given[name] if name in given else self._output(known.index(name)) for name in requested]
 
     def _output(self, number: int) -> Array:
         """Copy an output, since the next run overwrites it."""

@@ -52,5 +52,5 @@ def link(objects: Path, library: Path, triple: str = "", output: Path | None = N
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         library.unlink(missing_ok=True)
-        said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-        raise XonncError(f"{output}: {Path(program[0]).name} fails: {said}")
+        errors = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+        raise XonncError(f"{output}: {Path(program[0]).name} fails: {errors}")

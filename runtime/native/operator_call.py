@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -58,10 +58,10 @@ class OperatorCall(OperatorAttributes):
     """An operator with the values of its operands."""
 
     def __init__(
-        self, step: SessionStep, held: Sequence[RuntimeValue], runners: Sequence[BodyFunction]
+        self, step: SessionStep, operands: Sequence[RuntimeValue], runners: Sequence[BodyFunction]
     ) -> None:
         super().__init__(step)
-        self.operands, self.bodies = held, runners
+        self.operands, self.bodies = operands, runners
 
     def has_operand(self, number: int) -> bool:
         """Whether an optional operand is present."""
@@ -69,10 +69,10 @@ class OperatorCall(OperatorAttributes):
 
     def array(self, number: int) -> Array:
         """Return a tensor operand."""
-        held = self.operands[number]
-        if not isinstance(held, np.ndarray):
+        operand = self.operands[number]
+        if not isinstance(operand, np.ndarray):
             raise self.fail(f"operand {number} is not a tensor")
-        return held
+        return operand
 
     def arrays(self) -> list[Array]:
         """Return all operands, which must be tensors."""
@@ -80,11 +80,11 @@ class OperatorCall(OperatorAttributes):
 
     def tensors(self) -> tuple[Array, ...]:
         """Return the tensors of operand 0, a sequence."""
-        held = self.operands[0]
-        if not isinstance(held, tuple):
+        operand = self.operands[0]
+        if not isinstance(operand, tuple):
             raise self.fail("operand 0 is not a sequence")
-        found = [each for each in held if isinstance(each, np.ndarray)]
-        if len(found) != len(held):
+        found = [each for each in operand if isinstance(each, np.ndarray)]
+        if len(found) != len(operand):
             raise self.fail("operand 0 is not a sequence of tensors")
         return tuple(found)
 
@@ -95,6 +95,8 @@ class OperatorCall(OperatorAttributes):
     def strings(self, number: int) -> list[str]:
         """Return the elements of a string tensor operand in row-major order, decoded as UTF-8."""
         flat: list[object] = self.array(number).reshape(-1).tolist()
+        if _are_strings(flat):
+            return flat
         try:
             return [
                 each if isinstance(each, str) else each.decode() if isinstance(each, bytes) else str(each)
@@ -122,7 +124,7 @@ class OperatorCall(OperatorAttributes):
     def normalize_axis(self, axis: int, rank: int) -> int:
         """Normalise an axis to 0 … rank - 1."""
         if not -rank <= axis < rank:
-            raise self.fail(f"axis {axis}: a tensor of rank {rank} takes {-rank} to {rank - 1}")
+            raise self.fail(f"axis {axis} is out of range for rank {rank}: allowed are {-rank} to {rank - 1}")
         return axis % rank
 
     def sequence_index(self, position: int, count: int) -> int:
@@ -133,8 +135,10 @@ class OperatorCall(OperatorAttributes):
         return found
 
 
+def _are_strings(values: list[object]) -> TypeGuard[list[str]]:
+    return set(map(type, values)) == {str}
+
+
 def string_tensor(texts: Sequence[str], shape: Sequence[int]) -> npt.NDArray[np.object_]:
     """Return strings as a tensor of a shape."""
-    array = np.empty(len(texts), np.object_)
-    array[:] = texts
-    return array.reshape(tuple(shape))
+    return np.fromiter(texts, np.object_, len(texts)).reshape(tuple(shape))

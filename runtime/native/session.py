@@ -88,7 +88,8 @@ class _FallbackInstance(Instance):
 @dataclass(frozen=True)
 class ReportLine:
     """
-    How a step runs: `native` kernels, an operator of the `session`, or one on the `host`, with the reason.
+    The engine of a step: `native` kernels, an operator of the `session`, or one on the `host`, with the
+    reason.
 
     A step of the session is followed by the steps of its bodies.
     """
@@ -99,6 +100,46 @@ class ReportLine:
     reason: str
     seconds: float
     """Duration in the last run."""
+    read_bytes: int = 0
+    """Size of the buffers that a kernel of a profile read in the last run."""
+    written_bytes: int = 0
+    is_int8: bool = False
+    """Whether it reads 8-bit integers."""
+    nodes: Sequence[str] = ()
+    """The nodes that a kernel of a profile computes, the last one first."""
+
+
+MOVEMENTS = (
+    "block",
+    "columns",
+    "copy",
+    "fill",
+    "gather",
+    "int8_to_",
+    "ones",
+    "pack",
+    "pad",
+    "slice",
+    "split",
+    "state",
+    "transpose",
+    "unblock",
+)
+"""How names of kernels begin that move data: they read no more than they write, and multiply nothing."""
+
+BORDERS = "halo"
+"""How names of kernels begin that write the border of a buffer alone."""
+
+
+def _moved_bytes(step: NativeStep, instance: Instance) -> tuple[int, int]:
+    """Return the bytes that a step reads and writes, each buffer once; nothing if only parts are accessed."""
+    read, written = (
+        sum(instance.bytes_of(index) for index in set(indices)) for indices in (step.reads, step.writes)
+    )
+    kernel = " ".join(step.kernels)
+    if kernel.startswith(BORDERS):
+        return 0, 0
+    return (min(read, written) if kernel.startswith(MOVEMENTS) else read), written
 
 
 def _report_lines(instance: Instance) -> list[ReportLine]:
@@ -106,7 +147,13 @@ def _report_lines(instance: Instance) -> list[ReportLine]:
     for number, (step, seconds) in enumerate(zip(instance.program.steps, instance.seconds, strict=True)):
         match step:
             case NativeStep():
-                lines.append(ReportLine("native", " ".join(step.kernels), step.node, "", seconds))
+                name = " ".join(step.kernels)
+                read, written = _moved_bytes(step, instance) if seconds else (0, 0)
+                dtypes = [instance.program.values[index].dtype for index in step.reads]
+                is_int8 = any(dtype is not None and dtype in INT8 for dtype in dtypes)
+                lines.append(
+                    ReportLine("native", name, step.node, "", seconds, read, written, is_int8, step.nodes)
+                )
             case HostStep():
                 lines.append(ReportLine("host", step.operator, step.node, step.reason, seconds))
             case SessionStep():
@@ -116,18 +163,46 @@ def _report_lines(instance: Instance) -> list[ReportLine]:
     return lines
 
 
+INT8 = (np.dtype(np.int8), np.dtype(np.uint8))
+
+
+def _moves_data(line: ReportLine) -> bool:
+    return line.what.startswith((*MOVEMENTS, BORDERS))
+
+
 @dataclass(frozen=True)
 class ProfileLine:
-    """A step of a run: the ONNX node, the kernel, where it ran, and its duration."""
+    """
+    A step of a run: the ONNX node, the kernel, where it ran, its duration and its work.
+
+    A kernel reads and writes the bytes of its buffers, each once. Multiplications are those of the node by
+    the operator's definition, whatever algorithm the kernel uses; several kernels of a node share them in
+    proportion to their time.
+    """
 
     node: str
     kernel: str
     where: str
     microseconds: float
+    multiplications: float = 0.0
+    read_bytes: int = 0
+    written_bytes: int = 0
+    is_int8: bool = False
+
+    @property
+    def gflops(self) -> float:
+        """10⁹ operations in a second; a multiply-add counts as two."""
+        return 2e-3 * self.multiplications / self.microseconds if self.microseconds else 0.0
+
+    @property
+    def gb_per_s(self) -> float:
+        """10⁹ bytes in a second, read or written."""
+        moved = self.read_bytes + self.written_bytes
+        return 1e-3 * moved / self.microseconds if self.microseconds else 0.0
 
 
 class SessionSource(Protocol):
-    """What a session was compiled from."""
+    """The source of a session."""
 
     def for_debugging(self) -> Session:
         """Compile a session whose outputs are all named values."""
@@ -135,6 +210,10 @@ class SessionSource(Protocol):
 
     def pickled(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         """Return a function and its arguments that create an equal session in another process."""
+        ...
+
+    def multiplications(self, shapes: InputShapes) -> Mapping[str, int]:
+        """Return the multiplications of each node for inputs of these shapes."""
         ...
 
 
@@ -159,7 +238,7 @@ class Session(OnnxruntimeApi):
         self._undeclared = undeclared
         """Create a session that ignores the result shapes that the model declares."""
         self._corrected: Session | None = None
-        """That session, once a run has contradicted a declared shape."""
+        """The session without declared shapes, once a run has contradicted one."""
         self._with_inputs = with_inputs
         """Create a session with additional inputs that have a default value in this one."""
         self._source = source
@@ -301,7 +380,7 @@ class Session(OnnxruntimeApi):
                 if self._undeclared is None:
                     raise
                 self._corrected = self._undeclared()
-                warnings.warn(f"{error}; what it says of the shapes of results is ignored", stacklevel=3)
+                warnings.warn(f"{error}; its inferred result shapes are ignored", stacklevel=3)
         results = self._corrected.run(None, feeds)
         self._last = self._corrected._last
         return results
@@ -435,15 +514,36 @@ class Session(OnnxruntimeApi):
         ]
         return super()._repr_html_() + html_table("Steps", ["where", "kernels", "node", "µs"], steps)
 
-    def profile(self) -> list[ProfileLine]:
+    def profile(self, steps: Sequence[ReportLine] | None = None) -> list[ProfileLine]:
         """
         Return the duration of each step of the last run, in order.
 
-        With `profile=True` at compilation, each kernel is a step of its own.
+        With `profile=True` at compilation, each kernel is a step of its own, whose bytes are known, and the
+        multiplications of its nodes if the session has its model. `steps` is what `report` returned after
+        another run on inputs of the same shapes.
         """
+        lines = self.report() if steps is None else steps
+        work: Mapping[str, int] = {}
+        if self._source is not None:
+            work = self._source.multiplications(self._last.input_shapes())
+        seconds: dict[str, float] = {}
+        for line in lines:
+            for node in () if _moves_data(line) else line.nodes:
+                seconds[node] = seconds.get(node, 0.0) + line.seconds
         return [
-            ProfileLine(line.node, re.sub(r"_\d+$", "", line.what), line.where, line.seconds * 1e6)
-            for line in self.report()
+            ProfileLine(
+                line.node,
+                re.sub(r"_\d+$", "", line.what),
+                line.where,
+                line.seconds * 1e6,
+                0.0
+                if _moves_data(line) or not line.seconds
+                else sum(work.get(node, 0) * line.seconds / seconds[node] for node in line.nodes),
+                line.read_bytes,
+                line.written_bytes,
+                line.is_int8,
+            )
+            for line in lines
         ]
 
     def save(self, folder: str | Path) -> list[Path]:

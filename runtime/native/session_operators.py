@@ -143,7 +143,7 @@ def _concat(call: OperatorCall) -> Sequence[RuntimeValue]:
     is_new = bool(call.int_attribute("new_axis"))
     tensors = call.tensors()
     if not tensors:
-        raise call.fail("an empty sequence has no shape to be one tensor")
+        raise call.fail("an empty sequence cannot be concatenated: its shape is unknown")
     axis = call.axis(tensors[0].ndim + is_new)
     try:
         return [np.stack(tensors, axis) if is_new else np.concatenate(tensors, axis)]
@@ -164,7 +164,7 @@ def _split(call: OperatorCall) -> Sequence[RuntimeValue]:
         elif step > 0:
             sizes = [min(step, size - start) for start in range(0, size, step)]
         if sum(sizes) != size or min(sizes, default=0) < 0 or (not given.ndim and step <= 0):
-            raise call.fail(f"parts {np.asarray(given).tolist()} of an axis of size {size}")
+            raise call.fail(f"split sizes {np.asarray(given).tolist()} do not sum to the axis size {size}")
     parts = np.split(array, np.cumsum(sizes)[:-1], axis) if sizes else []
     drops = not call.has_operand(1) and not call.int_attribute("keepdims", 1)
     return [tuple(np.squeeze(part, axis) if drops else part.copy() for part in parts)]

@@ -157,7 +157,7 @@ def _split(call: OperatorCall) -> Sequence[RuntimeValue]:
         step = -(-x.shape[axis] // count)
         sizes = [step] * (count - 1) + [x.shape[axis] - step * (count - 1)]
     if sum(sizes) != x.shape[axis] or min(sizes, default=0) < 0 or len(sizes) != count:
-        raise call.fail(f"parts {sizes} of an axis of size {x.shape[axis]}")
+        raise call.fail(f"split sizes {sizes} do not sum to the axis size {x.shape[axis]}")
     return [part.copy() for part in np.split(x, np.cumsum(sizes)[:-1], axis)]
 
 
@@ -193,7 +193,7 @@ def _compress(call: OperatorCall) -> Sequence[RuntimeValue]:
     x, condition = call.array(0), call.array(1).astype(np.bool_)
     axis = call.optional_axis(x.ndim)
     if len(condition) > (x.size if axis is None else x.shape[axis]):
-        raise call.fail(f"{len(condition)} conditions for fewer elements")
+        raise call.fail(f"a condition of {len(condition)} elements is longer than the axis")
     return [np.compress(condition, x, axis)]
 
 
@@ -226,7 +226,7 @@ def _reverse_sequence(call: OperatorCall) -> Sequence[RuntimeValue]:
     result = np.moveaxis(x, (batch, time), (0, 1)).copy()
     for row, length in zip(result, lengths, strict=True):
         if not 0 <= length <= len(row):
-            raise call.fail(f"a sequence of {length} in an axis of {len(row)}")
+            raise call.fail(f"sequence length {length} exceeds the axis size {len(row)}")
         row[:length] = row[:length][::-1]
     return [np.moveaxis(result, (0, 1), (batch, time))]
 

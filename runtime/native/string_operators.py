@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
 from xonnc.formats.native.program import OnnxMap, RuntimeValue
+from xonnc.runtime.native.lookup import Lookup, key_of
 from xonnc.runtime.native.operator_call import (
     Array,
     Implementation,
@@ -83,9 +84,9 @@ def _normalize(settings: OperatorAttributes) -> Implementation:
         shape = call.array(0).shape
         if len(shape) not in (1, 2) or (len(shape) == 2 and shape[0] != 1):
             raise call.fail(f"it takes one row of strings, found shape {list(shape)}")
-        kept = [change(text) for text in call.strings(0) if not stops or compared(text) not in stops]
-        kept = kept or [""]
-        return [string_tensor(kept, [1, len(kept)] if len(shape) == 2 else [len(kept)])]
+        remaining = [change(text) for text in call.strings(0) if not stops or compared(text) not in stops]
+        remaining = remaining or [""]
+        return [string_tensor(remaining, [1, len(remaining)] if len(shape) == 2 else [len(remaining)])]
 
     return perform
 
@@ -96,10 +97,12 @@ def _split(call: OperatorCall) -> Sequence[RuntimeValue]:
     most = call.int_attribute("maxsplit", -1)
     delimiter = call.string_attribute("delimiter") or None
     parts = [text.split(delimiter, most) for text in call.strings(0)]
+    counts = np.array(list(map(len, parts)), np.int64).reshape(shape)
     width = max(map(len, parts), default=0)
-    filled = [part for row in parts for part in [*row, *[""] * (width - len(row))]]
-    counts = np.array([len(row) for row in parts], np.int64).reshape(shape)
-    return [string_tensor(filled, [*shape, width]), counts]
+    for row in parts:
+        if len(row) < width:
+            row += [""] * (width - len(row))
+    return [string_tensor(list(chain.from_iterable(parts)), [*shape, width]), counts]
 
 
 def _matches(call: OperatorCall) -> Sequence[RuntimeValue]:
@@ -159,21 +162,33 @@ def _tf_idf(settings: OperatorAttributes) -> Implementation:
     targets = [int(each) for each in settings.list_attribute("ngram_indexes") or ()]
     size = max(targets, default=-1) + 1
     known = _ngram_indices(settings, targets)
+    unigrams = Lookup(((gram[0], target) for gram, target in known.items() if len(gram) == 1), -1)
+    has_longer = any(len(gram) > 1 for gram in known)
+    has_unigrams = settings.int_attribute("min_gram_length", 1) <= 1
     mode = settings.string_attribute("mode")
     given = settings.list_attribute("weights")
-    weights = np.array(given, np.float32) if given and mode != "TF" else None
+    weights: npt.NDArray[np.float32] | None = None
+    if given and mode != "TF":
+        # A weight is of an n-gram of the pool, not of an output.
+        weights = np.ones(size, np.float32)
+        weights[targets] = given
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         shape = call.array(0).shape
-        texts = call.strings(0)
-        rows, length = shape if len(shape) == 2 else (1, len(texts))
+        rows, length = shape if len(shape) == 2 else (1, call.array(0).size)
         counts = np.zeros(rows * size, np.float32)
-        found = [
-            row * size + target
-            for row in range(rows)
-            for target in _matching_ngrams(call, texts[row * length : (row + 1) * length], known)
-        ]
-        np.add.at(counts, np.array(found, np.intp), 1)
+        if has_longer:
+            texts = call.strings(0)
+            found = [
+                row * size + target
+                for row in range(rows)
+                for target in _matching_ngrams(call, texts[row * length : (row + 1) * length], known)
+            ]
+            np.add.at(counts, np.array(found, np.intp), 1)
+        if has_unigrams:
+            words = unigrams.of(call, np.dtype(np.intp)).reshape(-1).astype(np.intp, copy=False)
+            first = np.repeat(np.arange(rows, dtype=np.intp) * size, length)
+            counts += np.bincount((first + words)[words >= 0], minlength=len(counts))
         if mode == "IDF":
             counts = np.minimum(counts, 1)
         counts = counts.reshape(rows, size)
@@ -204,11 +219,10 @@ def _ngram_indices(call: OperatorAttributes, targets: Sequence[int]) -> Mapping[
 def _matching_ngrams(
     call: OperatorCall, texts: Sequence[str], known: Mapping[tuple[str, ...], int]
 ) -> Iterator[int]:
-    """Yield the output indices of all known n-grams in a row, including skip-grams."""
+    """Yield the output indices of all known n-grams of two or more in a row, including skip-grams."""
     least, most = call.int_attribute("min_gram_length", 1), call.int_attribute("max_gram_length", 1)
     for apart in range(1, call.int_attribute("max_skip_count") + 2):
-        # Skipping has no meaning for unigrams: count them for the first distance only.
-        for length in range(max(least, min(apart, 2)), most + 1):
+        for length in range(max(least, 2), most + 1):
             parts = [texts[index * apart :] for index in range(length)]
             # The shifted lists differ in length: zip stops at the shortest, the last one.
             for ngram in zip(*parts, strict=False):
@@ -222,25 +236,16 @@ def _label_encoder(settings: OperatorAttributes) -> Implementation:
     values = _first_attribute(settings, "values_tensor", "values_strings", "values_int64s", "values_floats")
     if keys is None or values is None or len(keys) != len(values):
         raise settings.fail("there must be as many values as keys")
-    table: dict[object, int | float | str] = dict(zip(map(_key, keys), values, strict=True))
-    default = _default(settings)
-    make = _tensor_maker(settings)
+    to = settings.string_attribute("to")
+    *made, default = (
+        map(str, (*values, _default(settings))) if to == "object" else (*values, _default(settings))
+    )
+    table = Lookup(zip(map(key_of, keys), made, strict=True), default)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
-        x = call.array(0)
-        elements = call.strings(0) if x.dtype.hasobject else x.reshape(-1).tolist()
-        return [make([table.get(_key(each), default) for each in elements], x.shape)]
+        return [table.of(call, _dtype(to))]
 
     return perform
-
-
-def _key(value: object) -> object:
-    """Return the key for table lookup: NaN, which does not equal itself, is replaced by a sentinel."""
-    return NAN if isinstance(value, float) and value != value else value
-
-
-NAN = object()
-"""Sentinel key for NaN."""
 
 
 def _first_attribute(settings: OperatorAttributes, *names: str) -> Sequence[int | float | str] | None:
@@ -270,19 +275,17 @@ def _tensor_maker(
 def _category_mapper(settings: OperatorAttributes) -> Implementation:
     """CategoryMapper: map strings to integers or integers to strings."""
     numbers, texts = (settings.list_attribute(name) or () for name in ("cats_int64s", "cats_strings"))
-    to_number = dict(zip(texts, numbers, strict=True))
-    to_text = dict(zip(numbers, map(str, texts), strict=True))
     number, text = (
         settings.int_attribute("default_int64", -1),
         settings.string_attribute("default_string", "_Unused"),
     )
+    to_number = Lookup(zip(texts, numbers, strict=True), number)
+    to_text = Lookup(zip(numbers, map(str, texts), strict=True), text)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
-        x = call.array(0)
-        if x.dtype.hasobject:
-            found = [to_number.get(each, number) for each in call.strings(0)]
-            return [np.array(found, np.int64).reshape(x.shape)]
-        return [string_tensor([to_text.get(each, text) for each in x.reshape(-1).tolist()], x.shape)]
+        if call.array(0).dtype.hasobject:
+            return [to_number.of(call, np.dtype(np.int64))]
+        return [to_text.of(call, np.dtype(np.object_))]
 
     return perform
 
@@ -292,15 +295,14 @@ def _one_hot_encoder(settings: OperatorAttributes) -> Implementation:
     categories = [str(category) for category in settings.list_attribute("cats_strings") or ()]
     rows = np.eye(len(categories) + 1, len(categories), dtype=np.float32)
     """The row of each category; the last row, of zeros, is for unknown strings."""
-    indices = {category: index for index, category in enumerate(categories)}
+    indices = Lookup(((category, index) for index, category in enumerate(categories)), len(categories))
     takes_others = settings.int_attribute("zeros", 1)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
-        found = [indices.get(text, len(categories)) for text in call.strings(0)]
-        if not takes_others and (unknown := found.count(len(categories))):
-            raise call.fail(f"{unknown} elements are not in any category, which zeros = 0 does not allow")
-        shape = call.array(0).shape
-        return [rows[np.array(found, np.intp)].reshape(*shape, len(categories))]
+        found = indices.of(call, np.dtype(np.intp)).astype(np.intp, copy=False)
+        if not takes_others and (unknown := np.count_nonzero(found == len(categories))):
+            raise call.fail(f"{unknown} elements are not in any category, which zeros = 0 forbids")
+        return [rows[found]]
 
     return perform
 

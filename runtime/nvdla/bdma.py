@@ -50,6 +50,6 @@ def _lines(transfer: BdmaTransfer, side: tuple[int, int, int], role: str, scope:
             f"{shape[1]} lines of {shape[2]} bytes would overlap"
         )
     extent = (shape[0] - 1) * surface + (shape[1] - 1) * line + shape[2]
-    place = scope.space.locate(address, 0, extent, f"{scope.name} {role}")
-    place.memory.generation += 1
-    return np.ndarray(shape, np.uint8, place.memory.data.data, place.start, (surface, line, 1))
+    location = scope.space.locate(address, 0, extent, f"{scope.name} {role}")
+    location.memory.generation += 1
+    return np.ndarray(shape, np.uint8, location.memory.data.data, location.start, (surface, line, 1))

@@ -92,14 +92,15 @@ def decompress(stream: U8, mask: U8, groups: U8, count: int, dtype: npt.DTypeLik
     present = np.unpackbits(mask, count=count, bitorder="little").astype(np.bool_)
     element = np.dtype(dtype)
     size = int(np.count_nonzero(present)) * element.itemsize
-    told = int(groups.view(np.uint32).sum(dtype=np.uint64))
-    if told != size:
+    group_bytes = int(groups.view(np.uint32).sum(dtype=np.uint64))
+    if group_bytes != size:
         raise XonncError(
-            f"{what}: the kernel groups add up to {told} bytes but the mask keeps {size}; write them anew"
+            f"{what}: the kernel groups add up to {group_bytes} bytes but the mask has "
+            f"{size} nonzero ones; regenerate the weights"
         )
     if size > len(stream):
         raise XonncError(
-            f"{what}: the mask keeps {size} bytes of the {len(stream)} stored; enlarge weight_data"
+            f"{what}: the mask has {size} nonzero bytes of the {len(stream)} stored; enlarge weight_data"
         )
     out = np.zeros(count, element)
     out[present] = stream[:size].view(element)
@@ -108,12 +109,22 @@ def decompress(stream: U8, mask: U8, groups: U8, count: int, dtype: npt.DTypeLik
 
 def _kernel_groups(stream: AnyArray, shape: WeightShape) -> Iterator[tuple[int, int, int, AnyArray]]:
     """First kernel, past the last, group size, `[groups, elements]`: whole groups at once, then the rest."""
-    whole = shape.kernels // shape.kernel_group * shape.kernel_group
-    split = whole * shape.elements_per_kernel
-    if whole:
-        yield 0, whole, shape.kernel_group, stream[:split].reshape(whole // shape.kernel_group, -1)
-    if whole < shape.kernels:
-        yield whole, shape.kernels, shape.kernels - whole, stream[split : shape.elements].reshape(1, -1)
+    full_groups = shape.kernels // shape.kernel_group * shape.kernel_group
+    split = full_groups * shape.elements_per_kernel
+    if full_groups:
+        yield (
+            0,
+            full_groups,
+            shape.kernel_group,
+            stream[:split].reshape(full_groups // shape.kernel_group, -1),
+        )
+    if full_groups < shape.kernels:
+        yield (
+            full_groups,
+            shape.kernels,
+            shape.kernels - full_groups,
+            stream[split : shape.elements].reshape(1, -1),
+        )
 
 
 def _ranges(total: int, size: int) -> list[tuple[int, int]]:

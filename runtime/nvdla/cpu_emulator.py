@@ -31,7 +31,7 @@ def single_to_half_ties_away(x: F32) -> U16:
 
 
 def name_of(op: EmuOp) -> str:
-    """What the operation is called."""
+    """The name of the operation."""
     return EmuOpType(op.op_type).name
 
 
@@ -68,7 +68,7 @@ def _softmax(op: EmuOp, src: EmuBufferDesc, dst: EmuBufferDesc, scope: Operation
     element = _element(src)
     size = src.channel * element.itemsize
     raw = scope.bytes_at(_cube(src), size, "src").view(element)
-    place = scope.space.locate(dst.address_index, dst.address_index_offset, size, f"{scope.name} dst")
+    location = scope.space.locate(dst.address_index, dst.address_index_offset, size, f"{scope.name} dst")
     is_half = src.format == EmuFormat.FF16
     x = _singles(op, raw)
     if not is_half:
@@ -78,8 +78,8 @@ def _softmax(op: EmuOp, src: EmuBufferDesc, dst: EmuBufferDesc, scope: Operation
     total = np.cumsum(powers, dtype=np.float32)[-1]
     half = single_to_half_ties_away(powers / total)
     result = half if is_half else _truncated(half.view(np.float16).astype(np.float32), op.output_scale)
-    place.read(size)[...] = result.view(np.uint8)
-    place.memory.generation += 1
+    location.read(size)[...] = result.view(np.uint8)
+    location.memory.generation += 1
     return result.reshape(1, 1, -1)
 
 

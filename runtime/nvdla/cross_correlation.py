@@ -20,7 +20,7 @@ _SINGLE_EXACT = float(1 << 24)
 
 @dataclass(frozen=True)
 class WindowMap:
-    """How output positions map to windows of a padded image."""
+    """The map from output positions to windows of a padded image."""
 
     out_height: int
     out_width: int

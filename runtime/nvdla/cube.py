@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from xonnc.errors import XonncError
 from xonnc.runtime.nvdla.array_types import AnyArray
-from xonnc.runtime.nvdla.memory import AddressSpace, Place
+from xonnc.runtime.nvdla.memory import AddressSpace, MemoryLocation
 
 
 @dataclass(frozen=True)
@@ -74,26 +74,26 @@ class CubeLayout:
 
 def locate_cube(
     space: AddressSpace, layout: CubeLayout, index: int, offset: int, alignment: int, what: str
-) -> Place:
+) -> MemoryLocation:
     """Check a cube against its memory object and return the place of its first atom."""
     layout.check(alignment, what)
-    place = space.locate(index, offset, layout.extent, what)
-    if place.start % alignment:
+    location = space.locate(index, offset, layout.extent, what)
+    if location.start % alignment:
         raise XonncError(
-            f"{what}: byte {place.start} of the memory object is not the start of a {alignment}-byte atom; "
-            "align the offset"
+            f"{what}: byte {location.start} of the memory object is not the start of a {alignment}-byte "
+            "atom; align the offset"
         )
-    return place
+    return location
 
 
-def atoms(place: Place, layout: CubeLayout, dtype: npt.DTypeLike) -> AnyArray:
+def atoms(location: MemoryLocation, layout: CubeLayout, dtype: npt.DTypeLike) -> AnyArray:
     """Return a view `[surfaces, height, width, lanes]` of the cube in memory; writes go to memory."""
     element = np.dtype(dtype)
     return np.ndarray(
         shape=(layout.surfaces, layout.height, layout.width, layout.atom // element.itemsize),
         dtype=element,
-        buffer=place.memory.data.data,
-        offset=place.start,
+        buffer=location.memory.data.data,
+        offset=location.start,
         strides=(layout.surf_stride, layout.line_stride, layout.atom, element.itemsize),
     )
 
@@ -104,9 +104,9 @@ def pixels_of(view: AnyArray) -> AnyArray:
     return view.transpose(1, 2, 0, 3).reshape(height, width, surfaces * lanes)
 
 
-def write_pixels(place: Place, layout: CubeLayout, pixels: AnyArray) -> None:
+def write_pixels(location: MemoryLocation, layout: CubeLayout, pixels: AnyArray) -> None:
     """Writes `[height, width, surfaces * lanes]`; the caller has checked the place with `locate_cube`."""
-    view = atoms(place, layout, pixels.dtype)
+    view = atoms(location, layout, pixels.dtype)
     surfaces, height, width, lanes = view.shape
     view[...] = pixels.reshape(height, width, surfaces, lanes).transpose(2, 0, 1, 3)
-    place.memory.generation += 1
+    location.memory.generation += 1

@@ -29,7 +29,7 @@ from xonnc.runtime.nvdla import bdma, cdp, pdp, rubik, sdp
 from xonnc.runtime.nvdla.array_types import F32, I64, AnyArray
 from xonnc.runtime.nvdla.conv import ConvolutionCore
 from xonnc.runtime.nvdla.lookup_table import LookupTable, lookup_table
-from xonnc.runtime.nvdla.memory import AddressSpace, Place
+from xonnc.runtime.nvdla.memory import AddressSpace, MemoryLocation
 from xonnc.runtime.nvdla.operation_context import OperationContext
 from xonnc.targets import NvdlaTarget
 
@@ -53,7 +53,9 @@ class PoolingState:
     def enter(self, op: PdpOp, surface: PdpSurface, scope: OperationContext) -> None:
         """Update the state for the next pooling; raise `XonncError` if that one would hang."""
         if self.spoiled_by:
-            raise scope.refuse(f"it hangs behind {self.spoiled_by}; let its source end where its windows do")
+            raise scope.refuse(
+                f"it deadlocks after {self.spoiled_by}; end the source at the last row that the windows read"
+            )
         over = unread_input(op, surface)
         self.spoiled_by = f"{scope.name}, whose windows leave {over} over" if over.breaks_next_pooling else ""
 
@@ -73,16 +75,16 @@ class TaskRunner:
         """Run the task, and leave the dependency counts in memory as the firmware would."""
         counts = self._counts()
         nodes = [
-            replace(graph_node(operation), dependency_count=int(place.read(1)[0]))
-            for operation, place in zip(self.task.operations, counts, strict=True)
+            replace(graph_node(operation), dependency_count=int(counter.read(1)[0]))
+            for operation, counter in zip(self.task.operations, counts, strict=True)
         ]
         self._check_poolings()
         scheduler = Scheduler(nodes, self.task.network.op_head, self.task.name)
         luts = [lookup_table(record) for record in self.task.luts]
         core = ConvolutionCore()
         scheduler.run(lambda chain: self._run_chain(chain, core, luts))
-        for place, count in zip(counts, scheduler.counts, strict=True):
-            place.read(1)[...] = count & 0xFF
+        for counter, count in zip(counts, scheduler.counts, strict=True):
+            counter.read(1)[...] = count & 0xFF
 
     def _check_poolings(self) -> None:
         """
@@ -99,11 +101,11 @@ class TaskRunner:
             return
         for first, second in overlapping_poolings(self.task, EventOrder(self.task)):
             raise XonncError(
-                f"{self.task.name} operation {second} (PDP): it hangs behind operation {first}, whose "
-                "windows leave something over; let its source end where its windows do"
+                f"{self.task.name} operation {second} (PDP): it deadlocks after operation {first}, whose "
+                "windows leave something over; end the source at the last row that the windows read"
             )
 
-    def _counts(self) -> list[Place]:
+    def _counts(self) -> list[MemoryLocation]:
         """Return the place in memory of every operation's dependency count."""
         step, first = CommonOpDesc.SIZE, CommonOpDesc.offset_of("dependency_count")
         index = self.task.network.dependency_graph_index

@@ -85,12 +85,12 @@ def _plane_bytes(surface: ConvSurface, number: int, plane: Plane, offset: int, s
             f"src_data plane {number}: {cube.height} rows of {width} bytes with line stride {stride}; "
             "rows must not be empty or overlap"
         )
-    place = scope.space.locate(cube.address, start, extent, role)
+    location = scope.space.locate(cube.address, start, extent, role)
     rows = np.ndarray(
         (cube.height, cube.width, plane.size),
         np.uint8,
-        place.memory.data.data,
-        place.start,
+        location.memory.data.data,
+        location.start,
         (stride, plane.size, 1),
     )
     return rows

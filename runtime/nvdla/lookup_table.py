@@ -23,7 +23,7 @@ _LARGEST_RIGHT = 62
 
 
 class Miss(IntEnum):
-    """Where an input lies with regard to one table."""
+    """The position of an input relative to one table: hit, underflow or overflow."""
 
     HIT = 0
     UNDERFLOW = 1
@@ -117,14 +117,16 @@ def _slope(record: LutSlope) -> Slope:
 
 @dataclass(frozen=True)
 class Position:
-    """Where inputs fall in one table: entry, fraction to the next one in units of 2**-places, and misses."""
+    """
+    The positions of inputs in one table: entry, fraction to the next one in units of 2**-places, and misses.
+    """
 
     index: I64
     fraction: I64
     miss: I8
 
 
-def locate_integer(table: SingleTable, x: I64, places: int, bits: int) -> Position:
+def locate_integer(table: SingleTable, x: I64, fraction_bits: int, bits: int) -> Position:
     """Indexes integer inputs; `x <= start` counts as underflow. `bits` is the width of the start field."""
     distance = x - table.integer_start(bits)
     under = distance <= 0
@@ -135,7 +137,7 @@ def locate_integer(table: SingleTable, x: I64, places: int, bits: int) -> Positi
         index = leading - table.select
         under |= index < 0
         rest = distance - (np.int64(1) << leading)
-        fraction = (rest << np.maximum(places - leading, 0)) >> np.maximum(leading - places, 0)
+        fraction = (rest << np.maximum(fraction_bits - leading, 0)) >> np.maximum(leading - fraction_bits, 0)
     elif table.select < 0:
         index = distance << min(-table.select, _LARGEST_LEFT)
         fraction = np.zeros_like(distance)
@@ -143,7 +145,9 @@ def locate_integer(table: SingleTable, x: I64, places: int, bits: int) -> Positi
         select = min(table.select, _LARGEST_RIGHT)
         index = distance >> select
         rest = distance & ((1 << select) - 1)
-        fraction = rest << (places - select) if select <= places else rest >> (select - places)
+        fraction = (
+            rest << (fraction_bits - select) if select <= fraction_bits else rest >> (select - fraction_bits)
+        )
     return position(table, index, fraction, under)
 
 

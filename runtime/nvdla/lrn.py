@@ -32,7 +32,7 @@ def _window_sum_integers(squares: I64, size: int) -> I64:
 
 
 def normalise_singles(x: F32, lut: LookupTable, size: int, keep_sum: bool, keep_factor: bool) -> F32:
-    """As `normalise_integers` on fp17 values: squares and sums in fp32, factors and product in fp17."""
+    """`normalise_integers` on fp17 values: squares and sums in fp32, factors and product in fp17."""
     sums = x if keep_sum else _window_sum_singles(multiply(x, x), size)
     factors = look_up_singles(lut, sums)
     return factors if keep_factor else single_to_fp17(x * factors)

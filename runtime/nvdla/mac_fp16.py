@@ -119,12 +119,12 @@ def _carry_save(rows: list[U32]) -> list[U32]:
     """Reduces rows to a sum and a carry vector by 3:2 compressors, triples from the front."""
     while len(rows) > 2:
         reduced: list[U32] = []
-        whole = len(rows) // 3 * 3
-        for i in range(0, whole, 3):
+        in_triples = len(rows) // 3 * 3
+        for i in range(0, in_triples, 3):
             a, b, c = rows[i : i + 3]
             reduced.append(a ^ b ^ c)
             reduced.append(((a & b) | (a & c) | (b & c)) << np.uint32(1))
-        rows = reduced + rows[whole:]
+        rows = reduced + rows[in_triples:]
     return rows
 
 
@@ -167,16 +167,16 @@ def _float_add(a: I64, a_exponent: I64, b: I64, b_exponent: I64) -> tuple[I64, I
     small = np.where(difference > _MANTISSA_BITS, np.int64(0), small)
     distance: I64 = np.minimum(difference, np.int64(_MANTISSA_BITS))
     # `small << 40` leaves int64 only above bit 40, which the mask drops.
-    kept: I64 = (small << (_MANTISSA_BITS - distance)) & _MANTISSA_MASK
+    shifted_bits: I64 = (small << (_MANTISSA_BITS - distance)) & _MANTISSA_MASK
     total: I64 = large + (small >> distance)
 
     overflow = _magnitude_bits(total) > _MANTISSA_BITS - 1
     left: I64 = np.where(overflow, np.int64(0), _MANTISSA_BITS - 1 - _magnitude_bits(total))
-    normalised = (total << left) | (kept >> (_MANTISSA_BITS - left))
-    remainder: I64 = (kept << left) & _MANTISSA_MASK
+    normalised = (total << left) | (shifted_bits >> (_MANTISSA_BITS - left))
+    remainder: I64 = (shifted_bits << left) & _MANTISSA_MASK
     half = np.int64(1 << (_MANTISSA_BITS - 1))
     guard = np.where(overflow, total & 1, remainder & half).astype(np.bool_)
-    sticky = np.where(overflow, kept, remainder & (half - 1)).astype(np.bool_)
+    sticky = np.where(overflow, shifted_bits, remainder & (half - 1)).astype(np.bool_)
     mantissa: I64 = np.where(overflow, total >> 1, normalised)
     exponent = exponent + np.where(overflow, 1, -left)
     mantissa = mantissa + (guard & ((mantissa >= 0) | sticky)).astype(np.int64)
@@ -188,5 +188,5 @@ def _float_add(a: I64, a_exponent: I64, b: I64, b_exponent: I64) -> tuple[I64, I
 
 
 def block_positions(kernels: int, pairs: int) -> int:
-    """How many output positions to hand to `aligned_products` at once."""
+    """The number of output positions per call of `aligned_products`."""
     return max(1, _BLOCK_PAIRS // max(1, kernels * pairs))

@@ -23,7 +23,7 @@ class MemoryObject:
 
 
 @dataclass(frozen=True)
-class Place:
+class MemoryLocation:
     """A byte position inside a memory object."""
 
     memory: MemoryObject
@@ -48,9 +48,9 @@ class Place:
 class AddressSpace:
     """A task's address list: for each index of the descriptors a place in memory, or None."""
 
-    entries: Sequence[Place | None] = field(default_factory=list[Place | None])
+    entries: Sequence[MemoryLocation | None] = field(default_factory=list[MemoryLocation | None])
 
-    def locate(self, index: int, offset: int, size: int, what: str) -> Place:
+    def locate(self, index: int, offset: int, size: int, what: str) -> MemoryLocation:
         """Return the place `offset` bytes into address `index`; refuse `size` bytes that leave the object."""
         if not 0 <= index < len(self.entries):
             raise XonncError(
@@ -60,13 +60,13 @@ class AddressSpace:
         entry = self.entries[index]
         if entry is None:
             raise XonncError(f"{what}: address {index} has no memory; allocate or bind its memory object")
-        place = Place(entry.memory, entry.start + offset)
-        if place.start < 0 or size < 0 or size > place.bytes_left:
+        location = MemoryLocation(entry.memory, entry.start + offset)
+        if location.start < 0 or size < 0 or size > location.bytes_left:
             raise XonncError(
-                f"{what}: {size} bytes at offset {place.start} leave the memory object of "
+                f"{what}: {size} bytes at offset {location.start} leave the memory object of "
                 f"{len(entry.memory.data)} bytes; enlarge the object or correct the cube"
             )
-        return place
+        return location
 
 
 def allocate(size: int) -> MemoryObject:

@@ -58,8 +58,8 @@ class OperationContext:
         """The cube as a new array `[height, width, lanes of all surfaces]`, `offset` bytes further on."""
         what = f"{self.name} {role}"
         atom = self.target.memory_atom_bytes
-        place = locate_cube(self.space, layout, cube.address, cube.offset + offset, atom, what)
-        return pixels_of(atoms(place, layout, dtype))
+        location = locate_cube(self.space, layout, cube.address, cube.offset + offset, atom, what)
+        return pixels_of(atoms(location, layout, dtype))
 
     def write_pixels(
         self, cube: DataCube, layout: CubeLayout, pixels: AnyArray, role: str, offset: int = 0
@@ -67,11 +67,11 @@ class OperationContext:
         """Writes `[height, width, lanes of all surfaces]` to the cube, `offset` bytes further on."""
         what = f"{self.name} {role}"
         atom = self.target.memory_atom_bytes
-        place = locate_cube(self.space, layout, cube.address, cube.offset + offset, atom, what)
-        write_pixels(place, layout, pixels)
+        location = locate_cube(self.space, layout, cube.address, cube.offset + offset, atom, what)
+        write_pixels(location, layout, pixels)
 
     def feature_layout(self, cube: DataCube, width: int, height: int, channels: int, size: int) -> CubeLayout:
-        """Where the atoms of a feature cube of `size`-byte elements lie, with the cube's own strides."""
+        """Return the layout of a feature cube of `size`-byte elements, with the cube's own strides."""
         atom = self.target.memory_atom_bytes
         return CubeLayout(
             width, height, ceil_div(channels, atom // size), atom, cube.line_stride, cube.surf_stride

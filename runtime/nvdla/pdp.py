@@ -49,7 +49,7 @@ def run(op: PdpOp, surface: PdpSurface, from_sdp: AnyArray | None, scope: Operat
     if hangs_when_fused(op, surface):
         over = unread_input(op, surface)
         raise scope.refuse(
-            f"the windows leave {over} over, of {src.height} rows; on the fly the engine hangs"
+            f"the windows leave {over} over, of {src.height} rows; the engine deadlocks in on-the-fly mode"
         )
     pooling = _pooling(op, surface, pixels, scope)
     result = _pool(mode, op, pixels, pooling, precision).astype(element_type(precision))

@@ -87,12 +87,12 @@ def _planes(
             f"rows of {row} bytes or planes of {cube.height} rows would overlap"
         )
     extent = (cube.channel - 1) * planar.plane_stride + (cube.height - 1) * planar.line_stride + width * size
-    place = scope.space.locate(planar.address, planar.offset, extent, f"{scope.name} {role}")
-    place.memory.generation += 1
+    location = scope.space.locate(planar.address, planar.offset, extent, f"{scope.name} {role}")
+    location.memory.generation += 1
     return np.ndarray(
         (cube.channel, cube.height, width),
         element_type(precision),
-        place.memory.data.data,
-        place.start,
+        location.memory.data.data,
+        location.start,
         (planar.plane_stride, planar.line_stride, size),
     )

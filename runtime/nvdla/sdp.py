@@ -71,7 +71,7 @@ def _check(op: SdpOp, accumulators: I64 | F32 | None, scope: OperationContext) -
         raise scope.refuse("batch_num 0: the field counts from 1")
     if accumulators is not None:
         if source is Precision.INT16 and destination is Precision.INT8:
-            raise scope.refuse("INT16 to INT8 behind a convolution: only a source in memory can be narrowed")
+            raise scope.refuse("INT16 to INT8 after a convolution: only a source in memory can be narrowed")
         if (source is Precision.FP16) != (accumulators.dtype == np.float32):
             raise scope.refuse(f"src_precision {source.name} is not that of the convolution before")
         if len(accumulators) != op.batch_num:
@@ -87,8 +87,8 @@ def _extent(op: SdpOp, src: DataCube, scope: OperationContext) -> Extent:
             f"src_data is {src.width} x {src.height} x {src.channel}; every dimension is at least 1"
         )
     group = operand_group(scope.target, Precision(op.src_precision))
-    whole = max(group, channels_per_atom(scope.target, Precision(op.dst_precision)))
-    return Extent(src.width, src.height, src.channel, group, round_up(src.channel, whole))
+    lanes = max(group, channels_per_atom(scope.target, Precision(op.dst_precision)))
+    return Extent(src.width, src.height, src.channel, group, round_up(src.channel, lanes))
 
 
 def _read_source(op: SdpOp, surface: SdpSurface, extent: Extent, scope: OperationContext) -> AnyArray:
@@ -115,9 +115,9 @@ def _from_convolution(accumulators: I64 | F32, extent: Extent, scope: OperationC
             f"src_data is {extent.width} x {extent.height} x {extent.channels} but the convolution delivers "
             f"{width} x {height} x {kernels}"
         )
-    kept = accumulators[:, :, : extent.lanes]
-    missing = extent.lanes - kept.shape[2]
-    return np.pad(kept, ((0, 0), (0, 0), (0, missing))) if missing else np.ascontiguousarray(kept)
+    delivered = accumulators[:, :, : extent.lanes]
+    missing = extent.lanes - delivered.shape[2]
+    return np.pad(delivered, ((0, 0), (0, 0), (0, missing))) if missing else np.ascontiguousarray(delivered)
 
 
 def _stages(op: SdpOp, surface: SdpSurface) -> list[tuple[SdpSubOp, DataCube, str]]:
@@ -138,7 +138,7 @@ def _stage(
     alu = scope.member(AluType, part.alu_type, f"{role[:2]} alu_type")
     has_alu = units in (SdpOpType.ADD, SdpOpType.BOTH)
     if has_alu and alu is AluType.EQL:
-        raise scope.refuse(f"{role[:2]}: the EQL comparison writes no output; only its status register tells")
+        raise scope.refuse(f"{role[:2]}: the EQL comparison writes no output, only its status register")
     activation = scope.member(Activation, part.act, f"{role[:2]} act")
     lut = None
     if activation is Activation.LUT:

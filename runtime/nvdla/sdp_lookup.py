@@ -58,7 +58,7 @@ def look_up_singles(lut: LookupTable, x: F32) -> F32:
     return np.where(from_lo, _single_value(lut.lo, lo, x), _single_value(lut.le, le, x))
 
 
-def locate_single(table: SingleTable, x: F32, places: int) -> Position:
+def locate_single(table: SingleTable, x: F32, fraction_bits: int) -> Position:
     """Indexes fp32 inputs; a distance of zero or below, or a NaN, is underflow."""
     distance = add(x, np.full_like(x, -table.single_start()))
     under = ~(distance > 0)
@@ -71,10 +71,10 @@ def locate_single(table: SingleTable, x: F32, places: int) -> Position:
     else:
         # The clip keeps far overflows inside int64.
         value = np.minimum(np.ldexp(distance.astype(np.float64), -table.select), 2.0**40)
-        whole = np.floor(value)
-        index = whole.astype(np.int64)
-        part = value - whole
-    fraction = np.floor(np.ldexp(part, places)).astype(np.int64)
+        integral = np.floor(value)
+        index = integral.astype(np.int64)
+        part = value - integral
+    fraction = np.floor(np.ldexp(part, fraction_bits)).astype(np.int64)
     return position(table, index, fraction, under)
 
 
@@ -89,7 +89,7 @@ def single_slope(slope: Slope) -> np.float32:
 
 
 def underflow_base(table: SingleTable) -> np.float32:
-    """Where the underflow line starts, in fp32."""
+    """The start of the underflow line, in fp32."""
     start = table.single_start()
     return np.float32(start + np.float32(2.0**table.select)) if table.exponential else start
 

@@ -18,7 +18,9 @@ from xonnc.runtime.nvdla.sdp_lookup import look_up_integers, look_up_singles
 
 @dataclass(frozen=True)
 class StageSettings:
-    """What one stage is set to do; `alu` and `multiplies`: which of its two operations are not bypassed."""
+    """
+    The configuration of one stage; `alu` and `multiplies`: which of its two operations are not bypassed.
+    """
 
     alu: AluType | None
     multiplies: bool

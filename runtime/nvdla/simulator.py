@@ -20,7 +20,7 @@ from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, decode_tasks
 from xonnc.runtime.nvdla import cpu_emulator
 from xonnc.runtime.nvdla.array_types import U8, AnyArray
 from xonnc.runtime.nvdla.dla_task import Finished, PoolingState, TaskRunner
-from xonnc.runtime.nvdla.memory import AddressSpace, MemoryObject, Place, allocate
+from xonnc.runtime.nvdla.memory import AddressSpace, MemoryLocation, MemoryObject, allocate
 from xonnc.runtime.nvdla.operation_context import OperationContext
 from xonnc.runtime.nvdla.tensors import BoundTensor, bound_tensor
 from xonnc.targets import NvdlaTarget
@@ -50,7 +50,7 @@ class OpResult:
     channels: int
 
     def tensor(self) -> AnyArray | None:
-        """What the operation delivered as NCHW (accumulators for CONV); None where it only copied bytes."""
+        """The results of the operation as NCHW (accumulators for CONV); None where it only copied bytes."""
         if self.values is None:
             return None
         values = self.values if self.values.ndim == 4 else self.values[None]
@@ -101,14 +101,14 @@ class Simulator:
         self._observer = observer
         self._tasks = decode_tasks(loadable)
         _check_submits(loadable)
-        _check_memories(loadable)
+        _check_memories(loadable, target)
         self._grids = quantization_of(loadable)
         self._pixels = normalizations_of(loadable)
         self._inputs = self._bindings(MemoryFlags.INPUT, "input")
         self._outputs = self._bindings(MemoryFlags.OUTPUT, "output")
         self._poolings = PoolingState()
         # Last, so that an invalid loadable is rejected before its memory is allocated.
-        self._memory = _load(loadable)
+        self._memory = _load(loadable, target)
         self._finished = 0
         self._total = sum(
             len(self._tasks[i].operations) for submit in loadable.submits for i in submit.task_id
@@ -179,7 +179,8 @@ class Simulator:
         pixels = self._pixels.get(desc.name)
         if pixels is not None and (tensor.pixel is None or pixels.channels > desc.c):
             raise XonncError(
-                f"{what} {desc.name}: pixels of {pixels.channels} channels are said of a tensor of {desc.c}, "
+                f"{what} {desc.name}: pixels of {pixels.channels} channels are declared, the tensor has "
+                f"{desc.c}: "
                 f"{'a feature cube' if tensor.pixel is None else tensor.pixel.name}"
             )
         return entry.id, replace(tensor, grid=self._grids.get(desc.name), pixels=pixels)
@@ -192,7 +193,7 @@ class Simulator:
                     _fill(self._loadable, entry, memory)
 
     def _run_task(self, task: DlaTask | EmuTask) -> None:
-        space = AddressSpace([self._place(address, task.name) for address in task.addresses])
+        space = AddressSpace([self._location(address, task.name) for address in task.addresses])
         if isinstance(task, DlaTask):
             TaskRunner(
                 task, space, self._target, self._exact, lambda f: self._dla_done(task, f), self._poolings
@@ -204,11 +205,11 @@ class Simulator:
             name = cpu_emulator.name_of(operation.op)
             self._report(task.id, index, name, values, operation.destination.channel)
 
-    def _place(self, address: Address, what: str) -> Place | None:
+    def _location(self, address: Address, what: str) -> MemoryLocation | None:
         if not 0 <= address.memory < len(self._memory):
             raise XonncError(f"{what}: memory {address.memory} of {len(self._memory)} does not exist")
         memory = self._memory[address.memory]
-        return None if memory is None else Place(memory, address.offset)
+        return None if memory is None else MemoryLocation(memory, address.offset)
 
     def _dla_done(self, task: DlaTask, finished: Finished) -> None:
         operation = finished.operation
@@ -257,9 +258,9 @@ def _check_submits(loadable: Loadable) -> None:
                 raise XonncError(f"submit {submit.id}: task {task} of {len(loadable.tasks)} does not exist")
 
 
-def _check_memories(loadable: Loadable) -> None:
+def _check_memories(loadable: Loadable, target: NvdlaTarget) -> None:
     """Check ids, total size and blobs of memory objects, before any of them is allocated."""
-    total = sum(entry.size for entry in loadable.memories if _is_in_dram(entry))
+    total = sum(entry.size for entry in loadable.memories if _exists(entry, target))
     if total > _LARGEST_MEMORY:
         raise XonncError(
             f"the memory objects take {total} bytes; the simulator holds up to {_LARGEST_MEMORY}"
@@ -267,7 +268,7 @@ def _check_memories(loadable: Loadable) -> None:
     for number, entry in enumerate(loadable.memories):
         if entry.id != number:
             raise XonncError(f"memory {number} has id {entry.id}; ids count from 0 in list order")
-        if entry.flags & MemoryFlags.SET and _is_in_dram(entry):
+        if entry.flags & MemoryFlags.SET and _exists(entry, target):
             for name, offset, blob in _blobs(loadable, entry):
                 if offset + len(blob) > entry.size:
                     raise XonncError(
@@ -276,16 +277,26 @@ def _check_memories(loadable: Loadable) -> None:
 
 
 def _is_in_dram(entry: MemoryEntry) -> bool:
-    """Whether there is an object: the runtime allocates DRAM only; tasks get a null handle for others."""
+    """Whether an object is in DRAM, allocated or bound."""
     bound = entry.flags & (MemoryFlags.INPUT | MemoryFlags.OUTPUT)
     return entry.domain == MemoryDomain.SYSTEM and bool(bound or entry.flags & MemoryFlags.ALLOC)
 
 
-def _load(loadable: Loadable) -> list[MemoryObject | None]:
+def _exists(entry: MemoryEntry, target: NvdlaTarget) -> bool:
+    """
+    Whether there is an object: tasks get a null handle for others.
+
+    NVDLA's runtime allocates DRAM only; for a target with on-chip memory, one that allocates it is simulated.
+    """
+    on_chip = entry.domain == MemoryDomain.SRAM and entry.size <= target.cvsram_bytes
+    return _is_in_dram(entry) or (on_chip and bool(entry.flags & MemoryFlags.ALLOC))
+
+
+def _load(loadable: Loadable, target: NvdlaTarget) -> list[MemoryObject | None]:
     """Allocate and fill the memory objects, as the runtime and the application do."""
     objects: list[MemoryObject | None] = []
     for entry in loadable.memories:
-        if not _is_in_dram(entry):
+        if not _exists(entry, target):
             objects.append(None)
             continue
         memory = allocate(entry.size)

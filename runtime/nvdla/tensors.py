@@ -16,7 +16,7 @@ from xonnc.formats.nvdla.pixel_normalization import Normalization
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.runtime.nvdla.array_types import I64, U8, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout, atoms
-from xonnc.runtime.nvdla.memory import MemoryObject, Place
+from xonnc.runtime.nvdla.memory import MemoryLocation, MemoryObject
 from xonnc.runtime.nvdla.pixels import PIXEL_FORMATS, PixelPacking, Plane, pack_plane, unpack_plane
 
 _ELEMENTS = {
@@ -76,18 +76,18 @@ class BoundTensor:
         elements = self._elements(values)
         for image in range(self.shape[0]):
             if self.pixel is None:
-                self._pack_features(elements[image], self._place(memory, image))
+                self._pack_features(elements[image], self._location(memory, image))
             else:
-                self._pack_pixels(elements[image], self.pixel, self._place(memory, image))
+                self._pack_pixels(elements[image], self.pixel, self._location(memory, image))
         memory.generation += 1
 
     def unpack(self, memory: MemoryObject) -> AnyArray:
         """The tensor as an array of `shape`."""
-        images = [self._unpack_image(self._place(memory, image)) for image in range(self.shape[0])]
+        images = [self._unpack_image(self._location(memory, image)) for image in range(self.shape[0])]
         return np.stack(images)
 
-    def _place(self, memory: MemoryObject, image: int) -> Place:
-        return Place(memory, self.offset + image * (self.size // self.shape[0]))
+    def _location(self, memory: MemoryObject, image: int) -> MemoryLocation:
+        return MemoryLocation(memory, self.offset + image * (self.size // self.shape[0]))
 
     def _planes(self, values: AnyArray) -> AnyArray:
         """Transpose an image of bytes `HxWxC` or `HxW` to `1xCxHxW`; return other arrays unchanged."""
@@ -125,46 +125,46 @@ class BoundTensor:
         surfaces = -(-channels // (self.atom // self.dtype.itemsize))
         return CubeLayout(width, height, surfaces, self.atom, self.line_stride, self.surf_stride)
 
-    def _pack_features(self, image: AnyArray, place: Place) -> None:
-        view = atoms(place, self._layout(), self.dtype)
+    def _pack_features(self, image: AnyArray, location: MemoryLocation) -> None:
+        view = atoms(location, self._layout(), self.dtype)
         surfaces, height, width, lanes = view.shape
         padded = np.zeros((surfaces * lanes, height, width), self.dtype)
         padded[: len(image)] = image
         view[...] = padded.reshape(surfaces, lanes, height, width).transpose(0, 2, 3, 1)
 
-    def _pack_pixels(self, image: AnyArray, pixel: PixelPacking, place: Place) -> None:
+    def _pack_pixels(self, image: AnyArray, pixel: PixelPacking, location: MemoryLocation) -> None:
         bits: I64 = image.view(np.uint16).astype(np.int64) if pixel.is_float else image.astype(np.int64)
-        for plane, rows in self._plane_rows(pixel, place):
+        for plane, rows in self._plane_rows(pixel, location):
             components = {
                 c.letter: bits[pixel.channel(c)] if pixel.channel(c) < len(bits) else np.zeros_like(bits[0])
                 for c in plane.components
             }
             rows[...] = pack_plane(components, plane)
 
-    def _unpack_image(self, place: Place) -> AnyArray:
+    def _unpack_image(self, location: MemoryLocation) -> AnyArray:
         channels = self.shape[1]
         if self.pixel is None:
-            view = atoms(place, self._layout(), self.dtype)
+            view = atoms(location, self._layout(), self.dtype)
             surfaces, height, width, lanes = view.shape
             return view.transpose(0, 3, 1, 2).reshape(surfaces * lanes, height, width)[:channels].copy()
         pixel = self.pixel
         found: dict[int, I64] = {}
-        for plane, rows in self._plane_rows(pixel, place):
+        for plane, rows in self._plane_rows(pixel, location):
             for letter, values in unpack_plane(rows, plane, signed=False).items():
                 component = next(c for c in plane.components if c.letter == letter)
                 found[pixel.channel(component)] = values
         bits = np.stack([found[c] for c in range(channels)])
         return bits.astype(np.uint16).view(np.float16) if pixel.is_float else bits.astype(self.dtype)
 
-    def _plane_rows(self, pixel: PixelPacking, place: Place) -> list[tuple[Plane, U8]]:
+    def _plane_rows(self, pixel: PixelPacking, location: MemoryLocation) -> list[tuple[Plane, U8]]:
         """Every plane with a view `[height, width, bytes]` to write; the second follows the first surface."""
         _, _, height, width = self.shape
         rows: list[tuple[Plane, U8]] = []
         for number, plane in enumerate(pixel.planes):
             stride = self.line_stride if number == 0 else -(-width * plane.size // 32) * 32
-            start = place.start + (self.surf_stride if number else 0)
+            start = location.start + (self.surf_stride if number else 0)
             shape, strides = (height, width, plane.size), (stride, plane.size, 1)
-            rows.append((plane, np.ndarray(shape, np.uint8, place.memory.data.data, start, strides)))
+            rows.append((plane, np.ndarray(shape, np.uint8, location.memory.data.data, start, strides)))
         return rows
 
 

@@ -64,10 +64,10 @@ class WeightStore:
         self, op: ConvOp, surface: ConvSurface, shape: WeightShape, rows_at_once: int, scope: OperationContext
     ) -> AnyArray:
         cube = surface.weight_data
-        place = scope.space.locate(cube.address, cube.offset, 0, f"{scope.name} weight_data")
+        location = scope.space.locate(cube.address, cube.offset, 0, f"{scope.name} weight_data")
         mask = _mask_key(op, surface, scope)
         key = (
-            *place.key,
+            *location.key,
             op.weight_format,
             mask,
             op.conv_mode,
@@ -87,7 +87,7 @@ class WeightStore:
         )
         weights = _unpack(op, stream, shape, rows_at_once, scope)
         self._kept[key] = weights
-        while len(self._kept) > 1 and sum(kept.nbytes for kept in self._kept.values()) > _KEPT_BYTES:
+        while len(self._kept) > 1 and sum(entry.nbytes for entry in self._kept.values()) > _KEPT_BYTES:
             self._kept.popitem(last=False)
         return weights
 

@@ -11,14 +11,14 @@ def backward_slice(model: onnx.ModelProto, output: str) -> onnx.ModelProto:
     """The model with one output and the nodes that it depends on; all inputs stay."""
     part = onnx.ModelProto()
     part.CopyFrom(model)
-    wanted = {output}
-    kept: list[onnx.NodeProto] = []
+    live = {output}
+    retained: list[onnx.NodeProto] = []
     for node in reversed(model.graph.node):
-        if not wanted.isdisjoint(node.output):
-            kept.append(node)
-            wanted.update(names_read(node))
+        if not live.isdisjoint(node.output):
+            retained.append(node)
+            live.update(names_read(node))
     del part.graph.node[:]
-    part.graph.node.extend(reversed(kept))
+    part.graph.node.extend(reversed(retained))
     outputs = [port for port in model.graph.output if port.name == output]
     del part.graph.output[:]
     part.graph.output.extend(outputs)

@@ -16,7 +16,7 @@ from xonnc.runtime.reference import ModelParameter
 from xonnc.runtime.verification.trial_inputs import Array, Feeds
 
 DECODE_ERRORS = (ValueError, TypeError, RuntimeError)
-"""What `protobuf` and `onnx` raise for a file that holds no tensor."""
+"""Exceptions of `protobuf` and `onnx` for a file that holds no tensor."""
 
 
 def required_inputs(model: onnx.ModelProto) -> list[ModelParameter]:
@@ -30,11 +30,11 @@ def _parameter(info: onnx.ValueInfoProto) -> ModelParameter:
         raise XonncError(
             f"{info.name}: a {info.type.WhichOneof('value')}; inputs are generated for tensors only"
         )
-    held = info.type.tensor_type
-    if not held.HasField("shape"):
+    tensor_type = info.type.tensor_type
+    if not tensor_type.HasField("shape"):
         raise XonncError(f"{info.name}: its rank is unknown; give inputs with --inputs")
-    shape = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in held.shape.dim)
-    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(held.elem_type))
+    shape = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor_type.shape.dim)
+    dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor_type.elem_type))
     return ModelParameter(info.name, shape, np.dtype(np.object_) if dtype.kind in "SU" else dtype)
 
 

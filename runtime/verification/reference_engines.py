@@ -1,4 +1,4 @@
-"""What random models are run by: onnxruntime, and the reference evaluator where that cannot."""
+"""Reference engines of random models: onnxruntime, or the reference evaluator where that fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.reference_evaluator import custom_operators
+from xonnc.formats.onnx.reference_evaluator import added_operators
 from xonnc.runtime.reference import open_session
 from xonnc.runtime.verification.backward_slice import walk_nodes
 from xonnc.runtime.verification.trial_inputs import Array, Feeds
@@ -64,13 +64,15 @@ REFERENCE_FAULTS = (
     ("AveragePool", ALWAYS, "takes NaN to be padding"),
     ("BatchNormalization", 14, "takes older batch normalisations to be in training"),
     ("ConvTranspose", ALWAYS, "is wrong about groups"),
-    ("Erf", ALWAYS, "rounds to 32 bits"),
     ("GlobalMaxPool", ALWAYS, "takes the maximum over two axes, however many there are"),
+    ("Hardmax", 13, "takes one axis where older versions flatten all from it on"),
+    ("LRN", ALWAYS, "leaves channels out of the sums of LRN"),
     ("LogSoftmax", ALWAYS, "takes logarithms of shares that are too small to be exact"),
     ("Loop", ALWAYS, "gives the body of a loop the number of the turn as a list"),
     ("LpPool", ALWAYS, "takes NaN to be padding"),
     ("MaxPool", ALWAYS, "finds too many windows between uneven pads"),
     ("ReduceSumSquare", ALWAYS, "sums integers of 32 bits into integers of 64"),
+    ("Softmax", 13, "takes one axis where older versions flatten all from it on"),
 )
 """Operators, the opset from which on the reference evaluator is right, and what is wrong before."""
 
@@ -80,8 +82,8 @@ LENGTHS = 4
 """The operand of recurrent operators that says how long each sequence is."""
 
 NAN_FAULTS = {
-    False: ("LRN", "LpPool", "MaxPool", "ReduceMax", "ReduceMin", *RECURRENT),
-    True: ("Gemm",),
+    False: ("LRN", "LpPool", "MaxPool", "ReduceMax", "ReduceMin", "Resize", "Upsample", *RECURRENT),
+    True: ("Gemm", "Resize"),
 }
 """
 Operators that give NaN or something else by where it lies, in onnxruntime and (`True`) in the
@@ -90,8 +92,9 @@ reference evaluator.
 For onnxruntime `MaxPool` of [1, NaN] and of [NaN, 1] is 1, but of [[2, NaN], [1, NaN]] NaN; `ReduceMax` of
 [1, NaN, 2] is 2, of [NaN, 1, 2] NaN; `LRN` takes from its sums what leaves a window, and from inf on all
 are NaN; gates of recurrences are bounded, so that NaN
-becomes 1. Numpy's `dot` of [[inf]] and [[0]] is [[0]], of [[inf, 1]] and
-[[0], [0]] it is [[NaN]].
+becomes 1; `Resize` multiplies elements by weights of 0, so that infinities beside a sample become NaN,
+and in the reference evaluator -inf becomes the least finite number. Numpy's `dot` of [[inf]] and
+[[0]] is [[0]], of [[inf, 1]] and [[0], [0]] it is [[NaN]].
 """
 
 
@@ -107,7 +110,7 @@ def _evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
         if node.op_type in RECURRENT and len(node.input) > LENGTHS and node.input[LENGTHS]:
             raise UnreliableReferenceError("the reference evaluator takes all sequences to be of one length")
     try:
-        return ReferenceEvaluator(model, new_ops=[*custom_operators(model)])
+        return ReferenceEvaluator(model, new_ops=added_operators(model))
     except REFERENCE_ERRORS as error:
         raise XonncError(f"the reference evaluator does not take it: {error}") from None
 
@@ -135,4 +138,4 @@ REFERENCE_ERRORS = (
     TypeError,
     ValueError,
 )
-"""What the reference evaluator raises: each operator fails in its own way."""
+"""Exceptions of the reference evaluator: each operator fails in its own way."""

@@ -63,10 +63,10 @@ SPECIAL_SHARE = 0.25
 """Share of NaN and infinities in the profile `nan-inf`."""
 
 DYNAMIC_SIZES = (1, 32, 224, 4096)
-"""What dynamic sizes are tried with after 2, 3 or 1."""
+"""Dynamic sizes that are tried after 2, 3 or 1."""
 
 SEARCHED_SIZES = (1, 2, 3, 4, 6, 8)
-"""What each independent dynamic size is tried with if no size fits all of them."""
+"""Values tried for each independent dynamic size if no size fits all of them."""
 
 MAX_SEARCHED = 256
 """Combinations of these and of sizes in the model that are tried, drawn at random if there are more."""
@@ -106,14 +106,14 @@ BROADCASTING_OPERATORS = frozenset((*BROADCASTING.split(), *COMPARING.split(), "
 
 @dataclass(frozen=True)
 class InputConstraint:
-    """What a model asks of one input."""
+    """The requirements of a model on one input."""
 
     sizes: tuple[DimExpr, ...]
-    """What its sizes must be, or the model fails."""
+    """Sizes without which the model fails."""
     likely_sizes: tuple[DimExpr, ...]
-    """What they are if no size is broadcast to another."""
+    """Sizes if none is broadcast to another."""
     below: tuple[DimExpr, ...] = ()
-    """What its integers must be below, all of these."""
+    """Exclusive upper bounds of its integers."""
     least: int = 0
     is_mask: bool = False
     """Whether it holds 0 and 1."""
@@ -121,7 +121,7 @@ class InputConstraint:
 
 @dataclass(frozen=True)
 class InputConstraints:
-    """What a model asks of its inputs, by name, and the words and sizes in it."""
+    """The requirements of a model on its inputs, by name, and the words and sizes in it."""
 
     inputs: Mapping[str, InputConstraint] = field(default_factory=dict[str, InputConstraint])
     words: tuple[str, ...] = ()
@@ -133,7 +133,7 @@ UNCONSTRAINED = InputConstraints()
 
 
 def input_constraints(model: Path, context: Context) -> InputConstraints:
-    """What follows from the graph of a model; nothing for one that cannot be imported."""
+    """Requirements from the graph of a model; none for one that cannot be imported."""
     try:
         return constraints_of(import_model(model, context, inline_functions=True))
     except XonncError:
@@ -141,7 +141,7 @@ def input_constraints(model: Path, context: Context) -> InputConstraints:
 
 
 def constraints_of(module: ModuleOp) -> InputConstraints:
-    """What follows from the graph of a module, whose types are inferred; nothing if they contradict."""
+    """Requirements from the graph of a module, whose types are inferred; none if they contradict."""
     try:
         infer_shapes(module)
         function = next(op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks)
@@ -153,10 +153,10 @@ def constraints_of(module: ModuleOp) -> InputConstraints:
     _assume_no_broadcasts(function, sizes)
     likely = [sizes.sizes(argument) or () for argument in arguments]
     found: dict[str, InputConstraint] = {}
-    for argument, held, first, second in zip(
+    for argument, attributes, first, second in zip(
         arguments, function.arg_attrs or (), known, likely, strict=False
     ):
-        name = _name(held)
+        name = _name(attributes)
         below, least, is_mask = _element_constraints(argument, sizes)
         is_mask |= "mask" in name.lower()
         found[name] = InputConstraint(first, second, tuple(below), least, is_mask)
@@ -164,8 +164,8 @@ def constraints_of(module: ModuleOp) -> InputConstraints:
     return InputConstraints(found, tuple(dict.fromkeys(_words(function))), tuple(targets))
 
 
-def _name(held: Attribute) -> str:
-    name = held.data.get("onnx.name") if isinstance(held, DictionaryAttr) else None
+def _name(attribute: Attribute) -> str:
+    name = attribute.data.get("onnx.name") if isinstance(attribute, DictionaryAttr) else None
     return name.data if isinstance(name, StringAttr) else ""
 
 
@@ -188,59 +188,59 @@ def _operator(op: Operation) -> str:
 
 
 def _element_constraints(argument: SSAValue, known: DimAnalysis) -> tuple[list[DimExpr], int, bool]:
-    """What the readers of an input ask of its elements: limits, the least, whether it is a mask."""
+    """Requirements of the readers of an input on its elements: limits, the minimum, whether it is a mask."""
     below: list[DimExpr] = []
     least, is_mask = 0, False
     waiting, seen = [argument], {argument}
     while waiting:
         value = waiting.pop()
         for use in value.uses:
-            op, place = use.operation, use.index
+            op, index = use.operation, use.index
             if not isinstance(op, OnnxOp):
                 continue
-            below += _exclusive_bounds(op, place, known)
-            least = max(least, int(_is_length(op, place)))
-            is_mask |= _is_boolean_mask(op, place)
-            if _operator(op) in PASS_THROUGH_OPERATORS or (_operator(op) == "Gather" and place == 0):
+            below += _exclusive_bounds(op, index, known)
+            least = max(least, int(_is_length(op, index)))
+            is_mask |= _is_boolean_mask(op, index)
+            if _operator(op) in PASS_THROUGH_OPERATORS or (_operator(op) == "Gather" and index == 0):
                 new = [result for result in op.results if result not in seen]
                 waiting += new
                 seen.update(new)
     return below, least, is_mask
 
 
-def _exclusive_bounds(op: OnnxOp, place: int, known: DimAnalysis) -> list[DimExpr]:
-    """What the integers of an operand must be below."""
+def _exclusive_bounds(op: OnnxOp, index: int, known: DimAnalysis) -> list[DimExpr]:
+    """The exclusive upper bound of an operand's integers."""
     name, site = _operator(op), InferenceContext(op, known.integers)
     sizes = known.sizes(op.operands[0])
     if sizes is None:
         return []
-    if name in INDEX_OPERATORS and place == 1:
+    if name in INDEX_OPERATORS and index == 1:
         if not name.endswith("ND"):
             return [sizes[site.integer("axis")]] if sizes else []
         indices = known.sizes(op.operands[1])
         count = indices[-1].number if indices else None
         first = site.integer("batch_dims")
         return list(sizes[first : first + count]) if count is not None else []
-    if name == "OneHot" and place == 0:
+    if name == "OneHot" and index == 0:
         depth = known.integers(op.operands[1])
         return [DimExpr(depth[0])] if depth and depth[0] > 0 else []
-    if _is_length(op, place) and len(sizes) > 1:
+    if _is_length(op, index) and len(sizes) > 1:
         axis = site.integer("time_axis") if name == "ReverseSequence" else site.integer("layout")
         return [sizes[axis] + ONE]
     return []
 
 
-def _is_length(op: OnnxOp, place: int) -> bool:
+def _is_length(op: OnnxOp, index: int) -> bool:
     """Whether an operand says how long sequences are."""
     name = _operator(op)
-    return (name in RECURRENT and place == 4) or (name == "ReverseSequence" and place == 1)
+    return (name in RECURRENT and index == 4) or (name == "ReverseSequence" and index == 1)
 
 
-def _is_boolean_mask(op: OnnxOp, place: int) -> bool:
+def _is_boolean_mask(op: OnnxOp, index: int) -> bool:
     """Whether an operand is taken for true and false: as a boolean, or for 1 less it."""
     if _operator(op) == "Cast":
         return element_type(op.results[0].type) == i1
-    if _operator(op) != "Sub" or place != 1:
+    if _operator(op) != "Sub" or index != 1:
         return False
     first = constant_array(op.operands[0])
     return first is not None and first.size == 1 and float(first.reshape(())) == 1.0
@@ -304,8 +304,8 @@ def _trial_shapes(
     last: Shapes | None = None
     for size in (first, *DYNAMIC_SIZES):
         batches = (2, size) if size > MAX_UNIFORM_SIZE and rules.inputs else (size,)
-        ways = ((True, 1), (True, 0), (False, 0)) if rules.inputs else ((False, 0),)
-        for batch, (is_likely, step) in product(batches, ways):
+        attempts = ((True, 1), (True, 0), (False, 0)) if rules.inputs else ((False, 0),)
+        for batch, (is_likely, step) in product(batches, attempts):
             found = _shapes(ports, rules, size, batch, is_likely, step)
             if found != last:
                 yield size, found

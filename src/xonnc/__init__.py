@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from xonnc.simplifier import SimplifiedModel, simplify
     from xonnc.targets import load_target
     from xonnc.torch_backend import from_torch
+    from xonnc.tosa import TosaOutput, compile_tosa
     from xonnc.verifier import verify
 
 __version__: str
@@ -45,6 +46,7 @@ __all__ = [
     "Session",
     "SimplifiedModel",
     "Simulator",
+    "TosaOutput",
     "XonncError",
     "build",
     "build_config",
@@ -52,6 +54,7 @@ __all__ = [
     "compile_artifact",
     "compile_model",
     "compile_package",
+    "compile_tosa",
     "deploy",
     "from_torch",
     "load",
@@ -81,6 +84,7 @@ _HOMES = {
     "Session": "runtime.native.session",
     "SimplifiedModel": "simplifier",
     "Simulator": "runtime.nvdla.simulator",
+    "TosaOutput": "tosa",
     "XonncError": "errors",
     "build": "graph_build",
     "build_config": "graph_build",
@@ -88,6 +92,7 @@ _HOMES = {
     "compile_artifact": "artifacts",
     "compile_model": "compiler",
     "compile_package": "packages",
+    "compile_tosa": "tosa",
     "deploy": "deployment",
     "from_torch": "torch_backend",
     "load": "native",

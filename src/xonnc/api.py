@@ -50,8 +50,9 @@ def compile(model: ModelSource, target: str = "cpu", **options: Any) -> Compiled
             `nv_small`, the name of a plug-in's target, or the path of a TOML file that describes one.
         options: for processors those of `xonnc.native.compile_native`: threads, level, profile, unsafe,
             cache, enable_pass, disable_pass, tuning, layouts, keep_float. For NVDLA and plug-ins: strict. For
-            processors and NVDLA: calibrate (samples to quantize with, a file of them, or a function from a
-            module to ranges), method.
+            NVDLA: host (the triple for which a saved package has object files). For processors and NVDLA:
+            calibrate (samples to quantize with, a file of them, or a function from a module to ranges),
+            method.
 
     Returns: a `Session`, a `DlaModel` or a `BackendModel`; all have `run`, `save`, `report`, `inputs` and
         `outputs`, and the methods of `onnxruntime.InferenceSession` that run models.

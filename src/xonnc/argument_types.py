@@ -35,7 +35,7 @@ NAMES: Mapping[object, str] = {
     AbstractSet: "a set",
     tuple: "a tuple",
 }
-"""What values of a type are called in messages; of other classes, their name."""
+"""Names of types in messages; other classes go by their own name."""
 
 
 def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
@@ -109,7 +109,7 @@ def accepts(annotation: Any, value: object) -> bool:
 
 def _elements_fit(kind: type, args: Sequence[Any], value: Any) -> bool:
     if issubclass(kind, Mapping) and len(args) == 2:
-        return all(accepts(args[0], key) and accepts(args[1], held) for key, held in value.items())
+        return all(accepts(args[0], key) and accepts(args[1], element) for key, element in value.items())
     if issubclass(kind, Collection) and len(args) == 1:
         return all(accepts(args[0], each) for each in value)
     return True

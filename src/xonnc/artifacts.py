@@ -43,6 +43,7 @@ from xonnc.native import (
     prepare_for_lowering,
     resolve_processor,
 )
+from xonnc.rewriting.extensions import NATIVE_STAGES
 from xonnc.runtime.native.c_compiler import with_c_kernels
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
@@ -55,10 +56,11 @@ from xonnc.transforms.optimization_levels import DEFAULT_LEVEL
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
-STAGES = ("simplified", "legalized", "outlined", "fused", "layout", "krnl", "planned", "llvm", "emitted")
+STAGES = (*NATIVE_STAGES, "llvm", "emitted")
 """
 Stages in order: simplified ONNX, legalised ONNX, outlined functions for data-dependent shapes, fusion groups,
-channel-blocked layouts, kernels and calls of them, planned memory, LLVM dialect (not for C), files.
+channel-blocked layouts, kernels and calls of them, packed weights, kernels with ranges of iterations, planned
+memory, LLVM dialect (not for C), files.
 """
 
 PREFIX = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -145,7 +147,7 @@ def compile_artifact(
         raise XonncError(f"{path}: native code is written to {', '.join(SUFFIXES)}")
     prefix = prefix_of(path) if prefix is None else prefix
     if re.fullmatch(PREFIX, prefix) is None:
-        raise XonncError(f"prefix '{prefix}': names in C begin so, of letters, digits and _")
+        raise XonncError(f"prefix '{prefix}': it must be a C identifier: letters, digits and _")
     if prefix in RESERVED:
         raise XonncError(
             f"prefix '{prefix}': {prefix}_create or {prefix}_destroy is a function of the C library"
@@ -170,9 +172,7 @@ def compile_artifact(
     program, rows, kernels = lower_to_program(module, options, context, on_stage)
     _require_native(program, path.name, options)
     if no_malloc and program.is_dynamic:
-        raise XonncError(
-            f"{path}: memory in static arrays is for sizes that are known; --input-shape says them"
-        )
+        raise XonncError(f"{path}: static arrays need static shapes; give them with --input-shape")
     unit = c_unit(kernels)
     if unit and path.suffix == ".ll":
         raise XonncError(

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import onnx
+from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -104,16 +106,7 @@ def compile_for_backend(
             return compile_for_backend(file, target, on_stage, strict)
     front = run_frontend(path, on_stage, strict=strict, is_lowered=backend.takes)
     inputs, outputs = _interface(front.module)
-    nodes = convert(front.module, backend, description)
-    finish_stage(backend.name, front.context, front.module, on_stage)
-    assert backend.emit is not None, "required when it is registered"
-    try:
-        found = backend.emit(front.module, description)
-    except XonncError:
-        raise
-    except Exception as error:
-        raise XonncError(f"{backend}: its emitter raised {type(error).__name__}: {error}") from error
-    content = found.encode() if isinstance(found, str) else bytes(found)
+    nodes, content = lower_and_emit(front.module, backend, description, front.context, on_stage)
     return BackendOutput(
         description.name,
         backend.name,
@@ -125,6 +118,41 @@ def compile_for_backend(
         outputs,
         content,
     )
+
+
+def lower_and_emit(
+    module: ModuleOp,
+    backend: Backend,
+    target: Any,
+    context: Context,
+    on_stage: StageCallback = ignore_stage,
+) -> tuple[Sequence[LoweredNode], bytes]:
+    """
+    Lower a simplified module by a backend, in place, and emit the output file.
+
+    Parameters:
+        module: the module.
+        backend: the backend.
+        target: the properties of the target.
+        context: the context of the module.
+        on_stage: called with the stage after the lowering.
+
+    Returns: what the nodes were lowered to, and the content of the output file.
+
+    Raises:
+        RefusalError: with every node that the target cannot run.
+        XonncError: for an error in the backend.
+    """
+    nodes = convert(module, backend, target)
+    finish_stage(backend.name, context, module, on_stage)
+    assert backend.emit is not None, "required when it is registered"
+    try:
+        found = backend.emit(module, target)
+    except XonncError:
+        raise
+    except Exception as error:
+        raise XonncError(f"{backend}: its emitter raised {type(error).__name__}: {error}") from error
+    return nodes, found.encode() if isinstance(found, str) else bytes(found)
 
 
 def _interface(module: ModuleOp) -> tuple[list[TensorSpec], list[TensorSpec]]:

@@ -15,6 +15,7 @@ from xonnc.argument_types import checks_arguments, require_path
 from xonnc.backend_compilation import BackendOutput, compile_for_backend
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import TensorSpec
+from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backends import backend_of
 from xonnc.runtime.native.onnxruntime_api import (
     OnnxruntimeApi,
@@ -35,12 +36,12 @@ class BackendModel(OnnxruntimeApi):
 
     @property
     def inputs(self) -> Sequence[TensorSpec]:
-        """What must be fed, in the model's order."""
+        """The inputs, in the model's order."""
         return self._output.inputs
 
     @property
     def outputs(self) -> Sequence[TensorSpec]:
-        """What is given, in the model's order."""
+        """The outputs, in the model's order."""
         return self._output.outputs
 
     def run(
@@ -83,19 +84,7 @@ class BackendModel(OnnxruntimeApi):
     def _computed(self, fed: Sequence[Array]) -> list[Array]:
         backend = backend_of(self._target)
         assert backend is not None
-        if backend.run is None:
-            raise XonncError(
-                f"{backend}: nothing runs its output; decorate a function with @….runs, or save(…) it"
-            )
-        try:
-            found = backend.run(self._output.content, fed, backend.target_of(self._target))
-        except XonncError:
-            raise
-        except Exception as error:
-            raise XonncError(
-                f"{backend}: running its output raised {type(error).__name__}: {error}"
-            ) from error
-        results = [np.asarray(each) for each in found]
+        results = run_output(backend, self._target, self._output.content, fed)
         if len(results) != len(self.outputs):
             raise XonncError(
                 f"{backend}: running its output gave {len(results)} arrays for {len(self.outputs)} outputs"
@@ -103,7 +92,7 @@ class BackendModel(OnnxruntimeApi):
         return results
 
     def report(self) -> BackendOutput:
-        """What each node was lowered to, and summaries of the model."""
+        """The lowering of each node, and summaries of the model."""
         return self._output
 
     def save(self, path: str | os.PathLike[str]) -> list[Path]:
@@ -117,12 +106,39 @@ class BackendModel(OnnxruntimeApi):
 
         Raises: `XonncError` for another suffix.
         """
-        place, backend = require_path(path), backend_of(self._target)
+        file, backend = require_path(path), backend_of(self._target)
         assert backend is not None
-        if place.suffix != backend.suffix:
-            raise XonncError(f"{place}: {backend} writes {backend.suffix}")
-        self._output.write(place)
-        return [place]
+        if file.suffix != backend.suffix:
+            raise XonncError(f"{file}: {backend} writes {backend.suffix}")
+        self._output.write(file)
+        return [file]
+
+
+def run_output(backend: Backend, target: str, content: bytes, fed: Sequence[Array]) -> list[Array]:
+    """
+    Run an output file of a backend, by the function that it declares with `runs`.
+
+    Parameters:
+        backend: the backend.
+        target: the target that the file was compiled for.
+        content: the file.
+        fed: the inputs in order.
+
+    Returns: the outputs in order.
+
+    Raises: `XonncError` if the backend declares no such function, or it fails.
+    """
+    if backend.run is None:
+        raise XonncError(
+            f"{backend}: nothing runs its output; decorate a function with @….runs, or save(…) it"
+        )
+    try:
+        found = backend.run(content, fed, backend.target_of(target))
+    except XonncError:
+        raise
+    except Exception as error:
+        raise XonncError(f"{backend}: running its output raised {type(error).__name__}: {error}") from error
+    return [np.asarray(each) for each in found]
 
 
 def _checked(spec: TensorSpec, feeds: Mapping[str, object]) -> Array:

@@ -25,6 +25,7 @@ from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import output_names
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import XonncError
+from xonnc.executors.executor import Executor
 from xonnc.formats.arrays import read_arrays
 from xonnc.formats.input_files import record_input
 from xonnc.formats.nvdla.calibration import Ranges
@@ -53,6 +54,7 @@ def calibrate_module(
     samples: Sequence[Sample],
     method: str = DEFAULT_METHOD,
     step: Callable[[int, int, str], None] | None = None,
+    executor: Executor | None = None,
 ) -> Ranges:
     """
     Measure the ranges of all float tensors of a module, and the corrections of biases for NVDLA.
@@ -64,6 +66,7 @@ def calibrate_module(
         samples: inputs by name, one mapping for each sample.
         method: how samples become ranges, one of `xonnc.runtime.calibration.METHODS`.
         step: called with the samples done, their number, and a label.
+        executor: runs the samples; if `None`, threads of this process do.
 
     Returns: the ranges by tensor name.
 
@@ -72,7 +75,7 @@ def calibrate_module(
     Example:
         >>> ranges = calibrate_module(module, read_samples(Path("images.npz"), input_shapes(module)))
     """
-    found = dict(measure_ranges(module, samples, method, step))
+    found = dict(measure_ranges(module, samples, method, step, executor))
     if not is_quantized(module):
         for name, numbers in bias_corrections(module, found, samples, open_model).items():
             if name in found:
@@ -85,6 +88,7 @@ def measure_ranges(
     samples: Sequence[Sample],
     method: str = DEFAULT_METHOD,
     step: Callable[[int, int, str], None] | None = None,
+    executor: Executor | None = None,
 ) -> Ranges:
     """
     Measure the ranges of all float tensors of a module by running it as native code.
@@ -96,6 +100,7 @@ def measure_ranges(
         samples: inputs by name, one mapping for each sample.
         method: how samples become ranges, one of `xonnc.runtime.calibration.METHODS`.
         step: called with the samples done, their number, and a label.
+        executor: runs the samples; if `None`, threads of this process do.
 
     Returns: the ranges by tensor name.
 
@@ -106,20 +111,56 @@ def measure_ranges(
     """
     name_values(module)
     model = export_proto(module)
-    there = {output.name for output in model.graph.output}
+    outputs = {output.name for output in model.graph.output}
     for info in model.graph.value_info:
-        if info.type.tensor_type.elem_type in FLOATS and info.name not in there:
+        if info.type.tensor_type.elem_type in FLOATS and info.name not in outputs:
             model.graph.output.append(info)
     names = [output.name for output in model.graph.output]
-    return calibrate(open_model(model), names, samples, method, step, _scores(module))
+    run = open_model(model) if executor is None else WorkerModel(model)
+    return calibrate(run, names, samples, method, step, _scores(module), executor)
 
 
-def open_model(model: onnx.ModelProto) -> RunModel:
+class WorkerModel:
+    """A model that the process that runs it compiles; it is sent to workers as ONNX."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        """
+        Parameters:
+            model: the model.
+        """
+        self._model = model
+        self._run: RunModel | None = None
+
+    def __call__(self, feeds: Sample) -> Sequence[Array]:
+        """
+        Run the model on one thread: each worker has a sample of its own.
+
+        Parameters:
+            feeds: arrays by input name.
+
+        Returns: the outputs in order.
+
+        Raises: `XonncError` for an invalid model.
+
+        Example:
+            >>> outputs = WorkerModel(model)({"x": array})
+        """
+        if self._run is None:
+            self._run = open_model(self._model, 1)
+        return self._run(feeds)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state without compiled code, which other processes cannot use."""
+        return {"_model": self._model, "_run": None}
+
+
+def open_model(model: onnx.ModelProto, threads: int | None = None) -> RunModel:
     """
     Compile a model to run it on samples.
 
     Parameters:
         model: the model.
+        threads: threads of a run (default: one for each processor, at most `MAX_THREADS`).
 
     Returns: a function from arrays by input name to the outputs in order.
 
@@ -130,7 +171,7 @@ def open_model(model: onnx.ModelProto) -> RunModel:
     """
     # Not cached: these models are read once.
     session = compile_native(
-        model, threads=min(os.cpu_count() or 1, MAX_THREADS), cache=False, tuning=False, level=1
+        model, threads=threads or min(os.cpu_count() or 1, MAX_THREADS), cache=False, tuning=False, level=1
     )
 
     def run(feeds: Sample) -> list[Array]:

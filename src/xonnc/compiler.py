@@ -36,7 +36,7 @@ from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.onnx_to_dla.split_sums import split_sums
 from xonnc.plugins.kept_operators import keeping
-from xonnc.plugins.lookup_tables import has_lookup
+from xonnc.plugins.nvdla_bodies import lowered_by_nvdla
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import load_target
@@ -160,13 +160,14 @@ def run_frontend(
     calibrate: Calibrate | None = None,
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
-    is_lowered: Callable[[Operation], bool] = has_lookup,
+    is_lowered: Callable[[Operation], bool] | None = None,
 ) -> FrontendResult:
     """
     Run the stages common to all targets; parameters and errors are those of `compile_model`.
 
     Parameters: `path`, `on_stage`, `calibrate`, `images` and `strict`, as in `compile_model`; `is_lowered`
-        tells which operators of plug-ins the target lowers itself. The others are decomposed.
+        tells which operators of plug-ins the target lowers itself, by default NVDLA. The others are
+        decomposed.
 
     Returns: the simplified module with its context and summaries.
     """
@@ -181,7 +182,7 @@ def _run_frontend(
     calibrate: Calibrate | None,
     images: Mapping[str, ImageInput] | None,
     corrects: bool,
-    is_lowered: Callable[[Operation], bool],
+    is_lowered: Callable[[Operation], bool] | None,
 ) -> FrontendResult:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
@@ -194,7 +195,7 @@ def _run_frontend(
     finish_stage("onnx", context, module, seen)
     make_dense(module, DisposablePool.of(context))
     Simplify().apply(context, module)
-    with keeping(module, is_lowered):
+    with keeping(module, is_lowered or lowered_by_nvdla(module, calibrate is not None)):
         has_changed = legalize_versions(module, context)
     if has_changed:
         # Attributes have become constants, which may meet other constants.

@@ -29,6 +29,7 @@ from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.onnx.embedded_models import require_self_contained
 from xonnc.formats.package.archive import Package, read_package
 from xonnc.formats.package.manifest import PackageStep, TensorInfo
+from xonnc.host_code import part_prefix
 from xonnc.lowering.deployment.board_program import (
     BoardProgram,
     CpuStep,
@@ -68,7 +69,7 @@ def deploy(
     package: str | Path,
     output: str | Path,
     *,
-    cpu: str = PORTABLE,
+    cpu: str | None = None,
     target: str | None = None,
     name: str | None = None,
 ) -> Deployment:
@@ -79,7 +80,7 @@ def deploy(
         package: the package (.xpkg).
         output: the folder to write, which must not exist or be empty.
         cpu: `c` for CPU parts as C source for any processor, or a processor kind (`aarch64`, …) for object
-            files.
+            files. By default the object files that the package has for its host, or C source if it has none.
         target: the NVDLA configuration instead of the one that the package names, if that is a TOML file.
         name: the name of the program (default: that of the package).
 
@@ -93,11 +94,14 @@ def deploy(
         >>> xonnc.deploy("model.xpkg", "board", cpu="aarch64")
     """
     folder = Path(output)
-    if cpu not in (PORTABLE, "cpu", *cpu_names()):
+    if cpu not in (None, PORTABLE, "cpu", *cpu_names()):
         raise XonncError(f"no processor '{cpu}'; there are {', '.join((PORTABLE, 'cpu', *cpu_names()))}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise XonncError(f"{folder}: there is such a file or folder; name another with --output")
+        raise XonncError(f"{folder}: it exists already; choose another with --output")
     content = read_package(Path(package))
+    for step in content.manifest.steps:
+        if step.kind == "backend":
+            raise XonncError(f"{package}: {step.file} is of a plug-in, which deploys it itself")
     hardware = load_target(target or content.manifest.target)
     name = re.sub(r"\W", "_", Path(package).stem, flags=re.ASCII) if name is None else name
     if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is None:
@@ -105,12 +109,12 @@ def deploy(
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Everything is written before the folder gets its name.
     with TemporaryDirectory(dir=folder.parent) as temporary:
-        place = Path(temporary) / "program"
-        program = _write(content, place, name, cpu, hardware)
-        files = {str(path.relative_to(place)): path.stat().st_size for path in _files(place)}
+        staged = Path(temporary) / "program"
+        program = _write(content, staged, name, cpu, hardware)
+        files = {str(path.relative_to(staged)): path.stat().st_size for path in _files(staged)}
         if folder.exists():
             folder.rmdir()
-        os.replace(place, folder)
+        os.replace(staged, folder)
     return Deployment(folder, program, files)
 
 
@@ -118,10 +122,10 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def _write(package: Package, place: Path, name: str, cpu: str, hardware: NvdlaTarget) -> BoardProgram:
+def _write(package: Package, folder: Path, name: str, cpu: str | None, hardware: NvdlaTarget) -> BoardProgram:
     manifest = package.manifest
     for part in ("parts", "data", "simulator/nvdla"):
-        (place / part).mkdir(parents=True)
+        (folder / part).mkdir(parents=True)
     used = {port.value for port in (*manifest.inputs, *manifest.outputs)}
     used |= {value for step in manifest.steps for value in (*step.inputs, *step.outputs)}
     values = {value: _value(value, info) for value, info in manifest.values.items() if value in used}
@@ -130,9 +134,11 @@ def _write(package: Package, place: Path, name: str, cpu: str, hardware: NvdlaTa
         where = f"{package.name}: {step.file}"
         if step.kind == "dla":
             steps.append(_loadable(part, where, step, values, hardware))
-            (place / "data" / Path(step.file).name).write_bytes(part)
+            (folder / "data" / Path(step.file).name).write_bytes(part)
+        elif cpu is None and manifest.host is not None:
+            steps.append(_host_part(package, part, where, step, folder, number))
         else:
-            steps.append(_cpu_part(part, where, step, place, f"part{number}", cpu))
+            steps.append(_cpu_part(part, where, step, folder, part_prefix(number), cpu or PORTABLE))
     program = BoardProgram(
         name,
         Path(package.name).name,
@@ -143,7 +149,7 @@ def _write(package: Package, place: Path, name: str, cpu: str, hardware: NvdlaTa
         steps,
     )
     for path, text in program.files().items():
-        with atomic_write(place / path) as file:
+        with atomic_write(folder / path) as file:
             file.write(text.encode())
     return program
 
@@ -220,11 +226,11 @@ def _cube(where: str, tensor: BoundTensor, value: Value, memory_bytes: int) -> C
     )
 
 
-def _cpu_part(part: bytes, where: str, step: PackageStep, place: Path, prefix: str, cpu: str) -> CpuStep:
+def _cpu_part(part: bytes, where: str, step: PackageStep, folder: Path, prefix: str, cpu: str) -> CpuStep:
     require_self_contained(part, where)
     model = onnx.ModelProto.FromString(part)
     suffix = ".c" if cpu == PORTABLE else ".o"
-    path = place / "parts" / f"{prefix}{suffix}"
+    path = folder / "parts" / f"{prefix}{suffix}"
     try:
         artifact = compile_artifact(model, path, "cpu" if cpu == PORTABLE else cpu, prefix=prefix)
     except RefusalError as refused:
@@ -233,11 +239,31 @@ def _cpu_part(part: bytes, where: str, step: PackageStep, place: Path, prefix: s
     _require_ports(where, step.outputs, artifact.program.outputs)
     weights = [file for file in artifact.files if file.suffix == ".weight"]
     for file in weights:
-        shutil.move(file, place / "data" / f"{prefix}.weight")
+        shutil.move(file, folder / "data" / f"{prefix}.weight")
     return CpuStep(prefix, path.name, f"{prefix}.weight" if weights else None, step.inputs, step.outputs)
 
 
+def _host_part(
+    package: Package, part: bytes, where: str, step: PackageStep, folder: Path, number: int
+) -> CpuStep:
+    """Write the object file, header and weights that the package has for its host."""
+    require_self_contained(part, where)
+    graph = onnx.ModelProto.FromString(part).graph
+    _require_names(where, step.inputs, [port.name for port in graph.input])
+    _require_names(where, step.outputs, [port.name for port in graph.output])
+    prefix, weights = part_prefix(number), None
+    for each in step.host_files:
+        file = f"{prefix}{Path(each.file).suffix}"
+        if each.file.endswith(".weight"):
+            weights = file
+        (folder / ("data" if file == weights else "parts") / file).write_bytes(package.host_files[each.file])
+    return CpuStep(prefix, f"{prefix}.o", weights, step.inputs, step.outputs)
+
+
 def _require_ports(where: str, names: Sequence[str], ports: Sequence[TensorSpec]) -> None:
-    found = tuple(port.name for port in ports)
-    if found != tuple(names):
+    _require_names(where, names, [port.name for port in ports])
+
+
+def _require_names(where: str, names: Sequence[str], found: Sequence[str]) -> None:
+    if list(found) != list(names):
         raise XonncError(f"{where}: it has {', '.join(found)}, the manifest says {', '.join(names)}")

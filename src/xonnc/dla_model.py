@@ -51,12 +51,12 @@ class DlaModel(OnnxruntimeApi):
 
     @property
     def inputs(self) -> Sequence[TensorSpec]:
-        """What must be fed, in the model's order."""
+        """The inputs, in the model's order."""
         return self._specs(self.package.manifest.inputs)
 
     @property
     def outputs(self) -> Sequence[TensorSpec]:
-        """What is given, in the model's order."""
+        """The outputs, in the model's order."""
         return self._specs(self.package.manifest.outputs)
 
     def run(
@@ -82,7 +82,7 @@ class DlaModel(OnnxruntimeApi):
             require_arrays(out, "arrays for outputs")
             require_outputs(list(out), known)
         require_arrays(feeds)
-        results = self._loaded.run({name: np.asarray(held) for name, held in feeds.items()})
+        results = self._loaded.run({name: np.asarray(value) for name, value in feeds.items()})
         for name, array in (out or {}).items():
             write_output(name, results[name], array)
             results[name] = array
@@ -93,7 +93,7 @@ class DlaModel(OnnxruntimeApi):
         raise XonncError("models for NVDLA cannot be pickled; save(…) a package, which load_package reads")
 
     def report(self) -> CompiledPackage:
-        """What runs where: nodes on the CPU with reasons, tensors that cross, reports of the loadables."""
+        """The placement: nodes on the CPU with reasons, tensors that cross, reports of the loadables."""
         return self.package
 
     def save(self, path: str | os.PathLike[str]) -> list[Path]:
@@ -107,18 +107,18 @@ class DlaModel(OnnxruntimeApi):
 
         Raises: `XonncError` for another suffix, or a `.nvdla` file of a model with CPU parts.
         """
-        place = require_path(path)
-        if place.suffix == ".xpkg":
-            self.package.write(place)
-        elif place.suffix == ".nvdla":
-            whole = self.package.whole
-            if whole is None:
+        file = require_path(path)
+        if file.suffix == ".xpkg":
+            self.package.write(file)
+        elif file.suffix == ".nvdla":
+            loadable = self.package.whole
+            if loadable is None:
                 nodes = ", ".join(f"{node.name} ({node.operator})" for node in self.package.cpu_nodes[:3])
-                raise XonncError(f"{place}: the CPU runs a part, {nodes}; save a package (.xpkg)")
-            write_loadable(whole.loadable, place)
+                raise XonncError(f"{file}: the CPU runs a part, {nodes}; save a package (.xpkg)")
+            write_loadable(loadable.loadable, file)
         else:
-            raise XonncError(f"{place}: a model for the DLA is saved as .xpkg or .nvdla")
-        return [place]
+            raise XonncError(f"{file}: a model for the DLA is saved as .xpkg or .nvdla")
+        return [file]
 
     def _specs(self, ports: Sequence[PackagePort]) -> list[TensorSpec]:
         values = self.package.manifest.values
@@ -141,6 +141,7 @@ def compile_for_dla(
     calibrate: Samples | Callable[[ModuleOp], Ranges] | None = None,
     method: str = DEFAULT_METHOD,
     strict: bool = False,
+    host: str | None = None,
 ) -> DlaModel:
     """
     Compile a model for an NVDLA configuration.
@@ -151,6 +152,8 @@ def compile_for_dla(
         calibrate: samples, a file of them, or a function from the simplified module to ranges.
         method: how samples become ranges.
         strict: whether declared shapes that contradict the operators are an error.
+        host: the triple or processor kind for which a saved package has object files, as in
+            `compile_package`.
 
     Returns: the compiled model.
 
@@ -161,11 +164,11 @@ def compile_for_dla(
     """
     ranges = calibrate if calibrate is None or callable(calibrate) else partial(_ranges, calibrate, method)
     if not isinstance(model, onnx.ModelProto):
-        return DlaModel(compile_package(model, target, None, ranges, None, strict))
+        return DlaModel(compile_package(model, target, None, ranges, None, strict, host))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         path.write_bytes(model.SerializeToString())
-        return DlaModel(compile_package(path, target, None, ranges, None, strict))
+        return DlaModel(compile_package(path, target, None, ranges, None, strict, host))
 
 
 def _ranges(samples: Samples, method: str, module: ModuleOp) -> Ranges:

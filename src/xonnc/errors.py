@@ -16,7 +16,7 @@ class XonncError(Exception):
 
     def __init__(self, message: str = "", about: object = None):
         self.about = about
-        """The operation it is about, if it is about one: a tool that knows its place in a text tells it."""
+        """The operation it is about, if any: a tool that knows its position in a text prints it."""
         super().__init__(message)
 
 
@@ -32,6 +32,14 @@ class DeclaredShapeError(XonncError):
     """A computed shape contradicts the shape that the model declares."""
 
 
+class PluginFunctionError(XonncError):
+    """
+    A function of a plug-in raised an error or returned a wrong value for a node.
+
+    It is no refusal by the target: the node is not moved to the CPU, but the compilation ends.
+    """
+
+
 class CollectedError(XonncError):
     """Several mistakes found in one run."""
 
@@ -41,23 +49,23 @@ class CollectedError(XonncError):
         """The operation that each reason is about."""
         super().__init__("\n".join(reasons))
 
-    def at(self, place: str) -> CollectedError:
+    def at(self, location: str) -> CollectedError:
         """
-        Return the same error with `place` in front of every reason.
+        Return the same error with `location` in front of every reason.
 
         Parameters:
-            place: a file or node name.
+            location: a file or node name.
         """
-        return type(self)([f"{place}: {reason}" for reason in self.reasons], self.subjects)
+        return type(self)([f"{location}: {reason}" for reason in self.reasons], self.subjects)
 
 
 class RefusalError(CollectedError):
-    """Everything in a model that a target cannot take."""
+    """All parts of a model that a target does not support."""
 
 
 class InvalidModelError(CollectedError):
     """
-    Everything that is invalid in a model: operators used against their specification, contradictory shapes.
+    All faults of an invalid model: operators used against their specification, contradictory shapes.
     """
 
 

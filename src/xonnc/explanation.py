@@ -36,15 +36,15 @@ from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.placement.dataflow_graph import graph_of
-from xonnc.lowering.placement.place import Placement as Partition
-from xonnc.lowering.placement.place import place as partition
+from xonnc.lowering.placement.place_nodes import Placement as Partition
+from xonnc.lowering.placement.place_nodes import place_nodes as partition
 from xonnc.packages import check_images, unique_value_names
 from xonnc.passes import run_pass
 from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backend_lowering import lower_nodes
 from xonnc.plugins.backends import backend_of
 from xonnc.plugins.kept_operators import keeping
-from xonnc.plugins.lookup_tables import has_lookup
+from xonnc.plugins.nvdla_bodies import lowered_by_nvdla
 from xonnc.plugins.op_class import PluginOp
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import load_target
@@ -74,9 +74,9 @@ class NodeExplanation:
     """
     The engine of one node, its hardware layers, and the other nodes in those layers.
 
-    `engine` is `CONV`, `SDP`, `PDP`, `CDP` or `EMU`; `view` for a node that moves no data; `gone` for a node
-    that was simplified away; `refused` with the `reason`; `undecided` if it depends on a refused neighbour;
-    `CPU` with the reason in a package. A node that was merged into another has that node's engine.
+    `engine` is `CONV`, `SDP`, `PDP`, `CDP` or `EMU`; `view` for a node that moves no data; `removed` for a
+    node that was simplified away; `refused` with the `reason`; `undecided` if it depends on a refused
+    neighbour; `CPU` with the reason in a package. A node that was merged into another has that node's engine.
     """
 
     node: str
@@ -247,7 +247,7 @@ def _placements(placed: Partition) -> list[NodePlacement]:
 
 
 @dataclass(frozen=True)
-class _PreparedModel:
+class _QuantizedModel:
     """A quantized model, the nodes it had when it was imported, and the node that each was merged into."""
 
     module: ModuleOp
@@ -261,8 +261,8 @@ def _read(
     calibrate: Callable[[ModuleOp], Ranges] | None,
     images: Mapping[str, ImageInput] | None,
     is_run: bool = False,
-    is_lowered: Callable[[Operation], bool] = has_lookup,
-) -> _PreparedModel:
+    is_lowered: Callable[[Operation], bool] | None = None,
+) -> _QuantizedModel:
     """Read and simplify a model; with `is_run`, refuse operators that no runtime has."""
     return with_claims(lambda corrects: _read_with(path, calibrate, images, is_run, corrects, is_lowered))
 
@@ -273,8 +273,8 @@ def _read_with(
     images: Mapping[str, ImageInput] | None,
     is_run: bool,
     corrects: bool,
-    is_lowered: Callable[[Operation], bool],
-) -> _PreparedModel:
+    is_lowered: Callable[[Operation], bool] | None,
+) -> _QuantizedModel:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
     if is_run:
@@ -288,7 +288,7 @@ def _read_with(
     run_pass("dense-constants-onnx", context, module)
     run_pass("simplify-onnx", context, module)
     if any(isinstance(op, PluginOp) for op in module.walk()):
-        with keeping(module, is_lowered):
+        with keeping(module, is_lowered or lowered_by_nvdla(module, calibrate is not None)):
             legalize_versions(module, context)
         run_pass("simplify-onnx", context, module)
     run_pass("decompose-quantized-onnx", context, module)
@@ -299,7 +299,7 @@ def _read_with(
         quantize(module, calibrate(module), pool)
     finish_stage("simplified", context, module, ignore_stage)
     merged = {name: node_name(op) for op in _ops(module) for name in node_names(op)}
-    return _PreparedModel(module, context, nodes, merged)
+    return _QuantizedModel(module, context, nodes, merged)
 
 
 def _named_nodes(module: ModuleOp) -> list[tuple[str, str]]:
@@ -366,8 +366,8 @@ def _own_engine(node: NodeExplanation, others: Sequence[NodeExplanation]) -> str
     """
     Attribute an activation or requantization after a convolution to the SDP, though the layer starts in CONV.
     """
-    behind = node.operator not in WEIGHTED and any(other.operator in WEIGHTED for other in others)
-    return "SDP" if node.engine == "CONV" and behind else node.engine
+    follows = node.operator not in WEIGHTED and any(other.operator in WEIGHTED for other in others)
+    return "SDP" if node.engine == "CONV" and follows else node.engine
 
 
 def _engine(placement: NodePlacement) -> str:
@@ -402,7 +402,7 @@ class _Explainer:
     def _simplified(self, node: str, operator: str) -> NodeExplanation:
         executor = self.merged.get(node)
         if executor is None:
-            return NodeExplanation(node, operator, "gone")
+            return NodeExplanation(node, operator, "removed")
         return self._executed_by(node, operator, executor)
 
     def _executed_by(self, node: str, operator: str, executor: str) -> NodeExplanation:

@@ -42,7 +42,7 @@ Array = npt.NDArray[Any]
 
 
 class BuiltModel(NamedTuple):
-    """What `build` returns; it unpacks to `graph, lib, params`."""
+    """The result of `build`; it unpacks to `graph, lib, params`."""
 
     graph: Graph
     lib: GraphLibrary
@@ -186,13 +186,13 @@ def _require_native(program: Program) -> None:
     hosts = [step for step in program.walk_steps() if isinstance(step, HostStep)]
     if hosts:
         raise XonncError(f"{hosts[0].node}: {hosts[0].operator} has no native code; xonnc.compile runs it")
-    raise XonncError("the model has strings, which kernels do not take; xonnc.compile runs it")
+    raise XonncError("native kernels do not support tensors of strings; xonnc.compile runs it")
 
 
 def _require_types(program: Program, dtype: str | Mapping[str, str] | None) -> None:
     inputs = {spec.name: spec.dtype for spec in program.inputs}
-    wanted = dict.fromkeys(inputs, dtype) if isinstance(dtype, str) else dtype or {}
-    for name, given in wanted.items():
+    dtypes = dict.fromkeys(inputs, dtype) if isinstance(dtype, str) else dtype or {}
+    for name, given in dtypes.items():
         if name not in inputs:
             raise XonncError(
                 f"dtype: no input '{name}'{suggest(name, inputs)}; there are {', '.join(inputs)}"

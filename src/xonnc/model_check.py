@@ -36,7 +36,7 @@ class Problem:
     """The name of the node, or of its first output; empty if the problem concerns the whole model."""
     operator: str
     message: str
-    """What is wrong, starting with the node's name."""
+    """The message, starting with the node's name."""
 
     def __str__(self) -> str:
         return self.message

@@ -40,6 +40,7 @@ from xonnc.formats.onnx.payload_extraction import PayloadMarkers, without_payloa
 from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline, is_fused
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
 from xonnc.lowering.native.c_kernels import c_unit
+from xonnc.lowering.native.multiplications import multiplications_by_node
 from xonnc.lowering.native.profiling import split_kernels
 from xonnc.lowering.native.read_program import StepFunctions, read_program
 from xonnc.lowering.native.tensor_size_limit import check_tensor_sizes
@@ -252,6 +253,21 @@ class _Source(SessionSource):
         proto.graph.output.extend(info for info in proto.graph.value_info if info.name not in known)
         return compile_native(proto, self.target, self.options.threads, cache=self.cache, level=0)
 
+    def multiplications(self, shapes: InputShapes) -> Mapping[str, int]:
+        try:
+            module = simplify(
+                self.model,
+                input_shapes=shapes,
+                inline_functions=True,
+                level=self.options.level,
+                enable_pass=self.options.enable_pass,
+                disable_pass=self.options.disable_pass,
+            ).module
+        except XonncError:
+            # Other inputs than the shapes may decide whether a model is valid.
+            return {}
+        return multiplications_by_node(module)
+
     def pickled(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         model = self.model
         if isinstance(model, onnx.ModelProto):
@@ -392,8 +408,8 @@ def _digest(model: str | Path | onnx.ModelProto) -> str | None:
         return None if _may_have_external_data(content) else sha256(content).hexdigest()
     if not Path(model).is_file() or not Path(model).stat().st_size:
         return None
-    with Path(model).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as held:
-        return None if _may_have_external_data(held) else sha256(held).hexdigest()
+    with Path(model).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as mapped:
+        return None if _may_have_external_data(mapped) else sha256(mapped).hexdigest()
 
 
 def _fingerprint(model: str | Path | onnx.ModelProto) -> tuple[int, int] | None:

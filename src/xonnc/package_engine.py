@@ -7,14 +7,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
 
 from xonnc.argument_types import checks_arguments
-from xonnc.errors import XonncError
+from xonnc.backend_model import run_output
+from xonnc.errors import PluginFunctionError, XonncError
 from xonnc.native import compile_native
+from xonnc.plugins.backends import backend_of
 from xonnc.runtime import package
 from xonnc.runtime.nvdla.simulator import Mode
-from xonnc.runtime.package import LoadedPackage, RunPart
+from xonnc.runtime.package import Engine, LoadedPackage, RunPart
 
 CPUS = ("native", "onnxruntime")
 """Engines for the CPU parts of a package."""
@@ -44,8 +47,30 @@ def load_package(
         >>> outputs = xonnc.load_package("model.xpkg").run({"x": image})
     """
     if cpu not in CPUS:
-        raise XonncError(f"no way '{cpu}' to run parts for the CPU; there are {', '.join(CPUS)}")
-    return package.load_package(path, target, mode, native_part if cpu == CPUS[0] else None)
+        raise XonncError(f"no engine '{cpu}' for the CPU's partitions; there are {', '.join(CPUS)}")
+    return package.load_package(path, target, mode, native_part if cpu == CPUS[0] else None, backend_engine)
+
+
+def backend_engine(target: str) -> Engine:
+    """
+    Return the engine for parts of a package that the backend of a plug-in compiled.
+
+    Parameters:
+        target: the target of the package.
+
+    Raises: `XonncError` if no loaded plug-in has the target.
+    """
+    backend = backend_of(target)
+    if backend is None:
+        raise XonncError(f"target '{target}' is of a plug-in that is not loaded; name its file with --plugin")
+
+    def load(part: bytes, name: str) -> tuple[str, RunPart]:
+        def run(feeds: Mapping[str, Any]) -> Sequence[object]:
+            return run_output(backend, target, part, [np.asarray(each) for each in feeds.values()])
+
+        return f"backend {backend.name}", run
+
+    return load
 
 
 def native_part(part: bytes, name: str) -> tuple[str, RunPart] | None:
@@ -62,6 +87,8 @@ def native_part(part: bytes, name: str) -> tuple[str, RunPart] | None:
     model = onnx.ModelProto.FromString(part)
     try:
         session = compile_native(model)
+    except PluginFunctionError as error:
+        raise XonncError(f"{name}: {error}") from None
     except XonncError:
         return None
     has_dynamic_shapes = any(port.shape is None or None in port.shape for port in session.inputs)

@@ -9,8 +9,8 @@ Compile ONNX models to packages: loadables for what the DLA takes, ONNX models f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
@@ -35,17 +35,15 @@ from xonnc.formats.onnx.model_summary import ModelSummary
 from xonnc.formats.onnx.op_versions import identity_of
 from xonnc.formats.onnx.save_model import write_binary
 from xonnc.formats.onnx.value_names import ValueNames
-from xonnc.formats.package.archive import WritePart, write_package
+from xonnc.formats.package.archive import WritePart, host_file, write_package
 from xonnc.formats.package.manifest import Manifest, PackagePort, PackageStep, TensorInfo
+from xonnc.host_code import host_code, host_processor
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, images_of
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph, graph_of
-from xonnc.lowering.placement.place import CompiledPartition, Placement, place
+from xonnc.lowering.placement.place_nodes import CompiledPartition, Placement, place_nodes
 from xonnc.lowering.placement.remove_qdq_pairs import remove_qdq_pairs
 from xonnc.targets import load_target, target_names
-
-SUFFIX = ".xpkg"
-"""The file extension of packages."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +77,8 @@ class CompiledPackage:
     """The loadables, in execution order."""
     manifest: Manifest
     _parts: tuple[WritePart, ...]
+    host_files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """The native code of CPU parts for the manifest's host, by file."""
 
     @property
     def whole(self) -> CompiledLoadable | None:
@@ -108,7 +108,7 @@ class CompiledPackage:
 
         Raises: `XonncError` if the file cannot be written.
         """
-        return write_package(Path(path), self.manifest, self._parts)
+        return write_package(Path(path), self.manifest, self._parts, self.host_files)
 
 
 @checks_arguments
@@ -119,6 +119,7 @@ def compile_package(
     calibrate: Calibrate | None = None,
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
+    host: str | None = None,
 ) -> CompiledPackage:
     """
     Compile a model to a package: subgraphs that the target takes become loadables, the others run on the CPU.
@@ -131,18 +132,21 @@ def compile_package(
         calibrate: returns the ranges by which a float model is quantized.
         images: image inputs by name; each must go to the DLA alone.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
+        host: a triple such as `aarch64-linux-gnu`, or a processor kind. CPU parts are then object files for
+            it too, which `deploy` uses.
 
     Returns: the package.
 
     Raises:
         InvalidModelError: for an invalid model.
         UnknownNameError: for an unknown target.
+        RefusalError: with the operators of a CPU part that have no native code, if there is a host.
         XonncError: for a file that is not a model, or an image input that the CPU would read.
 
     Example:
         >>> xonnc.compile_package("model.onnx", "nv_small").write("model.xpkg")
     """
-    return compile_placement(path, target, on_stage, calibrate, images, strict)[0]
+    return compile_placement(path, target, on_stage, calibrate, images, strict, host)[0]
 
 
 def compile_placement(
@@ -152,11 +156,13 @@ def compile_placement(
     calibrate: Calibrate | None = None,
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
+    host: str | None = None,
 ) -> tuple[CompiledPackage, Placement]:
     """
     Compile a model to a package, and return also the partitioned graph with the IR of each part.
 
-    Parameters: `path`, `target`, `on_stage`, `calibrate`, `images` and `strict`, as in `compile_package`.
+    Parameters: `path`, `target`, `on_stage`, `calibrate`, `images`, `strict` and `host`, as in
+        `compile_package`.
 
     Returns: the package and its partitions.
 
@@ -166,12 +172,14 @@ def compile_placement(
         >>> package, placement = compile_placement("model.onnx", "nv_small")
         >>> len(placement.partitions)
     """
+    if host is not None:
+        host_processor(host)
     front = run_frontend(path, on_stage, calibrate, images, strict)
     graph = graph_of(front.module)
     names = unique_value_names(graph)
-    placement = place(front.module, target, front.context, names, on_stage)
+    placement = place_nodes(front.module, target, front.context, names, on_stage)
     check_images(placement)
-    return _assemble(front, placement, target), placement
+    return _assemble(front, placement, target, host), placement
 
 
 def check_images(placement: Placement) -> None:
@@ -201,12 +209,13 @@ def check_images(placement: Placement) -> None:
         )
 
 
-def _assemble(front: FrontendResult, placement: Placement, target: str) -> CompiledPackage:
+def _assemble(front: FrontendResult, placement: Placement, target: str, host: str | None) -> CompiledPackage:
     hardware = load_target(target)
     graph, names = placement.graph, placement.names
     steps: list[PackageStep] = []
     writers: list[WritePart] = []
     compiled: list[CompiledLoadable] = []
+    host_files: dict[str, bytes] = {}
     on_cpu = placement.on_cpu
     for number, placed in enumerate(placement.partitions):
         quantization: Mapping[str, QuantizationParameters] = {}
@@ -220,20 +229,25 @@ def _assemble(front: FrontendResult, placement: Placement, target: str) -> Compi
         elif front.is_quantized_here:
             for op in remove_qdq_pairs(placed.outlined.module):
                 on_cpu.pop(placed.outlined.nodes.get(op, -1), None)
-        steps.append(_step(number, placed, names, quantization))
+        step = _step(number, placed, names, quantization)
+        if host is not None and placed.compiled is None:
+            code = host_code(export_module(placed.outlined.module).to_proto(), number, host)
+            step = replace(step, host_files=tuple(host_file(*each) for each in code.items()))
+            host_files |= code
+        steps.append(step)
         writers.append(_writer(placed))
-    function = graph.function
-    arguments = function.body.block.args
     crossing = [
-        *arguments,
+        *graph.function.body.block.args,
         *(value for placed in placement.partitions for value in placed.partition.outputs),
     ]
+    inputs, outputs, values = manifest_ports(graph, names, crossing)
     manifest = Manifest(
         target=target if target in target_names() else hardware.name,
-        inputs=tuple(map(PackagePort, argument_names(function), (names[value] for value in arguments))),
-        outputs=tuple(map(PackagePort, _result_names(function), (names[value] for value in graph.results))),
-        values={names[value]: _tensor(value.type) for value in crossing},
+        inputs=inputs,
+        outputs=outputs,
+        values=values,
         steps=tuple(steps),
+        host=host,
     )
     return CompiledPackage(
         front.imported,
@@ -241,12 +255,35 @@ def _assemble(front: FrontendResult, placement: Placement, target: str) -> Compi
         front.opset,
         hardware.name,
         len(graph.nodes) - len(placement.on_cpu) + len(on_cpu),
-        tuple(_cpu_node(graph.nodes[node], reason) for node, reason in on_cpu.items()),
+        tuple(cpu_node(graph.nodes[node], reason) for node, reason in on_cpu.items()),
         placement.root_causes,
         placement.crossings,
         tuple(compiled),
         manifest,
         tuple(writers),
+        host_files,
+    )
+
+
+def manifest_ports(
+    graph: DataflowGraph, names: Mapping[SSAValue, str], crossing: Sequence[SSAValue]
+) -> tuple[tuple[PackagePort, ...], tuple[PackagePort, ...], Mapping[str, TensorInfo]]:
+    """
+    Return what the manifest of a package says of the model's inputs and outputs, and of values between parts.
+
+    Parameters:
+        graph: the partitioned graph.
+        names: the names of its values.
+        crossing: the inputs of the model, and the values that parts give.
+
+    Returns: the inputs, the outputs, and the types of the values.
+    """
+    function = graph.function
+    arguments = function.body.block.args
+    return (
+        tuple(map(PackagePort, argument_names(function), (names[value] for value in arguments))),
+        tuple(map(PackagePort, _result_names(function), (names[value] for value in graph.results))),
+        {names[value]: _tensor(value.type) for value in crossing},
     )
 
 
@@ -276,7 +313,14 @@ def _writer(placed: CompiledPartition) -> WritePart:
     return lambda stream: write_to(loadable, stream)
 
 
-def _cpu_node(op: Operation, reason: str) -> CpuNode:
+def cpu_node(op: Operation, reason: str) -> CpuNode:
+    """
+    Return a node that runs on the CPU.
+
+    Parameters:
+        op: its operator.
+        reason: why.
+    """
     return CpuNode(describe(op), _operator(op), reason)
 
 

@@ -40,6 +40,7 @@ PASSES: Mapping[str, str] = {
     "convert-krnl-to-llvm": "lowering.krnl_to_llvm.convert_krnl_to_llvm:ConvertKrnlToLlvm",
     "convert-onnx-to-dla": "lowering.onnx_to_dla.convert_onnx_to_dla:ConvertOnnxToDla",
     "convert-onnx-to-krnl": "lowering.onnx_to_krnl.convert_onnx_to_krnl:ConvertOnnxToKrnl",
+    "convert-onnx-to-tosa": "lowering.onnx_to_tosa.convert_onnx_to_tosa:ConvertOnnxToTosa",
     "cpu-pipeline": "lowering.krnl_to_llvm.cpu_pipeline:CpuPipeline",
     "decompose-onnx": "transforms.decompose_onnx:Decompose",
     "decompose-plugins-onnx": "transforms.decompose_plugins_onnx:DecomposePlugins",
@@ -48,6 +49,7 @@ PASSES: Mapping[str, str] = {
     "dla-allocate": "lowering.dla.dla_allocate:DlaAllocate",
     "dla-bubble-up-slices": "lowering.dla.dla_bubble_up_slices:DlaBubbleUpSlices",
     "dla-fuse": "lowering.dla.dla_fuse:DlaFuse",
+    "dla-place-in-cvsram": "lowering.dla.dla_place_in_cvsram:DlaPlaceInCvsram",
     "dla-resolve-views": "lowering.dla.dla_resolve_views:DlaResolveViews",
     "dla-schedule": "lowering.dla.dla_schedule:DlaSchedule",
     "dla-share-constants": "lowering.dla.dla_share_constants:DlaShareConstants",
@@ -73,7 +75,9 @@ PASSES: Mapping[str, str] = {
     "onnx-op-transform": "transforms.onnx_op_transform:OnnxOpTransform",
     "onnx-pre-krnl-verify": "transforms.onnx_pre_krnl_verify:OnnxPreKrnlVerify",
     "outline-data-dependent-onnx": "lowering.onnx_to_krnl.outline_data_dependent_onnx:OutlineDataDependent",
+    "parallelize-krnl": "lowering.native.parallelize_krnl:ParallelizeKrnl",
     "plan-memory": "lowering.native.plan_memory:PlanMemory",
+    "prepack-weights": "lowering.native.prepack_weights:PrepackWeights",
     "print-op-stats": "transforms.print_op_stats:PrintOpStats",
     "quantize-onnx": "lowering.onnx_to_dla.quantize_onnx:QuantizeOnnx",
     "recompose-onnx": "transforms.recompose_onnx:Recompose",
@@ -87,6 +91,7 @@ PASSES: Mapping[str, str] = {
     "simplify-shape-related-ops-onnx": "transforms.simplify_shape_related_ops_onnx:SimplifyShapeRelatedOps",
     "standard-func-return": "transforms.standard_func_return:StandardFuncReturn",
     "symbol-dce": "transforms.symbol_dce:SymbolDce",
+    "tosa-fold-transposes": "lowering.onnx_to_tosa.tosa_fold_transposes:TosaFoldTransposes",
     "write-op-stats-to-module-attribute": (
         "transforms.write_op_stats_to_module_attribute:WriteOpStatsToModuleAttribute"
     ),

@@ -28,6 +28,7 @@ from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
 from xonnc.errors import XonncError, suggest
+from xonnc.executors.executor import Executor
 from xonnc.formats.html_tables import html_table
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
@@ -56,7 +57,7 @@ class QuantizedLayer:
 
 @dataclass(frozen=True)
 class OutputAgreement:
-    """How an output of the quantized model compares with that of the float model."""
+    """The comparison of an output of the quantized model with that of the float model."""
 
     output: str
     cosine: float
@@ -110,6 +111,7 @@ def quantize(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     strict: bool = False,
     step: Callable[[int, int, str], None] | None = None,
+    executor: Executor | None = None,
 ) -> QuantizedModel:
     """
     Quantize a float model to INT8, with QuantizeLinear and DequantizeLinear around what runs in integers.
@@ -127,6 +129,7 @@ def quantize(
         input_shapes: the shapes of samples in a file, for inputs with dynamic shapes; a dynamic batch is 1.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
         step: called with the samples done, their number, and a label.
+        executor: runs the samples; if `None`, threads of this process do.
 
     Returns: the quantized model, with how it agrees with the float model on the samples.
 
@@ -160,7 +163,7 @@ def quantize(
         samples = samples_of(calibrate, shapes, _sample_types(found.module))
         if not samples:
             raise XonncError(f"{source}: no samples to calibrate with")
-        ranges = measure_ranges(found.module, samples, method, step)
+        ranges = measure_ranges(found.module, samples, method, step, executor)
     exact = export_proto(found.module) if samples else None
     scheme = QdqScheme(activations, per_tensor, tuple(keep_float))
     layers = linear_ops(found.module)
@@ -224,13 +227,15 @@ def _compare(
     pairs = [[run(sample) for run in runs] for sample in samples]
     found: list[OutputAgreement] = []
     for index, output in enumerate(exact.graph.output):
-        wanted, given = (
+        expected, actual = (
             np.concatenate([np.ravel(pair[side][index]) for pair in pairs]).astype(np.float64)
             for side in (0, 1)
         )
         # Data-dependent shapes may differ.
-        if wanted.size == given.size:
-            found.append(OutputAgreement(output.name, _cosine(wanted, given), _largest_error(wanted, given)))
+        if expected.size == actual.size:
+            found.append(
+                OutputAgreement(output.name, _cosine(expected, actual), _largest_error(expected, actual))
+            )
     return found
 
 
@@ -239,6 +244,6 @@ def _cosine(one: Array, other: Array) -> float:
     return float(one @ other) / lengths if lengths else float(np.array_equal(one, other))
 
 
-def _largest_error(wanted: Array, given: Array) -> float:
-    reach = float(np.abs(wanted).max(initial=0.0)) or 1.0
-    return float(np.abs(wanted - given).max(initial=0.0)) / reach
+def _largest_error(expected: Array, actual: Array) -> float:
+    reach = float(np.abs(expected).max(initial=0.0)) or 1.0
+    return float(np.abs(expected - actual).max(initial=0.0)) / reach

@@ -98,7 +98,7 @@ def _dim_names(module: ModuleOp) -> DimNames:
 
 
 Declared: TypeAlias = Literal["believed", "checked", "ignored"]
-"""How declared shapes of results are treated."""
+"""The treatment of declared shapes of results."""
 
 
 @checks_arguments
@@ -266,8 +266,8 @@ def _drop_listed(module: ModuleOp) -> None:
         return
     for function in module.ops:
         if isinstance(graph := function.attributes.get("onnx.graph"), DictionaryAttr):
-            kept = {name: value for name, value in graph.data.items() if name != "all_inputs"}
-            function.attributes["onnx.graph"] = DictionaryAttr(kept)
+            retained = {name: value for name, value in graph.data.items() if name != "all_inputs"}
+            function.attributes["onnx.graph"] = DictionaryAttr(retained)
 
 
 def _simplify(module: ModuleOp, context: Context, passes: Passes) -> None:

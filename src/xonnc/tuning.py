@@ -150,8 +150,8 @@ def tune(
             break
         found = _fastest(name, candidates, options, left / (len(kernels) - number))
         measured.append(found)
-        kept = found.fastest if found.fastest != found.computed else None
-        file = save_tiles(options.processor, {name: kept})
+        override = found.fastest if found.fastest != found.computed else None
+        file = save_tiles(options.processor, {name: override})
     file = save_tiles(options.processor, {})
     return Tuning(measured, list(kernels)[len(measured) :], file)
 
@@ -170,10 +170,12 @@ def _candidates(module: ModuleOp, options: CompileOptions) -> dict[str, dict[Til
     Return the kernels of each candidate tile, that of the cost model first; the most expensive kernels first.
     """
     first = _lowered(module, options, {})
-    wanted = {name: tiles_for(each.op, options.processor)[:MAX_CANDIDATES] for name, each in first.items()}
-    found = {name: {wanted[name][0]: kernel} for name, kernel in first.items()}
-    for number in range(1, max(map(len, wanted.values()), default=0)):
-        tiles = {name: each[number] for name, each in wanted.items() if number < len(each)}
+    tile_choices = {
+        name: tiles_for(each.op, options.processor)[:MAX_CANDIDATES] for name, each in first.items()
+    }
+    found = {name: {tile_choices[name][0]: kernel} for name, kernel in first.items()}
+    for number in range(1, max(map(len, tile_choices.values()), default=0)):
+        tiles = {name: each[number] for name, each in tile_choices.items() if number < len(each)}
         for name, kernel in _lowered(module, options, tiles).items():
             if name in tiles:
                 found[name][tiles[name]] = kernel
@@ -260,9 +262,9 @@ class _TileBenchmark:
         for number, kernel in enumerate(self.kernels.values()):
             kernel.function.properties["sym_name"] = StringAttr(f"kernel_{number}")
             types = kernel.function.function_type.inputs
-            places = range(len(_buffers(kernel.function)))
-            iterations = kernel.op.iterations if len(places) < len(types) else 0
-            rows.append((f"run_{number}", [KernelCall(f"kernel_{number}", places, iterations, 0)]))
+            positions = range(len(_buffers(kernel.function)))
+            iterations = kernel.op.iterations if len(positions) < len(types) else 0
+            rows.append((f"run_{number}", [KernelCall(f"kernel_{number}", positions, iterations, 0)]))
         functions = [kernel.function for kernel in self.kernels.values()]
         text = llvm_text(llvm_module(functions, rows, self.options.processor.vector_bytes))
         self._code = Code(machine_code(text, self.options.level), dict.fromkeys(name for name, _ in rows))
@@ -275,8 +277,8 @@ class _TileBenchmark:
         for number in range(MAX_ROUNDS):
             if number >= MIN_ROUNDS and time.monotonic() >= end:
                 return
-            for place, tile in enumerate(self.kernels):
-                self.best[tile] = min(self.best.get(tile, float("inf")), self._sample(place))
+            for index, tile in enumerate(self.kernels):
+                self.best[tile] = min(self.best.get(tile, float("inf")), self._sample(index))
 
     def _sample(self, number: int) -> float:
         run = self._code.entries[f"run_{number}"]
@@ -306,8 +308,10 @@ def _table(
     the buffers, as page placement in the caches affects the time more than the tile.
     """
     random = np.random.default_rng(0)
-    places = zip(*map(_buffers, functions), strict=True)
-    buffers = [_buffer(max(types, key=lambda type_: prod(type_.get_shape())), random) for types in places]
+    buffer_groups = zip(*map(_buffers, functions), strict=True)
+    buffers = [
+        _buffer(max(types, key=lambda type_: prod(type_.get_shape())), random) for types in buffer_groups
+    ]
     return np.array([buffer.ctypes.data for buffer in buffers], np.uint64), buffers
 
 

@@ -7,9 +7,8 @@ These are models, IR of any stage, native code, packages and loadables.
 from __future__ import annotations
 
 import atexit
-import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -43,6 +42,8 @@ ENGINES: Mapping[str, str] = {
     "simplified": "the simplified model",
     "native": "native code",
     **{f"O{level}": f"native code at -O{level}" for level in LEVELS},
+    "c": "C source, compiled by the C compiler of the machine",
+    "nvdla": "a loadable in the simulator",
 }
 """Ways to run a model, by name."""
 
@@ -140,6 +141,10 @@ def open_proto(
 
         made = simplify(model, level=level).proto()
         return _renamed(open_proto(made, None, name), f"{name} simplified")
+    if chosen == "nvdla":
+        return _compiled_loadable(model, name, target)
+    if chosen == "c":
+        return open_compiled_c(model, name, level=level)
     from xonnc.native import compile_native
 
     number = level if chosen == "native" else int(chosen[1:])
@@ -157,6 +162,27 @@ def of_session(session: Session, name: str, proto: onnx.ModelProto | None = None
     """
     outputs = [port.name for port in session.outputs]
     return VerifiedModel(name, outputs, lambda feeds: session.run(None, feeds), proto)
+
+
+def open_compiled_c(
+    model: onnx.ModelProto, name: str, disable_pass: Collection[str] = (), level: int = DEFAULT_LEVEL
+) -> VerifiedModel:
+    """
+    Compile a model to C source, and that by the C compiler of the machine.
+
+    Parameters: `model`; `name` is its name in reports, `disable_pass` has the passes of `level` to leave out.
+
+    Returns: the opened model.
+
+    Raises: `XonncError` if the model has no C source, or there is no C compiler.
+    """
+    from xonnc.artifacts import compile_artifact
+
+    with TemporaryDirectory(prefix="xonnc-") as folder:
+        path = Path(folder) / "model.c"
+        compile_artifact(model, path, level=level, disable_pass=disable_pass)
+        opened = _c_source(path, None)
+    return VerifiedModel(f"{name} C", opened.outputs, opened.run, model)
 
 
 def has_onnxruntime() -> bool:
@@ -195,9 +221,9 @@ def _in_onnxruntime(model: onnx.ModelProto, name: str, is_optimized: bool, is_de
         except XonncError as error:
             raise XonncError(str(error).replace(str(path), name)) from None
 
-    said = "onnxruntime-optimized" if is_optimized else "onnxruntime"
+    engine_name = "onnxruntime-optimized" if is_optimized else "onnxruntime"
     finalize(session, folder.cleanup)
-    return VerifiedModel(f"{name} {said}", outputs, run, model)
+    return VerifiedModel(f"{name} {engine_name}", outputs, run, model)
 
 
 @cache
@@ -263,7 +289,7 @@ def _dla_ir(path: Path, module: ModuleOp, target: str | None) -> VerifiedModel:
     from xonnc.targets import DEFAULT_TARGET, load_target
 
     if not any(isinstance(op, MemoryOp) for op in module.walk()):
-        raise XonncError(f"{path}: nothing in it has an address; continue it with 'onnx-opt --dla-allocate'")
+        raise XonncError(f"{path}: no value in it has an address; continue it with 'onnx-opt --dla-allocate'")
     hardware = load_target(target or DEFAULT_TARGET)
     return _simulated(parse_loadable(to_bytes(loadable_of(module, hardware)), path.name), path, target)
 
@@ -276,19 +302,34 @@ def _library(path: Path, target: str | None) -> VerifiedModel:
     return VerifiedModel(path.name, outputs, lambda feeds: library.run(None, feeds))
 
 
+def _compiled_loadable(model: onnx.ModelProto, name: str, target: str | None) -> VerifiedModel:
+    """A model as a loadable in the simulator; without calibration, QDQ nodes alone give INT8."""
+    from xonnc.compiler import compile_model
+    from xonnc.targets import DEFAULT_TARGET
+
+    with TemporaryDirectory(prefix="xonnc-") as folder:
+        path = Path(folder) / "model.onnx"
+        path.write_bytes(model.SerializeToString())
+        loadable = compile_model(path, target or DEFAULT_TARGET).loadable
+        opened = _simulated(loadable, path, target)
+    return VerifiedModel(f"{name} loadable", opened.outputs, opened.run, model, is_approximate=True)
+
+
 def _c_source(path: Path, target: str | None) -> VerifiedModel:
     """C source, compiled by the C compiler of the machine."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        raise XonncError(f"{path}: needs a C compiler (cc, gcc or clang) to be run")
+    from xonnc.runtime.native.c_compiler import COMPILERS, c_compiler
     from xonnc.runtime.native.library import Library
+
+    compiler = c_compiler()
+    if compiler is None:
+        raise XonncError(f"{path}: needs a C compiler ({', '.join(COMPILERS)}) to be run")
 
     folder = TemporaryDirectory(prefix="xonnc-")
     made = Path(folder.name) / f"{path.stem}.so"
-    command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(made), str(path), "-lm", "-lpthread"]
+    command = [*compiler, "-shared", "-fPIC", "-O1", "-o", str(made), str(path), "-lm", "-lpthread"]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode:
-        raise XonncError(f"{path}: {compiler} does not compile it: {' '.join(done.stderr.split())[:300]}")
+        raise XonncError(f"{path}: {compiler[0]} does not compile it: {' '.join(done.stderr.split())[:300]}")
     weights = path.with_suffix(".weight")
     library = Library(made, weights if weights.is_file() else None)
     outputs = [port.name for port in library.outputs]

@@ -25,8 +25,7 @@ from xonnc.runtime.verification.comparison import (
     Tolerance,
     ValueComparison,
     compare_values,
-    is_float,
-    tensors_in,
+    like_expected,
 )
 from xonnc.runtime.verification.parameters import read_data_sets, required_inputs
 from xonnc.runtime.verification.tolerance import (
@@ -59,7 +58,7 @@ DEFAULT_PROFILES: tuple[Profile, ...] = ("normal", "negative", "zeros", "wide")
 
 @dataclass(frozen=True)
 class OutputComparison:
-    """How an output, or another value, of one model compares with that of the other for one input."""
+    """The comparison of a value of one model with that of the other for one input."""
 
     output: str
     inputs: str
@@ -227,7 +226,7 @@ def compare_opened(
         results = second.run(feeds)
         sensitivity = partial(_sensitivity, first, feeds, expected)
         for index, (output, a, b) in enumerate(zip(first.outputs, expected, results, strict=True)):
-            made = compare_values(a, _like(a, b) if second.is_approximate else b, tolerance)
+            made = compare_values(a, like_expected(a, b) if second.is_approximate else b, tolerance)
             one = OutputComparison(output, name, made, min_cosine)
             if not one.passed and not made.mismatch and min_cosine is None:
                 one = OutputComparison(output, name, made.allowing(sensitivity()[index]))
@@ -235,15 +234,6 @@ def compare_opened(
             if not one.passed:
                 failing[name] = feeds
     return Verification(first.name, second.name, found, skipped, failing)
-
-
-def _like(expected: object, found: object) -> object:
-    """A result of NVDLA, of four axes and in float16, with axes and float type of the expected one."""
-    wanted, given = tensors_in(expected), tensors_in(found)
-    if len(wanted) != 1 or len(given) != 1 or wanted[0].size != given[0].size:
-        return found
-    dtype = wanted[0].dtype if is_float(wanted[0]) and is_float(given[0]) else given[0].dtype
-    return given[0].reshape(wanted[0].shape).astype(dtype)
 
 
 def _first_accepted(model: VerifiedModel, candidates: Iterator[Feeds]) -> tuple[Feeds, Sequence[object]]:
@@ -385,8 +375,8 @@ def verify_layers(
         second_proto, engine = load_proto(other), other_engine
     else:
         raise XonncError(f"{other}: has no intermediate values to compare; give the ONNX model alone")
-    kept = value_names(second_proto)
-    names = [name for name in value_names(first_proto) if name in kept]
+    second_names = value_names(second_proto)
+    names = [name for name in value_names(first_proto) if name in second_names]
     first = open_proto(with_outputs(first_proto, names), None, Path(model).name)
     label = Path(other or model).name
     second = open_proto(with_outputs(second_proto, names), engine, label)

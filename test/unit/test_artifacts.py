@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -235,11 +236,11 @@ def test_runs_from_c(tmp_path: Path, suffix: str, make: Callable[[], onnx.ModelP
 
 
 def assert_same(found: bytes, expected: Sequence[RuntimeValue]) -> None:
-    for wanted in expected:
-        assert isinstance(wanted, np.ndarray)
-        given = np.frombuffer(found[: wanted.nbytes], wanted.dtype).reshape(wanted.shape)
-        found = found[wanted.nbytes :]
-        assert np.allclose(given.astype(np.float64), wanted.astype(np.float64), 1e-5, 1e-6)
+    for requested in expected:
+        assert isinstance(requested, np.ndarray)
+        given = np.frombuffer(found[: requested.nbytes], requested.dtype).reshape(requested.shape)
+        found = found[requested.nbytes :]
+        assert np.allclose(given.astype(np.float64), requested.astype(np.float64), 1e-5, 1e-6)
     assert not found
 
 
@@ -283,8 +284,8 @@ def test_without_malloc(tmp_path: Path) -> None:
     assert {path.name for path in artifact.files} == {"net.c", "net.h", "net.weight"}
     x = floats(1, 3, 8, 8)
     found = run_c(tmp_path, ["net.c"], x.tobytes(), MAIN_WITHOUT_MALLOC, "net.weight")
-    (wanted,) = compile_native(network()).run(None, {"x": x})
-    np.testing.assert_allclose(np.frombuffer(found, np.float32), np.ravel(np.asarray(wanted)), rtol=1e-5)
+    (expected,) = compile_native(network()).run(None, {"x": x})
+    np.testing.assert_allclose(np.frombuffer(found, np.float32), np.ravel(np.asarray(expected)), rtol=1e-5)
     symbols = subprocess.run(["nm", "-u", "main"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "malloc" not in symbols.stdout
 
@@ -406,11 +407,11 @@ def test_sizes_that_are_given_are_those_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("level", [0, 1, 3])
 def test_levels_of_code(tmp_path: Path, level: int) -> None:
     x = floats(1, 3, 8, 8)
-    (wanted,) = compile_native(network()).run(None, {"x": x})
+    (expected,) = compile_native(network()).run(None, {"x": x})
     (found,) = compile_native(network(), level=level, cache=False).run(None, {"x": x})
-    assert_same(np.asarray(found, np.float32).tobytes(), [wanted])
+    assert_same(np.asarray(found, np.float32).tobytes(), [expected])
     compile_artifact(network(), tmp_path / "net.so", prefix="net", level=level)
-    assert_same(run_c(tmp_path, ["./net.so"], x.tobytes()), [wanted])
+    assert_same(run_c(tmp_path, ["./net.so"], x.tobytes()), [expected])
 
 
 def test_a_level_that_there_is_not(tmp_path: Path) -> None:
@@ -450,7 +451,7 @@ def test_the_ziglang_package_links_for_any_machine(tmp_path: Path, monkeypatch: 
     ("output", "options", "said"),
     [
         ("net.exe", {}, "native code is written to .so, .o, .ll, .c"),
-        ("net.c", {"prefix": "a b"}, "prefix 'a b': names in C begin so"),
+        ("net.c", {"prefix": "a b"}, "prefix 'a b': it must be a C identifier"),
         ("net.so", {"no_malloc": True}, "static arrays is for C source"),
         ("net.so", {"target": "avx1024"}, "no target 'avx1024'"),
     ],
@@ -473,11 +474,34 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert '"target": "avx2"' in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("suffix", [".so", ".c", ".ll", ".mlir"])
+def test_a_dry_run_reports_and_writes_nothing(
+    suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, output = tmp_path / "net.onnx", tmp_path / f"net{suffix}"
+    model.write_bytes(network().SerializeToString())
+    stage = ["--stop-after", "krnl"] if suffix == ".mlir" else []
+    command = ["compile", str(model), "--target", "cpu", "-o", str(output), "--dry-run", *stage]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert "wrote" not in said
+    assert ("stopped after krnl" if stage else "memory       weights") in said
+    assert list(tmp_path.iterdir()) == [model]
+    if not stage:
+        assert main([*command, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert not found["files"]
+        assert found["kernels"] > 0
+    assert list(tmp_path.iterdir()) == [model]
+    output.write_text("kept")
+    assert main([*command, "-q"]) == 0
+    assert output.read_text() == "kept"
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["-o", "net.so", "--package"], "--package is for NVDLA targets"),
-        (["-o", "net.so", "--dry-run"], "--dry-run is for NVDLA targets"),
         (["-o", "net.so", "--target", "nv_full"], "code for nv_full; targets of it are cpu"),
         (["-o", "net.nvdla", "--target", "cpu"], "native code is written to"),
         (["--no-malloc"], "--no-malloc is for native code"),

@@ -12,11 +12,13 @@ import onnx
 import pytest
 from onnx import numpy_helper, parser
 
-from xonnc.calibration import open_model, read_samples
+from xonnc.calibration import calibrate_module, input_shapes, open_model, read_samples
 from xonnc.errors import XonncError
+from xonnc.executors.local_processes import LocalProcesses
 from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration, write_calibration
 from xonnc.runtime.calibration import METHODS, calibrate
 from xonnc.runtime.reference import ReferenceModel
+from xonnc.simplifier import simplify
 from xonnc.tools.driver import main
 
 SHAPE = (1, 3, 12, 12)
@@ -324,3 +326,44 @@ def test_tables_with_the_old_name_of_bias_corrections(tmp_path: Path):
     path.write_text('{"x": {"min": 0, "max": 1, "drifts": [0.5, 0.25]}}')
     (found,) = read_calibration(path).values()
     assert found.bias_corrections == (0.5, 0.25)
+
+
+@pytest.mark.parametrize("method", ["mse", "minmax"])
+def test_workers_find_the_same_ranges(method: str, network: Path):
+    module = simplify(network).module
+    shapes = input_shapes(module)
+    random = np.random.default_rng(1)
+    samples = [
+        {name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+        for _ in range(5)
+    ]
+    seen: list[tuple[int, int, str]] = []
+    expected = calibrate_module(module, samples, method)
+
+    def step(done: int, total: int, phase: str) -> None:
+        seen.append((done, total, phase))
+
+    with LocalProcesses(2) as executor:
+        found = calibrate_module(module, samples, method, step, executor)
+    assert found == expected
+    assert seen[-1][0] == seen[-1][1] == len(seen) == (5 if method == "minmax" else 10)
+
+
+def test_the_error_of_a_worker_is_that_of_the_model(network: Path):
+    module = simplify(network).module
+    samples: list[dict[str, Any]] = [{"other": np.zeros(1, np.float32)}]
+    with LocalProcesses(1) as executor, pytest.raises(XonncError, match="other"):
+        calibrate_module(module, samples, executor=executor)
+
+
+def test_jobs_of_the_commands(network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    samples, tables = network.parent / "samples.npy", [tmp_path / f"{jobs}.json" for jobs in "02"]
+    command = ["quantize", str(network), "-o", str(tmp_path / "q.onnx"), "--calibrate", str(samples), "-q"]
+    for table in tables:
+        assert main([*command, "--save-calib", str(table), "--jobs", table.stem]) == 0
+    assert tables[0].read_bytes() == tables[1].read_bytes()
+    assert main([*command, "--jobs", "-1"]) == 1
+    assert "--jobs -1: a number of processes, or 0 for this process" in capsys.readouterr().err
+    assert main([*command, "--scheduler", "nowhere"]) == 1
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, "--jobs", "1", "--scheduler", "nowhere"])

@@ -85,20 +85,20 @@ def _run(tree: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
 
 def _same_function(source: str, quoted: str, name: str) -> str:
     """Return the text of a function in `source` that CONTRIBUTING.md quotes; docstrings may differ."""
-    (wanted,) = ast.parse(quoted).body
-    assert isinstance(wanted, ast.FunctionDef)
+    (expected,) = ast.parse(quoted).body
+    assert isinstance(expected, ast.FunctionDef)
     for found in ast.parse(source).body:
-        if isinstance(found, ast.FunctionDef) and found.name == wanted.name:
+        if isinstance(found, ast.FunctionDef) and found.name == expected.name:
             lines = source.splitlines(keepends=True)
             first = min(found.lineno, *(each.lineno for each in found.decorator_list))
             text = "".join(lines[first - 1 : found.end_lineno])
-            for function in (found, wanted):
+            for function in (found, expected):
                 function.body = function.body[1 if ast.get_docstring(function) else 0 :]
-            assert ast.dump(found) == ast.dump(wanted), (
+            assert ast.dump(found) == ast.dump(expected), (
                 f"CONTRIBUTING.md quotes {name} as it was; it is\n{text}"
             )
             return text
-    pytest.fail(f"CONTRIBUTING.md: {name} has no function {wanted.name}")
+    pytest.fail(f"CONTRIBUTING.md: {name} has no function {expected.name}")
 
 
 @pytest.fixture(scope="module")

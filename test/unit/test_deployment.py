@@ -58,7 +58,9 @@ def filled(text: str) -> onnx.ModelProto:
     return model
 
 
-def package(folder: Path, text: str, target: str, calibrates: bool) -> tuple[Path, dict[str, Array]]:
+def package(
+    folder: Path, text: str, target: str, calibrates: bool, host: str | None = None
+) -> tuple[Path, dict[str, Array]]:
     """Write the package of a model; return it with random inputs."""
     model, path = filled(text), folder / "model.xpkg"
     random = np.random.default_rng(2)
@@ -67,7 +69,7 @@ def package(folder: Path, text: str, target: str, calibrates: bool) -> tuple[Pat
         kind = port.type.tensor_type
         dtype = np.float16 if kind.elem_type == onnx.TensorProto.FLOAT16 else np.float32
         feeds[port.name] = random.standard_normal([size.dim_value for size in kind.shape.dim]).astype(dtype)
-    xonnc.compile(model, target, calibrate=[feeds] if calibrates else None).save(path)
+    xonnc.compile(model, target, calibrate=[feeds] if calibrates else None, host=host).save(path)
     return path, feeds
 
 
@@ -178,8 +180,8 @@ def test_the_readme_builds_it(tmp_path: Path):
     reason="needs aarch64-linux-gnu-g++ and qemu-aarch64",
 )
 def test_a_program_for_aarch64(tmp_path: Path):
-    path, feeds = package(tmp_path, TWO_ENGINES, "nv_small", True)
-    folder = deploy(path, tmp_path / "board", cpu="aarch64").folder
+    path, feeds = package(tmp_path, TWO_ENGINES, "nv_small", True, "aarch64-linux-gnu")
+    folder = deploy(path, tmp_path / "board").folder
     program = build(folder, "aarch64-linux-gnu-g++", "aarch64-linux-gnu-gcc", "-static")
     script = folder / "emulated"
     script.write_text(f'#!/bin/sh\nexec qemu-aarch64 "{program}" "$@"\n')
@@ -281,7 +283,7 @@ def test_what_cannot_be_deployed(tmp_path: Path, capsys: pytest.CaptureFixture[s
     for arguments, message in (
         ([str(tmp_path / "model.onnx")], "model.onnx: no package; 'xonnc compile MODEL --package' makes one"),
         ([str(path), "--cpu", "z80"], "no processor 'z80'; there are c, cpu, "),
-        ([str(path), "-o", str(full)], "full: there is such a file or folder; name another with --output"),
+        ([str(path), "-o", str(full)], "full: it exists already; choose another with --output"),
         ([str(path), "--name", "7"], "program '7': names are of letters, digits and _; give one with --name"),
         ([str(dynamic)], "value 'x': its shape is dynamic; fix the shapes of the model's inputs"),
         ([str(words)], "value 'x': no array in C has elements of type string"),

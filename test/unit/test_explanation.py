@@ -91,7 +91,7 @@ def test_a_norm_is_where_its_convolution_is(tmp_path: Path):
     found = by_name(explain_model(write(tmp_path / "m.onnx", nodes, (1, 3, 8, 8), weights), "nv_full"))
     assert found["conv"].engine == found["norm"].engine == "CONV"
     assert found["conv"].layers == found["norm"].layers == (0,)
-    assert found["same"].engine == "gone"
+    assert found["same"].engine == "removed"
     # A node without a name goes by that of what it makes.
     assert (found["y"].operator, found["y"].engine, found["y"].layers) == ("Relu", "SDP", (0,))
 

@@ -57,9 +57,9 @@ def transposes(model: onnx.ModelProto, layouts: Mapping[str, str], level: int = 
     return [node.op_type for node in graph.node].count("Transpose")
 
 
-def assert_close(found: object, wanted: object) -> None:
+def assert_close(found: object, expected: object) -> None:
     np.testing.assert_allclose(
-        np.asarray(found, np.float64), np.asarray(wanted, np.float64), rtol=1e-5, atol=1e-6
+        np.asarray(found, np.float64), np.asarray(expected, np.float64), rtol=1e-5, atol=1e-6
     )
 
 
@@ -68,13 +68,13 @@ def assert_close(found: object, wanted: object) -> None:
 def test_a_session_takes_and_gives_other_layouts(level: int, images: int):
     model = model_of(CHANNELS_FIRST)
     x, z = floats(2, 3, 9, 9)[:images], floats(2, 8, 9, 9)[:images]
-    wanted = compile_session(model).run(None, {"x": x, "z": z})
+    expected = compile_session(model).run(None, {"x": x, "z": z})
     layouts = {"x": "NHWC", "y": "NHWC"}
     session = compile_session(model, layouts=layouts, level=level)
     assert session.inputs[0].shape == (None, 9, 9, 3)
     y, p = session.run(None, {"x": x.transpose(TO_LAST), "z": z})
-    assert_close(y, np.asarray(wanted[0]).transpose(TO_LAST))
-    assert_close(p, wanted[1])
+    assert_close(y, np.asarray(expected[0]).transpose(TO_LAST))
+    assert_close(p, expected[1])
 
 
 def test_one_transpose_for_each_that_is_needed():
@@ -94,10 +94,10 @@ def test_a_model_in_the_other_layout_loses_its_transposes():
     # What the model has already.
     assert transposes(model, {"x": "NHWC", "y": "NHWC"}) == 2
     x = floats(1, 3, 9, 9)
-    (wanted,) = compile_session(model).run(None, {"x": x.transpose(TO_LAST)})
+    (expected,) = compile_session(model).run(None, {"x": x.transpose(TO_LAST)})
     for layouts in ({"x": "NCHW", "y": "NCHW"}, {"x": "NHWC:NCHW", "y": "NHWC:NCHW"}):
         (found,) = compile_session(model, layouts=layouts).run(None, {"x": x})
-        assert_close(found, np.asarray(wanted).transpose(TO_FIRST))
+        assert_close(found, np.asarray(expected).transpose(TO_FIRST))
 
 
 def test_transposes_stay_where_their_pass_is_off():
@@ -118,19 +118,21 @@ def test_names_of_dimensions_move():
 
 
 @pytest.mark.parametrize(
-    ("sizes", "own", "wanted"), [([2, 3, 4], "NCW", "NWC"), ([2, 3, 4, 5, 6], "NCDHW", "NDHWC")]
+    ("sizes", "own", "expected"), [([2, 3, 4], "NCW", "NWC"), ([2, 3, 4, 5, 6], "NCDHW", "NDHWC")]
 )
-def test_other_ranks(sizes: list[int], own: str, wanted: str):
+def test_other_ranks(sizes: list[int], own: str, expected: str):
     shape = ", ".join(map(str, sizes))
     model = parser.parse_model(
         f'<ir_version: 8, opset_import: ["" : 17]> g (float[{shape}] x) => (float[{shape}] y)'
         "{ y = Relu (x) }"
     )
-    perm = [own.index(letter) for letter in wanted]
+    perm = [own.index(letter) for letter in expected]
     x = floats(*sizes)
-    (found,) = compile_session(model, layouts={"x": wanted, "y": wanted}).run(None, {"x": x.transpose(perm)})
+    (found,) = compile_session(model, layouts={"x": expected, "y": expected}).run(
+        None, {"x": x.transpose(perm)}
+    )
     assert_close(found, np.maximum(x, 0).transpose(perm))
-    assert transposes(model, {"x": wanted, "y": wanted}) == 0
+    assert transposes(model, {"x": expected, "y": expected}) == 0
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def test_other_ranks(sizes: list[int], own: str, wanted: str):
         ({"x": "NHC"}, "layout x:NHC: NHC has 3 axes, 'x' has 4"),
         ({"x": "NHHC"}, "layout x:NHHC: NHHC does not have the axes of NCHW, each once"),
         ({"x": "ABCD"}, "layout x:ABCD: ABCD does not have the axes of NCHW, each once"),
-        ({"p": "CN"}, "layout p:CN: say the layout of the model too, as in p:CN:NC"),
+        ({"p": "CN"}, "layout p:CN: give the layout of the model too, as in p:CN:NC"),
     ],
 )
 def test_layouts_that_do_not_fit(layouts: Mapping[str, str], said: str, tmp_path: Path):

@@ -137,8 +137,8 @@ def floats(*shape: int) -> Array:
     return found
 
 
-def assert_close(found: RuntimeValue, wanted: RuntimeValue, what: str) -> None:
-    one, other = (np.asarray(held, np.float64) for held in (found, wanted))
+def assert_close(found: RuntimeValue, expected: RuntimeValue, what: str) -> None:
+    one, other = (np.asarray(held, np.float64) for held in (found, expected))
     np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6, err_msg=what)
 
 
@@ -162,8 +162,8 @@ def test_answers_are_the_same_at_every_level(name: str):
     model = model_of(text)
     answers = [compile_session(model, level=level).run(None, feeds) for level in LEVELS]
     for level, outputs in zip(LEVELS, answers, strict=True):
-        for found, wanted in zip(outputs, answers[2], strict=True):
-            assert_close(found, wanted, f"O{level}")
+        for found, expected in zip(outputs, answers[2], strict=True):
+            assert_close(found, expected, f"O{level}")
 
 
 @pytest.mark.parametrize("name", [known.name for known in LEVELED_PASSES if known.level])
@@ -171,12 +171,12 @@ def test_answers_are_the_same_at_every_level(name: str):
 def test_answers_are_the_same_with_one_pass_on_or_off(name: str, case: str):
     text, feeds = CASES[case]
     model = model_of(text)
-    wanted = compile_session(model).run(None, feeds)
+    requested = compile_session(model).run(None, feeds)
     for session in (
         compile_session(model, level=0, enable_pass=[name]),
         compile_session(model, disable_pass=[name]),
     ):
-        for found, expected in zip(session.run(None, feeds), wanted, strict=True):
+        for found, expected in zip(session.run(None, feeds), requested, strict=True):
             assert_close(found, expected, name)
 
 
@@ -186,11 +186,11 @@ def kernels(session: Session) -> list[str]:
 
 def test_kernels_are_of_single_operators_below_level_2():
     model = model_of(CONVOLUTIONS)
-    wanted = "relu mul add elu maxpool softmax".split()
+    expected = "relu mul add elu maxpool softmax".split()
     for level in (0, 1):
         found = kernels(compile_session(model, level=level, profile=True))
         assert not [name for name in found if "fused" in name]
-        assert set(wanted) <= set(found)
+        assert set(expected) <= set(found)
     assert {"relu", "mul"}.isdisjoint(kernels(compile_session(model, profile=True)))
     assert "relu" in kernels(compile_session(model, profile=True, disable_pass=["fuse-onnx"]))
     fused, single = (
@@ -222,9 +222,9 @@ def test_arithmetic_by_channel_is_folded_unless_that_is_off(level: int):
 
 def test_the_default_is_level_2():
     model = model_of(ATTENTION)
-    wanted = simplify(model).proto().SerializeToString(deterministic=True)
-    assert simplify(model, level=2).proto().SerializeToString(deterministic=True) == wanted
-    assert simplify(model, level=1).proto().SerializeToString(deterministic=True) != wanted
+    expected = simplify(model).proto().SerializeToString(deterministic=True)
+    assert simplify(model, level=2).proto().SerializeToString(deterministic=True) == expected
+    assert simplify(model, level=1).proto().SerializeToString(deterministic=True) != expected
 
 
 def test_level_0_keeps_the_nodes_and_tells_their_types():
@@ -247,8 +247,8 @@ def test_a_refusal_says_what_would_help(tmp_path: Path):
         }"""
     )
     feeds = {"x": np.array([3], np.float32)}
-    found, wanted = (compile_session(model, level=level).run(None, feeds)[0] for level in (0, 2))
-    assert_close(found, wanted, "O0")
+    found, expected = (compile_session(model, level=level).run(None, feeds)[0] for level in (0, 2))
+    assert_close(found, expected, "O0")
     with pytest.raises(RefusalError, match=r"Range(.|\n)*net.ll: pass constprop-onnx is off"):
         compile_artifact(model, tmp_path / "net.ll", level=0)
     assert not list(tmp_path.iterdir())

@@ -476,8 +476,8 @@ def test_the_backend_runs_single_nodes():
     (y,) = backend.run_node(node, [x, np.float32(0.25)])
     np.testing.assert_array_equal(np.asarray(y, np.float32), np.minimum(x, 0.25))
     node = helper.make_node("TopK", ["x", "k"], ["", "places"])
-    (places,) = backend.run_node(node, {"k": np.array([1]), "x": x})
-    assert np.asarray(places).tolist() == [int(x.argmax())]
+    (indices,) = backend.run_node(node, {"k": np.array([1]), "x": x})
+    assert np.asarray(indices).tolist() == [int(x.argmax())]
     old = helper.make_node("Squeeze", ["x"], ["y"], axes=[0])
     assert np.asarray(backend.run_node(old, [x[None]], opset_version=11)[0]).shape == (3,)
     with pytest.raises(XonncError, match="1 inputs were fed, the node takes 2"):

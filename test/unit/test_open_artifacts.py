@@ -129,21 +129,21 @@ def test_one_file_for_all_sizes(tmp_path: Path, suffix: str, make: Callable[[], 
     found = subprocess.run(
         [program], cwd=tmp_path, input=b"".join(map(given, runs)), capture_output=True, check=True
     ).stdout
-    place = 0
+    offset = 0
     for feeds in runs:
-        for wanted in session.run(None, feeds):
-            assert isinstance(wanted, np.ndarray)
-            shape = np.frombuffer(found, np.int64, wanted.ndim, place)
-            assert tuple(shape) == wanted.shape
-            place += shape.nbytes
-            numbers = np.frombuffer(found, wanted.dtype, wanted.size, place).reshape(wanted.shape)
-            place += wanted.nbytes
+        for expected in session.run(None, feeds):
+            assert isinstance(expected, np.ndarray)
+            shape = np.frombuffer(found, np.int64, expected.ndim, offset)
+            assert tuple(shape) == expected.shape
+            offset += shape.nbytes
+            numbers = np.frombuffer(found, expected.dtype, expected.size, offset).reshape(expected.shape)
+            offset += expected.nbytes
             if suffix == ".c":
-                given_there, given_here = numbers.astype(np.float64), wanted.astype(np.float64)
+                given_there, given_here = numbers.astype(np.float64), expected.astype(np.float64)
                 np.testing.assert_allclose(given_there, given_here, rtol=2e-5, atol=1e-6)
             else:
-                np.testing.assert_array_equal(numbers, wanted)
-    assert place == len(found)
+                np.testing.assert_array_equal(numbers, expected)
+    assert offset == len(found)
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,7 @@ def test_sizes_beyond_memory_are_told(tmp_path: Path) -> None:
 
 
 def test_static_arrays_are_for_known_sizes(tmp_path: Path) -> None:
-    with pytest.raises(
-        XonncError, match="static arrays is for sizes that are known; --input-shape says them"
-    ):
+    with pytest.raises(XonncError, match="static arrays need static shapes; give them with --input-shape"):
         compile_artifact(images(), tmp_path / "net.c", no_malloc=True)
     assert not list(tmp_path.iterdir())
 

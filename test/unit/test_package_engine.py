@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
 from xonnc.errors import XonncError
 from xonnc.package_engine import load_package, native_part
 from xonnc.packages import compile_package
+from xonnc.plugin import Plugin, Scalar, TensorType, one, operator, register
 
 Floats = npt.NDArray[np.float32]
 
@@ -48,6 +51,36 @@ def test_a_package_runs_its_part_for_the_cpu_as_native_code(
     np.testing.assert_allclose(found[0], found[1], rtol=1e-3, atol=1e-5)
 
 
+RAISING = Plugin("raising")
+
+
+@operator(RAISING, domain="org.raising", name="Raising")
+class Raising:
+    """An operator with an error in its kernel."""
+
+    inputs = one("T")
+    outputs = one("T")
+
+    @staticmethod
+    def infer(op: Any) -> TensorType:
+        return op.inputs[0]
+
+    @staticmethod
+    def kernel(op: Any, x: Scalar) -> Scalar:
+        raise ValueError("no kernel")
+
+
+def test_errors_of_plugins_do_not_choose_another_engine() -> None:
+    register(RAISING)
+    model = onnx.ModelProto.FromString(part("Raising"))
+    model.graph.node[0].domain = "org.raising"
+    model.opset_import.append(helper.make_opsetid("org.raising", 1))
+    with pytest.raises(
+        XonncError, match=r"^p: y \(Raising of plug-in raising\): kernel raised ValueError: no k"
+    ):
+        native_part(model.SerializeToString(), "p")
+
+
 def test_native_parts() -> None:
     made = native_part(part("Sin"), "part")
     assert made is not None
@@ -67,5 +100,5 @@ def test_parts_for_another_engine(held: bytes) -> None:
 
 
 def test_engines_that_there_are(tmp_path: Path) -> None:
-    with pytest.raises(XonncError, match=r"no way 'gpu' .*; there are native, onnxruntime"):
+    with pytest.raises(XonncError, match=r"no engine 'gpu' for .*; there are native, onnxruntime"):
         load_package(tmp_path / "m.xpkg", cpu="gpu")

@@ -36,7 +36,7 @@ def run_commands() -> int:
 
 
 def test_every_command_works_and_so_does_the_example(folder: Path):
-    assert run_commands() == 11
+    assert run_commands() == 12
     assert np.load(folder / "y.npy").shape == (1, 5)
     (example,) = [block for language, block in BLOCKS if language == "python"]
     names: dict[str, object] = {}

@@ -182,7 +182,7 @@ def test_a_long_dynamic_model_is_placed_at_once(tmp_path: Path, monkeypatch: pyt
     nodes = "\n".join(f"v{number + 1} = Relu(v{number})" for number in range(40))
     model = saved(tmp_path, f"v0 = Abs(x)\n{nodes}", ("v40",), {"x": ("N", 3)})
     tried: list[object] = []
-    monkeypatch.setattr("xonnc.lowering.placement.place.compile_to_loadable", tried.append)
+    monkeypatch.setattr("xonnc.lowering.placement.place_nodes.compile_to_loadable", tried.append)
     assert kinds(compile_package(model)) == ["cpu"]
     assert not tried
 
@@ -308,6 +308,22 @@ def test_a_calibrated_model_has_no_quantization_on_the_cpu_only(tmp_path: Path):
     package = compile_package(model, "nv_small", calibrate=lambda module: ranges)
     assert kinds(package) == ["dla", "cpu"]
     assert [node.operator for node in package.cpu_nodes] == ["Hardmax", "LogSoftmax", "Hardmax"]
+
+
+def test_a_function_between_parts_on_the_cpu_is_no_part_of_its_own(tmp_path: Path):
+    nodes = """
+        a = CumSum(x, one_axis)
+        s = Sigmoid(a)
+        m = Mul(a, s)
+        y = CumSum(m, one_axis)
+        """
+    model = saved(tmp_path, nodes, constants={"one_axis": np.array(1, np.int64)})
+
+    def ranges(module: ModuleOp) -> Ranges:
+        return calibrate_module(module, [{"x": image()}])
+
+    package = compile_package(model, "nv_small", calibrate=ranges)
+    assert kinds(package) == ["cpu"]
 
 
 def test_a_model_whose_nodes_share_a_name_is_calibrated_by_the_names_of_its_outputs(tmp_path: Path):

@@ -101,8 +101,8 @@ def test_numbers_in_onnxruntime_and_native(
     assert agreement.cosine > cosine
     native = xonnc.compile(proto, cache=False)
     for sample in SAMPLES[:3]:
-        given, wanted = run(native, sample), in_onnxruntime(proto, tmp_path, sample)
-        np.testing.assert_allclose(given, wanted, atol=0.02 * np.abs(wanted).max())
+        given, expected = run(native, sample), in_onnxruntime(proto, tmp_path, sample)
+        np.testing.assert_allclose(given, expected, atol=0.02 * np.abs(expected).max())
     kernels = " ".join(line.what for line in native.report())
     assert "int8" in kernels
     assert not [line for line in native.report() if line.where != "native"]
@@ -128,8 +128,8 @@ def test_nodes_stay_float():
 def test_compiled_in_int8_from_samples():
     session = xonnc.compile(MODEL, calibrate=SAMPLES, keep_float=["last"], cache=False)
     exact = xonnc.compile(MODEL, cache=False)
-    given, wanted = run(session, SAMPLES[0]), run(exact, SAMPLES[0])
-    assert 0 < np.abs(given - wanted).max() < 0.05 * np.abs(wanted).max()
+    given, expected = run(session, SAMPLES[0]), run(exact, SAMPLES[0])
+    assert 0 < np.abs(given - expected).max() < 0.05 * np.abs(expected).max()
     with pytest.raises(XonncError, match="keep_float: without samples in calibrate="):
         xonnc.compile(MODEL, keep_float=["last"])
 
@@ -141,9 +141,9 @@ def test_dynamic_batch(tmp_path: Path):
     proto = quantized.proto()
     assert proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "N"
     x = IMAGES[:3, 0]
-    wanted = in_onnxruntime(proto, tmp_path, {"x": x})
+    expected = in_onnxruntime(proto, tmp_path, {"x": x})
     given = run(xonnc.compile(proto, cache=False), {"x": x})
-    np.testing.assert_allclose(given, wanted, atol=0.02 * np.abs(wanted).max())
+    np.testing.assert_allclose(given, expected, atol=0.02 * np.abs(expected).max())
 
 
 EMBEDDING = """
@@ -165,9 +165,9 @@ def test_integer_inputs_and_old_opsets(tmp_path: Path):
     proto = quantized.proto()
     assert check_model(proto) == []
     assert proto.opset_import[0].version == 13
-    wanted = in_onnxruntime(proto, tmp_path, {"ids": ids[0]})
+    expected = in_onnxruntime(proto, tmp_path, {"ids": ids[0]})
     given = run(xonnc.compile(proto, cache=False), {"ids": ids[0]})
-    np.testing.assert_allclose(given, wanted, atol=0.02 * np.abs(wanted).max())
+    np.testing.assert_allclose(given, expected, atol=0.02 * np.abs(expected).max())
     kept = xonnc.quantize(model, tmp_path / "ids.npy", per_tensor=True, input_shapes={"ids": (1, 9)})
     assert kept.proto().opset_import[0].version == 11
 
@@ -236,8 +236,8 @@ def test_native_code_in_int8(network: Path, capsys: pytest.CaptureFixture[str]):
     given = network.parent / "y.npy"
     flags = ["--input", str(network.parent / "x.npy"), "--output", str(given), "-q"]
     assert main(["run", str(network), *flags, "--calibrate", str(samples)]) == 0
-    wanted = run(xonnc.compile(MODEL), SAMPLES[0])
-    assert 0 < np.abs(np.load(given) - wanted).max() < 0.05 * np.abs(wanted).max()
+    expected = run(xonnc.compile(MODEL), SAMPLES[0])
+    assert 0 < np.abs(np.load(given) - expected).max() < 0.05 * np.abs(expected).max()
 
 
 ONLY_RELU = '<ir_version: 8, opset_import: ["" : 17]> g (float[1] x) => (float[1] y) { y = Relu (x) }'

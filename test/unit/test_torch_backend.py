@@ -165,8 +165,8 @@ def test_without_torch(monkeypatch: pytest.MonkeyPatch):
 
 def test_torch_finds_the_backend():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    (name, place), *_ = project["entry-points"]["torch_dynamo_backends"].items()
-    module, _, function = place.partition(":")
+    (name, target), *_ = project["entry-points"]["torch_dynamo_backends"].items()
+    module, _, function = target.partition(":")
     assert name == "xonnc"
     assert getattr(import_module(module), function) is torch_backend.backend
 
@@ -180,10 +180,10 @@ def test_with_torch():
     x = torch.randn(2, 3, 8, 8)
     with torch.no_grad(), warnings.catch_warnings():
         warnings.filterwarnings("error", message="xonnc leaves a graph")
-        wanted = module(x)
+        expected = module(x)
         fast = torch.compile(module, backend=torch_backend.backend)
-        torch.testing.assert_close(fast(x), wanted, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(fast(x), expected, rtol=1e-4, atol=1e-5)
         module[3].bias.add_(1.0)
-        torch.testing.assert_close(fast(x), wanted + 1, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(fast(x), expected + 1, rtol=1e-4, atol=1e-5)
         (given,) = xonnc.from_torch(module, (x,)).run(None, {"input": x})
-    np.testing.assert_allclose(np.asarray(given), (wanted + 1).numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(np.asarray(given), (expected + 1).numpy(), rtol=1e-4, atol=1e-5)

@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
+from xonnc.formats.package.archive import SUFFIX
 from xonnc.tools.commands import stages
 from xonnc.tools.console import plural, progress, row, size
 from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
     from xonnc.backend_compilation import BackendOutput
+    from xonnc.backend_packages import BackendPackage
     from xonnc.plugins.backend_declarations import Backend
 
-OPTIONS = "model output target dump stop_after elide_larger strict dry_run json quiet verbose".split()
+OPTIONS = "model output package target dump stop_after elide_larger strict dry_run json quiet verbose".split()
 """The options of the command that every target has, by their names in the parsed arguments."""
 
 
@@ -27,10 +29,9 @@ def run(args: argparse.Namespace, backend: Backend, defaults: Mapping[str, objec
     """Compile, write the output and print a report; `defaults` are the values of options not given."""
     from xonnc.backend_compilation import compile_for_backend, stages_of
 
-    for name, value in defaults.items():
-        if name not in OPTIONS and getattr(args, name) != value:
-            option = "-O" if name == "level" else f"--{name.replace('_', '-')}"
-            raise XonncError(f"{option} is not for target {args.target}, of {backend}")
+    require_common_options(args, defaults, f"target {args.target}, of {backend}")
+    if args.package or (args.output is not None and args.output.suffix == SUFFIX):
+        return _run_package(args)
     names = stages_of(backend)
     is_text = stages.prepare(args, names)
     suffix = ".mlir" if is_text else backend.suffix
@@ -52,6 +53,72 @@ def run(args: argparse.Namespace, backend: Backend, defaults: Mapping[str, objec
         if not args.dry_run:
             print(f"wrote           {output} ({size(written)})")
     return 0
+
+
+def _run_package(args: argparse.Namespace) -> int:
+    """Compile a package of parts for the backend and for the CPU."""
+    from xonnc.backend_packages import compile_backend_package
+
+    if args.stop_after or args.dump:
+        option = "--stop-after" if args.stop_after else "--dump"
+        raise XonncError(f"{option} is not for packages of {args.target}; leave out --package")
+    output: Path = args.output or args.model.with_suffix(SUFFIX)
+    if not args.dry_run:
+        require_output(output, (SUFFIX,), args.model)
+    with progress(f"compiling {args.model.name}", args.quiet):
+        package = compile_backend_package(args.model, args.target, None, args.strict)
+    written = 0 if args.dry_run else package.write(output)
+    if args.json:
+        print(json.dumps(_package_as_json(args.model, package, output if written else None), indent=2))
+    elif not args.quiet:
+        _report_package(args.model, package, args.verbose)
+        if written:
+            print(f"wrote           {output} ({size(written)})")
+    return 0
+
+
+def _report_package(model: Path, package: BackendPackage, is_verbose: bool) -> None:
+    print(f"{model.name}   opset {package.opset}, {plural(package.imported.nodes, 'node')}")
+    row("simplified", f"{package.imported.nodes} -> {plural(package.simplified.nodes, 'node')}")
+    on_cpu = len(package.cpu_nodes)
+    parts = sum(step.kind == "backend" for step in package.manifest.steps)
+    row(
+        "placed",
+        f"{plural(package.nodes - on_cpu, 'node')} on {package.target} in {plural(parts, 'part')}, "
+        f"{on_cpu} on the CPU, {plural(package.crossings, 'tensor')} in between",
+    )
+    causes = Counter((node.operator, node.reason) for node in package.cpu_nodes)
+    for (operator, reason), count in causes.most_common():
+        row("on the CPU", f"{count} {operator}: {reason}")
+    for node in package.cpu_nodes if is_verbose else ():
+        row("node", f"{node.name} ({node.operator}): {node.reason}")
+
+
+def _package_as_json(model: Path, package: BackendPackage, output: Path | None) -> dict[str, object]:
+    return {
+        "model": str(model),
+        "output": None if output is None else str(output),
+        "target": package.target,
+        "backend": package.backend,
+        "opset": package.opset,
+        "imported": asdict(package.imported),
+        "simplified": asdict(package.simplified),
+        "nodes": package.nodes,
+        "crossings": package.crossings,
+        "cpu_nodes": [asdict(node) for node in package.cpu_nodes],
+        "steps": [
+            {"kind": step.kind, "inputs": step.inputs, "outputs": step.outputs}
+            for step in package.manifest.steps
+        ],
+    }
+
+
+def require_common_options(args: argparse.Namespace, defaults: Mapping[str, object], target: str) -> None:
+    """Refuse options that only the compiler's own targets have."""
+    for name, value in defaults.items():
+        if name not in OPTIONS and getattr(args, name) != value:
+            option = "-O" if name == "level" else f"--{name.replace('_', '-')}"
+            raise XonncError(f"{option} is not for {target}")
 
 
 def _report(model: Path, found: BackendOutput, is_verbose: bool) -> None:

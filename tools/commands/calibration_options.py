@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from xonnc.tools.files import require_output
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from xonnc.executors.executor import Executor
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.lowering.qdq.qdq_params import ActivationType
     from xonnc.quantizer import QuantizedModel
@@ -34,6 +36,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=METHODS,
         default=METHODS[0],
         help="calibration method (default: %(default)s)",
+    )
+    workers = parser.add_mutually_exclusive_group()
+    workers.add_argument(
+        "--jobs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="processes that run the samples (default: this one, with threads)",
+    )
+    workers.add_argument(
+        "--scheduler", metavar="ADDRESS", help="run the samples on a Dask cluster: tcp://host:8786"
     )
     parser.add_argument("--save-calib", type=Path, metavar="FILE", help="write the calibration table")
 
@@ -69,7 +82,8 @@ def ranges(args: argparse.Namespace, module: ModuleOp, step: Callable[[int, int,
         found = _table(args.calib, module)
     else:
         samples = read_samples(args.calibrate, input_shapes(module))
-        found = calibrate_module(module, samples, args.calibration_method, step)
+        with _executor(args) as executor:
+            found = calibrate_module(module, samples, args.calibration_method, step, executor)
     if args.save_calib:
         write_calibration(args.save_calib, found)
     return found
@@ -86,17 +100,19 @@ def quantized(
     from xonnc.formats.nvdla.calibration import write_calibration
     from xonnc.quantizer import quantize
 
-    found = quantize(
-        args.model,
-        (lambda module: _table(args.calib, module)) if args.calib else args.calibrate,
-        method=args.calibration_method,
-        activations=activations,
-        per_tensor=per_tensor,
-        keep_float=args.keep_float,
-        input_shapes=input_shapes,
-        strict=args.strict,
-        step=step,
-    )
+    with _executor(args) as executor:
+        found = quantize(
+            args.model,
+            (lambda module: _table(args.calib, module)) if args.calib else args.calibrate,
+            method=args.calibration_method,
+            activations=activations,
+            per_tensor=per_tensor,
+            keep_float=args.keep_float,
+            input_shapes=input_shapes,
+            strict=args.strict,
+            step=step,
+            executor=executor,
+        )
     if args.save_calib:
         write_calibration(args.save_calib, found.ranges)
     return found
@@ -106,11 +122,25 @@ def is_given(args: argparse.Namespace) -> bool:
     """Return whether the model is to be quantized; `XonncError` for options that say how without that."""
     if args.calibrate or args.calib:
         return True
-    for option in ("keep_float", "save_calib"):
+    for option in ("keep_float", "save_calib", "jobs", "scheduler"):
         if getattr(args, option):
             name = option.replace("_", "-")
             raise XonncError(f"--{name} is for quantized models: --calibrate or --calib gives the ranges")
     return False
+
+
+@contextmanager
+def _executor(args: argparse.Namespace) -> Generator[Executor | None]:
+    """Yield what runs the samples; `None` for this process."""
+    from xonnc.executors.open_executor import open_executor
+
+    if args.jobs < 0:
+        raise XonncError(f"--jobs {args.jobs}: a number of processes, or 0 for this process")
+    if args.jobs or args.scheduler:
+        with open_executor(args.jobs, args.scheduler) as executor:
+            yield executor
+    else:
+        yield None
 
 
 def _table(path: Path, module: ModuleOp) -> Ranges:

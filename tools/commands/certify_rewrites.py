@@ -76,16 +76,16 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(one.wrong for one in found) else 0
 
 
-def _cases(wanted: Sequence[str]) -> Sequence[tuple[Table, str]]:
+def _cases(selected: Sequence[str]) -> Sequence[tuple[Table, str]]:
     from xonnc.fuzzing.rules.tables import CASES
     from xonnc.passes import use_onnx_package
 
     use_onnx_package()
     known = {*(table.name for table, _ in CASES), *(name for _, name in CASES)}
-    for name in wanted:
+    for name in selected:
         if name not in known:
             raise UnknownNameError(f"--rule {name}: no such rule or table{suggest(name, known)}")
-    return [(table, name) for table, name in CASES if not wanted or {table.name, name} & set(wanted)]
+    return [(table, name) for table, name in CASES if not selected or {table.name, name} & set(selected)]
 
 
 def _report(found: Sequence[Certificate], output: Path | None) -> None:

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import RefusalError, XonncError
-from xonnc.tools.commands import backend_targets, calibration_options, image_options, native_code, stages
+from xonnc.tools.commands import (
+    backend_targets,
+    calibration_options,
+    image_options,
+    native_code,
+    stages,
+    tosa_output,
+)
 from xonnc.tools.console import plural, progress, quantity, row, size
 from xonnc.tools.files import require_output
 
@@ -35,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         type=Path,
-        help="output: a loadable (.nvdla), a package (.xpkg) or native code (.so, .o, .ll, .c) "
-        "(default: beside the model; .nvdla, .xpkg if the CPU runs a part, .so for CPU targets)",
+        help="output: a loadable (.nvdla), a package (.xpkg) or native code (.so, .o, .ll, .c), IR for "
+        "TOSA (default: beside the model; .nvdla, .xpkg if the CPU runs a part, .so for CPU targets)",
     )
     placing = parser.add_mutually_exclusive_group()
     placing.add_argument(
@@ -46,7 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--require-dla", action="store_true", help="run nothing on the CPU; list what the DLA refuses"
     )
     parser.add_argument(
-        "--target", help="a target's name or .toml file (default: nv_full, or cpu for native code)"
+        "--target",
+        help="a target's name or .toml file, or tosa (default: nv_full, or cpu for native code)",
+    )
+    parser.add_argument(
+        "--host",
+        metavar="TRIPLE",
+        help="write a package whose CPU parts are object files for this host too, which 'xonnc deploy' uses: "
+        "aarch64-linux-gnu, x86_64-linux-gnu, or a processor kind of 'xonnc targets'",
     )
     parser.add_argument(
         "--iface",
@@ -70,14 +84,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compile, write the output and print a report."""
     from xonnc.compiler import STAGES
-    from xonnc.packages import SUFFIX
+    from xonnc.formats.package.archive import SUFFIX
     from xonnc.plugins.backends import backend_of
 
     backend = backend_of(args.target)
-    if backend is not None:
+    if backend is not None or args.target == tosa_output.TARGET:
         parser = argparse.ArgumentParser(add_help=False)
         add_arguments(parser)
-        return backend_targets.run(args, backend, vars(parser.parse_args([str(args.model)])))
+        defaults = vars(parser.parse_args([str(args.model)]))
+        if backend is None:
+            return tosa_output.run(args, defaults)
+        return backend_targets.run(args, backend, defaults)
     if native_code.is_for_cpu(args):
         return native_code.run(args)
     args.target = args.target or "nv_full"
@@ -88,6 +105,9 @@ def run(args: argparse.Namespace) -> int:
     if not args.dry_run:
         _require_outputs(args, output, is_text)
     wants_package = args.package or (output is not None and output.suffix == SUFFIX)
+    if args.host is not None:
+        _require_package_for_host(args, wants_package)
+        wants_package = True
     if args.require_dla and wants_package and not args.package:
         raise XonncError(
             f"{output}: a package, which may have parts on the CPU; --require-dla makes a .nvdla"
@@ -99,6 +119,16 @@ def run(args: argparse.Namespace) -> int:
     except stages.StoppedAfterStage:
         stages.print_stop(args, None if args.dry_run else output)
         return 0
+
+
+def _require_package_for_host(args: argparse.Namespace, wants_package: bool) -> None:
+    """Refuse options with which no package is written."""
+    if args.require_dla:
+        raise XonncError(f"--host {args.host}: with --require-dla nothing runs on the host")
+    if args.output is not None and not wants_package:
+        raise XonncError(
+            f"{args.output}: the host's code is in a package; -o {args.output.with_suffix('.xpkg')}"
+        )
 
 
 def _of_others(lines: Sequence[str], refused: RefusalError) -> list[str]:
@@ -122,7 +152,8 @@ def _require_outputs(args: argparse.Namespace, output: Path | None, is_text: boo
 def _run_loadable(args: argparse.Namespace, output: Path) -> int:
     """Compile the whole model for the DLA, or raise an error with everything that it refuses."""
     from xonnc.compiler import compile_model
-    from xonnc.packages import SUFFIX, compile_package
+    from xonnc.formats.package.archive import SUFFIX
+    from xonnc.packages import compile_package
 
     options = _Options(args, None if args.dry_run else output)
     images = image_options.images(args)
@@ -154,7 +185,8 @@ def _for_firmware(args: argparse.Namespace, compilation: Compilation) -> Compila
 def _run_package(args: argparse.Namespace, output: Path | None) -> int:
     """Compile a package; write a loadable if no name was given and the DLA runs the whole model."""
     from xonnc.compiler import STAGES, Compilation
-    from xonnc.packages import SUFFIX, compile_package
+    from xonnc.formats.package.archive import SUFFIX
+    from xonnc.packages import compile_package
 
     options = _Options(args, None if args.dry_run else output)
     with options.progress() as step:
@@ -165,12 +197,13 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
             options.calibrate(step),
             image_options.images(args),
             args.strict,
+            args.host,
         )
     _require_calibration(args, package, is_asked=args.package or output is not None)
-    whole = package.whole
-    if output is None and whole is not None and not args.package:
+    compiled = package.whole
+    if output is None and compiled is not None and not args.package and args.host is None:
         compilation = Compilation(
-            package.imported, package.simplified, package.opset, whole.loadable, whole.report
+            package.imported, package.simplified, package.opset, compiled.loadable, compiled.report
         )
         compilation = _for_firmware(args, compilation)
         loadable: Path = args.model.with_suffix(".nvdla")
@@ -226,7 +259,7 @@ def _told(args: argparse.Namespace, compilation: Compilation, output: Path, writ
 
 
 class _Options:
-    """What a compilation is watched by, and how it finds ranges, as the arguments say."""
+    """Return the observers and the calibration of a compilation from the arguments."""
 
     def __init__(self, args: argparse.Namespace, output: Path | None):
         self._args = args
@@ -257,14 +290,14 @@ class _Options:
 
 
 def report(model: Path, compilation: Compilation) -> None:
-    """What a person wants to know of a compilation, in a few lines."""
+    """The summary of a compilation in a few lines."""
     numbers = compilation.report
     _report_model(model, compilation)
     _report_dla("placed", numbers)
 
 
 def report_package(model: Path, package: CompiledPackage, is_verbose: bool) -> None:
-    """What runs where, and why."""
+    """The placement, with reasons."""
     _report_model(model, package)
     on_cpu = len(package.cpu_nodes)
     row(
@@ -278,6 +311,10 @@ def report_package(model: Path, package: CompiledPackage, is_verbose: bool) -> N
     if is_verbose:
         for node in package.cpu_nodes:
             row("node", f"{node.name} ({node.operator}): {node.reason}")
+    if package.manifest.host is not None:
+        count = sum(name.endswith(".o") for name in package.host_files)
+        total = size(sum(map(len, package.host_files.values())))
+        row("host", f"{plural(count, 'object file')} for {package.manifest.host} ({total} in all)")
     for number, compiled in enumerate(package.compiled, 1):
         _report_dla(f"DLA part {number}", compiled.report)
 
@@ -288,11 +325,13 @@ def _report_model(model: Path, compilation: Compilation | CompiledPackage) -> No
         f"{model.name}   opset {compilation.opset}, {plural(before.nodes, 'node')}, "
         f"{quantity(before.parameters)} parameters"
     )
-    gone = {name: count - after.operators.get(name, 0) for name, count in before.operators.items()}
-    shown = ", ".join(f"{count} {name}" for name, count in sorted(gone.items(), key=_descending) if count > 0)
+    removed = {name: count - after.operators.get(name, 0) for name, count in before.operators.items()}
+    shown = ", ".join(
+        f"{count} {name}" for name, count in sorted(removed.items(), key=_descending) if count > 0
+    )
     row(
         "simplified",
-        f"{before.nodes} -> {plural(after.nodes, 'node')}" + (f" (gone: {shown})" if shown else ""),
+        f"{before.nodes} -> {plural(after.nodes, 'node')}" + (f" (removed: {shown})" if shown else ""),
     )
 
 
@@ -346,6 +385,8 @@ def package_as_json(model: Path, package: CompiledPackage, output: Path | None) 
         "output": None if output is None else str(output),
         "opset": package.opset,
         "target": package.target,
+        "host": package.manifest.host,
+        "host_files": {name: len(content) for name, content in package.host_files.items()},
         "imported": asdict(package.imported),
         "simplified": asdict(package.simplified),
         "nodes": package.nodes,

@@ -66,7 +66,7 @@ class Statistics:
     """Name and operator of nodes that were computed at compile time."""
     repacked: list[PrepackedConstant] = field(default_factory=list[PrepackedConstant])
     calls: Counter[str] = field(default_factory=Counter[str])
-    """How often each kernel is called."""
+    """The number of calls of each kernel."""
     _constants: set[Attribute] = field(default_factory=set["Attribute"])
 
     def observing(self, on_stage: StageCallback) -> StageCallback:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import time
+from contextlib import nullcontext, redirect_stdout
+from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,21 +58,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--folder", type=Path, default=Path("demo-out"), help="output folder (default: %(default)s)"
     )
     parser.add_argument("--target", help=f"default: nv_full, {TARGETS[DIGITS]} for {DIGITS}")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo of each network; 1 if one of them is wrong."""
     folder: Path = args.folder
     folder.mkdir(parents=True, exist_ok=True)
-    passed = True
-    for name in args.model:
-        target = args.target or TARGETS.get(name, "nv_full")
-        if name == DIGITS:
-            passed &= _run_digits(folder, target, args.quiet)
-        else:
-            passed &= _run_network(name, folder, target, args.quiet)
-    return 0 if passed else 1
+    is_silent = args.json or args.quiet
+    outcomes: list[dict[str, object]] = []
+    with redirect_stdout(StringIO()) if is_silent else nullcontext():
+        for name in args.model:
+            target = args.target or TARGETS.get(name, "nv_full")
+            run_one = _run_digits if name == DIGITS else partial(_run_network, name)
+            passed = run_one(folder, target, is_silent)
+            files = {kind: str(folder / f"{name}.{kind}") for kind in ("onnx", "nvdla", "html")}
+            outcomes.append({"model": name, "target": target, "passed": passed, "files": files})
+    if args.json:
+        print(json.dumps(outcomes, indent=2))
+    return 0 if all(outcome["passed"] for outcome in outcomes) else 1
 
 
 def _run_network(name: str, folder: Path, target: str, is_quiet: bool) -> bool:

@@ -19,10 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--cpu",
-        default="c",
         metavar="NAME",
         help="CPU parts as C source for any processor, which the board's compiler compiles (c), or as object "
-        "files for a processor kind of 'xonnc targets' (default: %(default)s)",
+        "files for a processor kind of 'xonnc targets' (default: the package's own, if it was compiled with "
+        "--host, else c)",
     )
     parser.add_argument(
         "--target", metavar="FILE", help="the target of the package, if it is one of your own"

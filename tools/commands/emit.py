@@ -53,7 +53,7 @@ OF_CODE = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.epilog = "It also accepts the options of onnx-mlir that docs/peer-flags.md lists for it."
-    parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
+    parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json, or its IR: .mlir")
     parser.add_argument(
         "-o",
         "--output",
@@ -127,7 +127,7 @@ def _compile(model: Path, base: Path, emitted: str, peer: PeerSettings) -> int:
     except RefusalError as refused:
         if not any("--input-shape" in reason for reason in refused.reasons):
             raise
-        hint = "xonnc emit takes sizes by the inputs' places: --shapeInformation=0:1x3x224x224"
+        hint = "xonnc emit takes sizes by the inputs' indices: --shapeInformation=0:1x3x224x224"
         raise RefusalError([*refused.reasons, hint]) from None
     for path in artifact.files:
         print(f"{KINDS[path.suffix]} written to:\n\t{path}\n")
@@ -232,8 +232,24 @@ def _imported(model: Path, peer: PeerSettings) -> tuple[Context, ModuleOp]:
     ctx = Context()
     for name, factory in universe().all_dialects.items():
         ctx.register_dialect(name, factory)
+    if model.suffix == ".mlir":
+        return ctx, _parsed(model, ctx, peer)
     loaded = load_with_options(str(model), None, None, import_options_of(peer) or ImportOptions())
     return ctx, import_loaded(loaded, ctx)
+
+
+def _parsed(path: Path, ctx: Context, peer: PeerSettings) -> ModuleOp:
+    """Read IR of the onnx dialect."""
+    from xonnc.tools.ir_text import read_module
+    from xonnc.tools.translate import import_options_of
+
+    if import_options_of(peer) is not None:
+        raise XonncError(f"{path}: options of the import are for ONNX models; this is IR")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise XonncError(f"{path}: cannot be read: {error}") from None
+    return read_module(ctx, text, str(path))
 
 
 def _apply(passes: list[ModulePass], ctx: Context, module: ModuleOp, peer: PeerSettings) -> None:

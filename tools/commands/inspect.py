@@ -60,16 +60,23 @@ def run(args: argparse.Namespace) -> int:
 
 def read_parts(path: Path) -> tuple[dict[str, Loadable], str]:
     """Return the loadables of a package by name, and its target."""
+    parts, target = read_all_parts(path)
+    return {name: part for name, part in parts.items() if not isinstance(part, bytes)}, target
+
+
+def read_all_parts(path: Path) -> tuple[dict[str, Loadable | bytes], str]:
+    """Return the loadables and the ONNX models of a package by name, in execution order, and its target."""
     from xonnc.formats.nvdla.reader import parse_loadable
     from xonnc.formats.package.archive import read_package
 
     package = read_package(path)
-    loadables = {
+    parts = {
         f"{path.name}: {step.file}": parse_loadable(part, f"{path}: {step.file}")
-        for step, part in zip(package.manifest.steps, package.parts, strict=True)
         if step.kind == "dla"
+        else bytes(part)
+        for step, part in zip(package.manifest.steps, package.parts, strict=True)
     }
-    return loadables, package.manifest.target
+    return parts, package.manifest.target
 
 
 def _tell(name: str, loadable: Loadable, found: Sequence[Violation], target: NvdlaTarget) -> None:
@@ -88,8 +95,8 @@ def _tell(name: str, loadable: Loadable, found: Sequence[Violation], target: Nvd
         print(f"{name}: {plural(len(errors), 'rule')} broken for {target.name}{hint}")
         return
     _summary(name, loadable)
-    said = plural(len(warnings), "warning") if warnings else "no problems"
-    row("checked", f"{said} for {target.name}")
+    summary = plural(len(warnings), "warning") if warnings else "no problems"
+    row("checked", f"{summary} for {target.name}")
 
 
 def _summary(name: str, loadable: Loadable) -> None:
@@ -115,11 +122,11 @@ def _summary(name: str, loadable: Loadable) -> None:
             if memory.flags & flag and memory.tensor_desc_id < len(loadable.tensors):
                 tensor = loadable.tensors[memory.tensor_desc_id]
                 shape = f"{tensor.n}x{tensor.c}x{tensor.h}x{tensor.w}"
-                lies = _lies(tensor, normalizations_of(loadable).get(tensor.name))
-                row((flag.name or "").lower(), f"{memory.bind_id}: {tensor.name} {shape}, {lies}")
+                layout = _layout_text(tensor, normalizations_of(loadable).get(tensor.name))
+                row((flag.name or "").lower(), f"{memory.bind_id}: {tensor.name} {shape}, {layout}")
 
 
-def _lies(tensor: TensorDesc, pixels: Normalization | None) -> str:
+def _layout_text(tensor: TensorDesc, pixels: Normalization | None) -> str:
     """Describe the memory layout of a bound tensor, and the normalisation of its pixels."""
     from xonnc.formats.nvdla.enumerations import PixelFormat
     from xonnc.formats.nvdla.pixels import PIXEL_LAYOUTS

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
-from xonnc.rewriting.extensions import with_joined
+from xonnc.rewriting.extensions import NATIVE_STAGES, with_joined
 from xonnc.tools.commands import calibration_options, compile_stats, pass_options, stages
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import plural, progress, row, size
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
-CPU_ONLY_STAGES = ("legalized", "outlined", "fused", "layout", "krnl", "planned", "llvm")
+CPU_ONLY_STAGES = (*NATIVE_STAGES[1:], "llvm")
 """Stages of native code generation alone."""
 
 NVDLA_ONLY_OPTIONS = {
     "package": "--package",
     "require_dla": "--require-dla",
     "input_format": "--input-format",
+    "host": "--host",
 }
 """Options for NVDLA targets alone."""
 
@@ -99,10 +101,17 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
 
 def run(args: argparse.Namespace) -> int:
     """Compile, write the output and print a report."""
+    if not args.dry_run:
+        return _run(args)
+    # Linkers write files, whose sizes a report has: they do so elsewhere.
+    with TemporaryDirectory() as folder:
+        return _run(args, Path(folder))
+
+
+def _run(args: argparse.Namespace, folder: Path | None = None) -> int:
+    """Compile; files are written to a folder instead if one is given."""
     from xonnc.artifacts import STAGES, compile_artifact
 
-    if args.dry_run:
-        raise XonncError("--dry-run is for NVDLA targets, not for native code")
     is_text = stages.prepare(args, STAGES)
     if is_text and (args.stats or args.print_fusion_groups):
         option = "--stats" if args.stats else "--print-fusion-groups"
@@ -110,6 +119,9 @@ def run(args: argparse.Namespace) -> int:
     output: Path = args.output or args.model.with_suffix(".mlir" if is_text else ".so")
     require_output(output, (".mlir",) if is_text else SUFFIXES, *calibration_options.inputs(args))
     calibration_options.require_output_of(args)
+    if folder is not None:
+        output = folder / output.name
+    stage_output = None if args.dry_run else output
     statistics = compile_stats.Statistics(args.model)
     try:
         with progress(f"compiling {args.model.name}", args.quiet) as step:
@@ -126,18 +138,21 @@ def run(args: argparse.Namespace) -> int:
                 tuning=not args.no_tuning,
                 **pass_options.choice(args),
                 input_shapes=dict(args.input_shape) or None,
-                on_stage=statistics.observing(stages.stage_callback(args, STAGES, output, step)),
+                on_stage=statistics.observing(stages.stage_callback(args, STAGES, stage_output, step)),
                 strict=args.strict,
             )
     except stages.StoppedAfterStage:
-        stages.print_stop(args, output)
+        stages.print_stop(args, stage_output)
         return 0
     if args.json:
-        told = {"statistics": statistics.as_json()} if args.stats else {}
+        extra = {"statistics": statistics.as_json()} if args.stats else {}
         groups = {"fusion_groups": list(map(asdict, statistics.groups))} if args.print_fusion_groups else {}
-        print(json.dumps(_as_json(args.model, artifact) | told | groups, indent=2))
+        table = _as_json(args.model, replace(artifact, files={}) if args.dry_run else artifact)
+        print(json.dumps(table | extra | groups, indent=2))
     elif not args.quiet:
         _report(args.model, artifact)
+        for path, count in () if args.dry_run else artifact.files.items():
+            print(f"wrote           {path} ({size(count)})")
         if args.layout:
             left = plural(artifact.simplified.operators.get("Transpose", 0), "transpose")
             row("layout", f"{', '.join(map(':'.join, args.layout))} ({left} in the model)")
@@ -164,10 +179,8 @@ def _report(model: Path, artifact: Artifact) -> None:
         f"{artifact.target}"
     )
     program = artifact.program
-    held = "as the sizes of a run need" if program.is_dynamic else size(program.arena)
-    row("memory", f"weights {size(artifact.weight_bytes)}, activations {held}")
-    for path, count in artifact.files.items():
-        print(f"wrote           {path} ({size(count)})")
+    arena = "as the sizes of a run need" if program.is_dynamic else size(program.arena)
+    row("memory", f"weights {size(artifact.weight_bytes)}, activations {arena}")
 
 
 def _as_json(model: Path, artifact: Artifact) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from xonnc.targets import target_names
 from xonnc.targets.cpu import cpu_names
 from xonnc.tools.process import Exit
 
-TAKEN = ("cpu", "dla", "func", "krnl", "llvm", "microsoft", "onnx")
+TAKEN = ("cpu", "dla", "func", "krnl", "llvm", "microsoft", "onnx", "tosa")
 """Names of targets and dialects of the compiler."""
 
 
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="the folder to write (default: the name)"
     )
+    parser.add_argument("--json", action="store_true", help="print the files as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
 
@@ -38,11 +40,14 @@ def run(args: argparse.Namespace) -> int:
     folder: Path = args.output or Path(name)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise XonncError(f"{folder}: exists already; name another folder with --output")
-    for path, text in backend_package(name).items():
+    package = backend_package(name)
+    for path, text in package.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(file) as stream:
             stream.write(text.encode())
-    if not args.quiet:
+    if args.json:
+        print(json.dumps({"folder": str(folder), "files": sorted(map(str, package))}, indent=2))
+    elif not args.quiet:
         print(f"wrote {folder}; next: pip install ./{folder} && pytest {folder}")
     return Exit.DONE

@@ -36,16 +36,16 @@ def run(args: argparse.Namespace) -> int:
     for name in args.operator:
         if name not in known:
             raise XonncError(f"no operator '{name}'{suggest(name, known)}")
-    wanted = args.operator or list(known)
+    chosen = args.operator or list(known)
     is_cpu = args.target in ("cpu", *cpu_names())
     target = load_target(args.target) if args.target and not is_cpu else None
     if target is not None or is_cpu:
         how = _natively() if target is None else _on(target)
-        rows = {name: how.get(name, "not taken") for name in wanted if name in how or args.operator}
+        rows = {name: how.get(name, "not taken") for name in chosen if name in how or args.operator}
     else:
-        rows = {name: ", ".join(known[name]) for name in wanted}
+        rows = {name: ", ".join(known[name]) for name in chosen}
     if args.json:
-        print(json.dumps(rows if target is None else _as_json(target, wanted), indent=2))
+        print(json.dumps(rows if target is None else _as_json(target, chosen), indent=2))
         return 0
     width = max(map(len, rows))
     for name, text in rows.items():
@@ -81,14 +81,14 @@ def _list_backend(backend: Backend, args: argparse.Namespace) -> int:
     return 0
 
 
-def _as_json(target: NvdlaTarget, wanted: Collection[str]) -> dict[str, object]:
+def _as_json(target: NvdlaTarget, operators: Collection[str]) -> dict[str, object]:
     """Return how a target runs operators, by precision, and its limits."""
     tables = {
         precision: dla_operators(precision)
         for precision in target.precisions
         if precision in LOWERINGS_BY_PRECISION
     }
-    names = sorted({name for table in tables.values() for name in table if name in wanted})
+    names = sorted({name for table in tables.values() for name in table if name in operators})
     precisions = [each for each in Precision if each.name.lower() in target.precisions]
     return {
         "target": target.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.tasks import DlaTask, decode_tasks
 from xonnc.formats.onnx.embedded_models import require_self_contained
 from xonnc.formats.package.archive import read_package
+from xonnc.formats.package.manifest import StepKind
 from xonnc.tools.console import columns, plural
 
 
@@ -44,20 +46,25 @@ def explain(path: Path, is_json: bool) -> None:
             step.file,
             step.inputs,
             step.outputs,
-            (_layers if step.kind == "dla" else _nodes)(part, f"{path}: {step.file}"),
+            NODES_OF[step.kind](part, f"{path}: {step.file}"),
         )
         for step, part in zip(package.manifest.steps, package.parts, strict=True)
     ]
+    target, host = package.manifest.target, package.manifest.host
     if is_json:
-        print(json.dumps({"target": package.manifest.target, "steps": list(map(asdict, steps))}, indent=2))
+        print(json.dumps({"target": target, "host": host, "steps": list(map(asdict, steps))}, indent=2))
         return
-    print(f"{path.name}   {plural(len(steps), 'step')} for {package.manifest.target}")
+    on_host = "" if host is None else f", with object files for {host}"
+    print(f"{path.name}   {plural(len(steps), 'step')} for {target}{on_host}")
     for step in steps:
         counts = Counter(node.operator for node in step.nodes)
         noun = "hardware layer" if step.kind == "dla" else "node"
         shown = ", ".join(f"{operator} {count}" for operator, count in counts.items())
-        print(f"\n{step.file}   {step.kind.upper()}: {plural(len(step.nodes), noun)} ({shown})")
+        what = f"{step.kind.upper()}: {plural(len(step.nodes), noun)} ({shown})"
+        print(f"\n{step.file}   {what if step.kind != 'backend' else 'the backend of a plug-in'}")
         print(f"  {', '.join(step.inputs) or 'nothing'} to {', '.join(step.outputs)}")
+        if not step.nodes:
+            continue
         for line in columns([("name", "operator"), *((node.name, node.operator) for node in step.nodes)]):
             print(f"  {line}")
 
@@ -78,3 +85,16 @@ def _nodes(part: bytes, name: str) -> tuple[StepNode, ...]:
     require_self_contained(part, name)
     graph = onnx.ModelProto.FromString(part).graph
     return tuple(StepNode(node.name or node.output[0], node.op_type) for node in graph.node)
+
+
+def _unread(part: bytes, name: str) -> tuple[StepNode, ...]:
+    """Return nothing: the files of a plug-in's backend are its own."""
+    return ()
+
+
+NODES_OF: Mapping[StepKind, Callable[[bytes, str], tuple[StepNode, ...]]] = {
+    "dla": _layers,
+    "cpu": _nodes,
+    "backend": _unread,
+}
+"""The readers of a step's nodes, by its kind."""

@@ -7,16 +7,18 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from xonnc.dialects.onnx import registry
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.plugins import bundled, loading
+from xonnc.plugins.op_class import PluginOp
 from xonnc.plugins.operators import OperatorSpec, Plugin
 from xonnc.plugins.registration import registered
 from xonnc.plugins.scaffold import plugin_file
 from xonnc.tools.plugin_checks import CheckResult, check_operator
 from xonnc.tools.process import Exit
 
-BODIES = ("infer", "reference", "decompose", "kernel", "lookup")
+BODIES = ("infer", "reference", "decompose", "kernel", "lookup", "layers")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,11 +53,15 @@ def _list(as_json: bool) -> int:
         print(f"{plugin.name} {plugin.version}  {plugin.source}")
         for spec in plugin.operators:
             bodies = ", ".join(_bodies(spec)) or "nothing but its declaration"
-            print(f"  {spec.domain or 'ai.onnx'}.{spec.name}-{spec.since}  {bodies}")
+            winner = _overriding(spec)
+            note = f"  overridden by plug-in {winner}" if winner else ""
+            print(f"  {spec.domain or 'ai.onnx'}.{spec.name}-{spec.since}  {bodies}{note}")
         for rule in plugin.rules:
             print(f"  {rule.name}  a rule of {rule.into}")
         for name, joining in plugin.passes.items():
             print(f"  pass {name}" + (f", after stage {joining.after}" if joining.after else ""))
+        if plugin.layouts:
+            print(f"  layout preferences of {', '.join(plugin.layouts)}")
         for backend in plugin.backends:
             print(f"  backend {backend.name}, targets {', '.join(backend.targets)}")
     if not plugins:
@@ -69,17 +75,32 @@ def _bodies(spec: OperatorSpec) -> Sequence[str]:
     return [name for name in BODIES if spec.function(name) is not None]
 
 
+def _overriding(spec: OperatorSpec) -> str | None:
+    """Return the name of the plug-in whose declaration takes the place of this one."""
+    found = registry.op_class(spec.domain, spec.name, spec.since)
+    if found is None or found is spec.kind or not issubclass(found, PluginOp):
+        return None
+    return found.DECLARATION.plugin.name
+
+
 def _described(plugin: Plugin) -> dict[str, object]:
     return {
         "name": plugin.name,
         "version": plugin.version,
         "source": plugin.source,
         "operators": [
-            {"domain": spec.domain, "name": spec.name, "since": spec.since, "bodies": _bodies(spec)}
+            {
+                "domain": spec.domain,
+                "name": spec.name,
+                "since": spec.since,
+                "bodies": _bodies(spec),
+                "overridden_by": _overriding(spec),
+            }
             for spec in plugin.operators
         ],
         "rules": [{"name": rule.name, "into": rule.into} for rule in plugin.rules],
         "passes": list(plugin.passes),
+        "layouts": list(plugin.layouts),
         "backends": {backend.name: list(backend.targets) for backend in plugin.backends},
     }
 

@@ -71,11 +71,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(model: Path, quantized: QuantizedModel, written: Sequence[Path]) -> None:
-    kept = [layer.node for layer in quantized.layers if not layer.is_quantized]
+    float_nodes = [layer.node for layer in quantized.layers if not layer.is_quantized]
     count = len(quantized.layers)
-    print(f"{model.name}   {count - len(kept)} of {plural(count, 'layer')} in INT8")
-    if kept:
-        row("in float", ", ".join(kept[:MAX_SHOWN]) + (", …" if len(kept) > MAX_SHOWN else ""))
+    print(f"{model.name}   {count - len(float_nodes)} of {plural(count, 'layer')} in INT8")
+    if float_nodes:
+        row("in float", ", ".join(float_nodes[:MAX_SHOWN]) + (", …" if len(float_nodes) > MAX_SHOWN else ""))
     before, after = quantized.model.before.bytes, quantized.model.after.bytes
     row("weights", f"{size(before)} -> {size(after)}")
     for each in quantized.agreement:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import subprocess
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a run that takes longer does not count as failing (default: %(default)s)",
     )
     parser.add_argument("-o", "--output", type=Path, help="the reduced model (default: MODEL-reduced.onnx)")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
 
@@ -83,16 +85,19 @@ def run(args: argparse.Namespace) -> int:
         progress(f"reducing {args.model.name}", args.quiet) as step,
     ):
         path = Path(folder) / "candidate.onnx"
-        wanted = _outcome(check, case, path)
-        if not wanted:
-            said = f" and says '{args.says}'" if args.says else ""
+        outcome = _outcome(check, case, path)
+        if not outcome:
+            condition = f" and says '{args.says}'" if args.says else ""
             raise XonncError(
-                f"{args.model}: --check does not fail{said} on the whole model; there is nothing to reduce"
+                f"{args.model}: --check does not fail{condition} on the "
+                "whole model; there is nothing to reduce"
             )
-        smaller = reduced(case, _FailurePredicate(check, path, wanted, step))
+        smaller = reduced(case, _FailurePredicate(check, path, outcome, step))
     with atomic_write(output) as file:
         file.write(smaller.model.SerializeToString())
-    if not args.quiet:
+    if args.json:
+        print(json.dumps({"nodes_before": case.nodes, "nodes": smaller.nodes, "file": str(output)}, indent=2))
+    elif not args.quiet:
         row("nodes", f"{case.nodes} before, {smaller.nodes} now")
         row("wrote", str(output))
     return 0
@@ -114,7 +119,7 @@ class _FailurePredicate:
 
     check: FailureCheck
     path: Path
-    wanted: int
+    outcome: int
     step: ProgressCallback
     tries: int = 0
 
@@ -125,7 +130,7 @@ class _FailurePredicate:
         self.step(self.tries, MAX_CANDIDATES, f"{candidate.nodes} nodes")
         self.tries += 1
         # What is no model fails for reasons of its own.
-        return not invalidity(candidate.model) and _outcome(self.check, candidate, self.path) == self.wanted
+        return not invalidity(candidate.model) and _outcome(self.check, candidate, self.path) == self.outcome
 
 
 def _outcome(check: FailureCheck, case: ReductionCase, path: Path) -> int | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,13 +79,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace", type=Path, metavar="FILE", help="write the timeline in the format of Chrome and Perfetto"
     )
+    parser.add_argument(
+        "--svg",
+        type=Path,
+        metavar="FILE",
+        help="write a picture of the timeline; with --memory, of the buffers",
+    )
+    parser.add_argument(
+        "--csv",
+        type=Path,
+        metavar="FILE",
+        help="write a table of layers or kernels; with --memory, of buffers",
+    )
     parser.add_argument("--total", action="store_true", help="leave out the table of layers")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Estimate and print."""
-    if args.html or args.trace:
+    if args.html or args.trace or args.svg or args.csv:
         return _write_page(args)
     if args.memory:
         return report_memory(args, calibration_of(args))
@@ -111,34 +124,54 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_page(args: argparse.Namespace) -> int:
-    """Write the report page or the trace."""
+    """Write the report page, the trace, pictures and tables."""
     from xonnc.tools.html_report.page import render, trace
+    from xonnc.tools.html_report.pictures import memory_csv, timeline_csv
 
-    files = [(path, text) for path, text in ((args.html, render), (args.trace, trace)) if path is not None]
-    for path, _ in files:
-        require_output(path, (".html",) if path is args.html else (".json",), args.model)
+    possible: tuple[tuple[Path | None, str, Callable[[Document], str]], ...] = (
+        (args.html, ".html", render),
+        (args.trace, ".json", trace),
+        (args.svg, ".svg", partial(_picture, args.memory)),
+        (args.csv, ".csv", memory_csv if args.memory else timeline_csv),
+    )
+    files = [(path, suffix, text) for path, suffix, text in possible if path is not None]
+    for path, suffix, _ in files:
+        require_output(path, (suffix,), args.model)
     document = _document(args)
+    if args.memory and not document.memories:
+        raise XonncError(f"{args.model}: no memory map: {document.notes.get('memory', 'it has no buffers')}")
     with atomic_writes() as outputs:
-        for path, text in files:
+        for path, _, text in files:
             with outputs.open(path) as file:
                 file.write(text(document).encode())
-    for path, _ in files:
+    for path, *_ in files:
         row("wrote", str(path))
     return 0
+
+
+def _picture(is_of_memory: bool, document: Document) -> str:
+    from xonnc.tools.html_report.document import Timeline
+    from xonnc.tools.html_report.pictures import memory_svg, timeline_svg
+
+    if is_of_memory:
+        return memory_svg(document.memories)
+    return timeline_svg(document.timeline or Timeline("", "", ()))
 
 
 def _document(args: argparse.Namespace) -> Document:
     name: str = args.target or DEFAULT_TARGET
     if is_package(args.model):
         from xonnc.formats.nvdla.checks.loadable_check import require_sound
-        from xonnc.tools.commands.inspect import read_parts
+        from xonnc.formats.nvdla.loadable import Loadable
+        from xonnc.tools.commands.inspect import read_all_parts
         from xonnc.tools.html_report.nvdla import report_loadable
 
         _require_floats(args)
-        parts, named = read_parts(args.model)
+        parts, named = read_all_parts(args.model)
         target = load_target(args.target or named or DEFAULT_TARGET)
-        for part, loadable in parts.items():
-            require_sound(loadable, part, target)
+        for name, part in parts.items():
+            if isinstance(part, Loadable):
+                require_sound(part, name, target)
         return report_loadable(args.model, parts, target, args.register_cycles)
     if args.model.suffix == ".nvdla":
         from xonnc.formats.nvdla.checks.loadable_check import read_checked
@@ -146,8 +179,8 @@ def _document(args: argparse.Namespace) -> Document:
 
         _require_floats(args)
         hardware = load_target(name)
-        whole = {args.model.name: read_checked(args.model, hardware)}
-        return report_loadable(args.model, whole, hardware, args.register_cycles)
+        documents = {args.model.name: read_checked(args.model, hardware)}
+        return report_loadable(args.model, documents, hardware, args.register_cycles)
     if name in ("cpu", *cpu_names()):
         from xonnc.tools.html_report.native import report_native
 
@@ -187,8 +220,8 @@ def _report_package(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"parts": {name: as_json(cost) for name, cost in costs.items()}}, indent=2))
         return 0
-    for place, (name, cost) in enumerate(costs.items()):
-        print("\n" * bool(place), end="")
+    for index, (name, cost) in enumerate(costs.items()):
+        print("\n" * bool(index), end="")
         _tell(name, cost, target, args.total)
     if not costs:
         print(f"{args.model.name}: a package without a loadable; the CPU runs all of it")
@@ -352,6 +385,7 @@ def totals(cost: Performance) -> list[tuple[str, str]]:
             f"{size(cost.traffic_bytes)} moved; {size(cost.compulsory_bytes)} if each layer read every byte "
             f"once, {size(cost.boundary_bytes)} of weights, inputs and outputs",
         ),
+        *([("on chip", f"{size(cost.on_chip_bytes)} of the bytes moved")] if cost.on_chip_bytes else []),
         ("time goes to", shares),
     ]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.atomic_write import atomic_writes
-from xonnc.tools.commands.run_model import CompiledModel, LibraryModel, report_run
+from xonnc.tools.commands.run_model import CompiledModel, LibraryModel, Profile, report_host_calls
 from xonnc.tools.console import progress, row
 from xonnc.tools.files import FILE_KINDS, read_tensor, require_output, write_array
 
@@ -28,7 +27,7 @@ MODELS = (".onnx", ".onnxtxt", ".json")
 """File extensions of ONNX models."""
 
 
-FOR_MODELS = ("profile", "unsafe", "no_tuning", "calibrate")
+FOR_MODELS = ("profile", "trace", "unsafe", "no_tuning", "calibrate")
 """Options that only models take."""
 
 
@@ -67,7 +66,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="native",
         help="for a package: the engine of its CPU parts (default: %(default)s)",
     )
-    parser.add_argument("--profile", action="store_true", help="for a model: print the time of each kernel")
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="for a model: print the time of each kernel, its GFLOP/s, GB/s and share of the roofline",
+    )
+    parser.add_argument(
+        "--trace",
+        type=Path,
+        metavar="FILE",
+        help="for a model: write the profile in the trace format of Chrome and Perfetto (.json)",
+    )
     parser.add_argument(
         "--unsafe",
         action="store_true",
@@ -94,9 +103,10 @@ def run(args: argparse.Namespace) -> int:
 
     begun = time.perf_counter()
     model = None
+    is_profiled = args.profile or args.trace is not None
     if args.package.suffix in MODELS:
         model = CompiledModel(
-            args.package, args.target or "cpu", args.profile, args.unsafe, not args.no_tuning, args.calibrate
+            args.package, args.target or "cpu", is_profiled, args.unsafe, not args.no_tuning, args.calibrate
         )
     elif option := next((each for each in FOR_MODELS if getattr(args, each)), None):
         name = option.replace("_", "-")
@@ -108,8 +118,7 @@ def run(args: argparse.Namespace) -> int:
         )
     library = LibraryModel(args.package) if args.package.suffix == ".so" else None
     package = model or library or load_package(args.package, args.target, args.mode, args.cpu)
-    after = None if model is None else partial(report_run, model.session, args.profile)
-    return run_files(package, args.package, args, begun, after)
+    return run_files(package, args.package, args, begun, model)
 
 
 def run_files(
@@ -117,34 +126,61 @@ def run_files(
     source: Path,
     args: argparse.Namespace,
     begun: float,
-    after: Callable[[], None] | None = None,
+    model: CompiledModel | None = None,
 ) -> int:
     """
     Runs the model from `source` on the files of `args.input` and writes those of `args.output`.
 
-    `after` tells more behind the outputs; `begun` is when the command began.
+    `model` is the package again if it was compiled here; `begun` is when the command began.
     """
     inputs = named_files(list(map(str, args.input)), list(package.inputs), f"{source}: input")
     files = named_files(list(map(str, args.output)), list(package.outputs), f"{source}: output")
     for path in files.values():
         require_output(path, (".npy",), source, *inputs.values())
+    trace: Path | None = None if model is None else args.trace
+    if trace is not None:
+        require_output(trace, (".json",), source, *inputs.values(), *files.values())
     feeds = {name: _array(path) for name, path in inputs.items()}
     with progress(f"running {source.name}", args.quiet) as step:
         is_native = isinstance(package, CompiledModel | LibraryModel)
         outputs = package.run(feeds) if is_native else package.run(feeds, step)
+    seconds = time.perf_counter() - begun
+    profile = Profile(model, args.target or "cpu") if model is not None and model.steps else None
     with atomic_writes() as written:
         for name, path in files.items():
             write_array(written, path, _writable(name, outputs[name]))
-    seconds = time.perf_counter() - begun
+        if trace is not None and profile is not None:
+            with written.open(trace) as file:
+                file.write(profile.trace(source.name).encode())
+    # `xonnc simulate`, which runs no models, has no such option.
+    shown = profile if profile is not None and args.profile else None
+    _report_outputs(outputs, files, args, shown, seconds)
+    if not (args.quiet or args.json):
+        if model is not None:
+            report_host_calls(model.session)
+        if shown is not None:
+            shown.print()
+        if trace is not None:
+            row("wrote", str(trace))
+        row("time", f"{seconds:.1f} s")
+    return 0
+
+
+def _report_outputs(
+    outputs: Mapping[str, Any],
+    files: Mapping[str, Path],
+    args: argparse.Namespace,
+    profile: Profile | None,
+    seconds: float,
+) -> None:
     if args.json:
-        print(json.dumps(_as_json(outputs, files, seconds), indent=2))
+        table = _as_json(outputs, files, seconds)
+        if profile is not None:
+            table["profile"] = profile.as_json()
+        print(json.dumps(table, indent=2))
     elif not args.quiet:
         for name, value in outputs.items():
             row("output", f"{name} {_described(value)}" + (f", wrote {files[name]}" if name in files else ""))
-        if after is not None:
-            after()
-        row("time", f"{seconds:.1f} s")
-    return 0
 
 
 def named_files(given: Sequence[str], names: Sequence[str], what: str) -> dict[str, Path]:

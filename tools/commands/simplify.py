@@ -162,7 +162,7 @@ def _report(args: argparse.Namespace, simplified: SimplifiedModel, differences: 
 
 
 def table(before: ModelSummary, after: ModelSummary) -> list[str]:
-    """What a model is made of, before and after, a line for each operator."""
+    """The operators of a model before and after, a line for each."""
     names = sorted(before.operators.keys() | after.operators.keys())
     names.sort(key=lambda name: -max(before.operators.get(name, 0), after.operators.get(name, 0)))
     rows = [

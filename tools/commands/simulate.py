@@ -131,7 +131,7 @@ def _write(files: OutputFiles, path: Path, output: Output) -> None:
 
 
 def _input(path: Path, tensor: BoundTensor) -> Array | bytes:
-    """What a file holds, as it is bound; `XonncError` unless size, element type and rank are the tensor's."""
+    """The contents of a file, as bound; `XonncError` unless size, element type and rank are the tensor's."""
     value = read_tensor(path)
     if isinstance(value, bytes):
         return value

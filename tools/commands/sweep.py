@@ -21,7 +21,21 @@ if TYPE_CHECKING:
     from xonnc.tools.sweep.plan import Case
     from xonnc.tools.sweep.store import ResultStore, StoredResult
 
-FIGURES = ("milliseconds", "cycles", "macs", "utilisation", "traffic_bytes", "cpu_nodes")
+FIGURES = (
+    "milliseconds",
+    "cycles",
+    "macs",
+    "utilisation",
+    "traffic_bytes",
+    "cpu_nodes",
+    "multipliers",
+    "cbuf_bytes",
+    "dram_gb_per_s",
+    "area_mm2_28nm",
+    "area_mm2_16nm",
+    "power_mw_16nm",
+    "output_noise_db",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--retry", action="store_true", help="run again the cases that lost their workers")
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the results as CSV")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page with the results and their Pareto fronts"
+    )
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
@@ -55,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
         raise XonncError(f"--jobs {args.jobs}: a number of processes, or 0 for this process")
     if args.csv is not None:
         require_output(args.csv, (".csv",), args.sweep)
+    if args.html is not None:
+        require_output(args.html, (".html",), args.sweep)
     cases = {case.key(): case for case in read_cases(args.sweep)}
     with ResultStore(args.store or args.sweep.with_suffix(".db")) as store:
         ran = _run_missing(cases, store, args)
@@ -62,6 +81,11 @@ def run(args: argparse.Namespace) -> int:
     rows = [_row(case, results[key]) for key, case in cases.items()]
     if args.csv is not None:
         _write_csv(args.csv, rows)
+    if args.html is not None:
+        from xonnc.tools.sweep.pareto import render
+
+        with atomic_write(args.html) as file:
+            file.write(render(args.sweep.stem, rows).encode())
     counts = Counter(result.status for result in results.values())
     if args.json:
         print(json.dumps({"ran": ran, "results": rows}, indent=2))
@@ -95,8 +119,9 @@ def _row(case: Case, result: StoredResult) -> dict[str, str | float]:
     figures = {name: result.figures.get(name, "") for name in FIGURES}
     return {
         "model": Path(case.model).name,
-        "target": case.target,
+        "target": case.target.label,
         "precision": case.precision,
+        "calibration": case.calibration if case.precision == "int8" else "",
         "status": result.status,
         **figures,
         "message": result.message,
@@ -113,14 +138,15 @@ def _write_csv(path: Path, rows: Sequence[Mapping[str, str | float]]) -> None:
 
 
 def _print(rows: Sequence[Mapping[str, str | float]]) -> None:
-    table = [("model", "target", "precision", "ms", "MACs used", "CPU nodes", "")]
+    names = ("model", "target", "precision", "calibration")
+    table: list[tuple[str, ...]] = [(*names, "ms", "MACs used", "CPU nodes", "noise dB", "")]
     for each in rows:
-        names = (str(each["model"]), str(each["target"]), str(each["precision"]))
+        figures = ("", "", "", "")
+        reason = f"{each['status']}: {str(each['message']).partition(chr(10))[0]}"
         if each["status"] == "done":
-            time, used = float(each["milliseconds"]), float(each["utilisation"])
-            table.append((*names, f"{time:.3f}", f"{used:.1%}", str(each["cpu_nodes"]), ""))
-        else:
-            reason = str(each["message"]).partition("\n")[0]
-            table.append((*names, "", "", "", f"{each['status']}: {reason}"))
+            time, used, reason = float(each["milliseconds"]), float(each["utilisation"]), ""
+            noise = "" if each["output_noise_db"] == "" else f"{each['output_noise_db']:.1f}"
+            figures = (f"{time:.3f}", f"{used:.1%}", str(each["cpu_nodes"]), noise)
+        table.append((*(str(each[name]) for name in names), *figures, reason))
     for line in columns(table):
         print(line)

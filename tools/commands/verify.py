@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,13 @@ if TYPE_CHECKING:
     from xonnc.runtime.verification.comparison import Tolerance
     from xonnc.verifier import InputChoice, OutputComparison, Verification
 
-EPILOG = """engines of models: onnxruntime, onnxruntime-optimized, reference, simplified, native, O0 to O3
+EPILOG = """engines of models: onnxruntime, onnxruntime-optimized, reference, simplified, native, O0 to O3,
+  c (C source), nvdla (a loadable in the simulator)
 profiles: normal, wide, zeros, negative, extremes, nan-inf, denormal, edge-shapes, or all"""
+
+
+BISECTED = (None, "native", "simplified", "c", "nvdla")
+"""Engines that bisection takes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,9 +113,10 @@ def run(args: argparse.Namespace) -> int:
         raise XonncError("--matrix: compares MODEL with itself; leave out the other form and --layers")
     if args.matrix:
         return _matrix(args)
-    if args.bisect and (args.other or args.layers or args.other_engine not in (None, "native", "simplified")):
+    if args.bisect and (args.other or args.layers or args.other_engine not in BISECTED):
         raise XonncError(
-            "--bisect: is for MODEL and its native code, or with --simplify its simplified model"
+            "--bisect: is for MODEL and what is compiled from it: native code, or with --other-engine "
+            f"{', '.join(each for each in BISECTED if each)}"
         )
     with progress(f"verifying {args.model.name}", args.quiet) as step:
         step(0, 1)
@@ -126,17 +133,18 @@ def run(args: argparse.Namespace) -> int:
 def _bisect(args: argparse.Namespace, found: Verification) -> None:
     """Find what makes the first wrong result, reduce the model and write a reproducer."""
     from xonnc.formats.onnx.load_model import load_proto
-    from xonnc.tools.bisection import Case, bisect, reduced_case
+    from xonnc.tools.bisection import bisect, reduced_case
+    from xonnc.tools.bisection_case import Case
     from xonnc.tools.reproducer import write_reproducer
 
-    case = Case(load_proto(args.model), next(iter(found.failing.values())), _tolerance(args))
+    feeds, engine = next(iter(found.failing.values())), args.other_engine or "native"
+    case = Case(load_proto(args.model), feeds, _tolerance(args), engine, args.target, args.cosine)
     with progress(f"bisecting {args.model.name}", args.quiet) as step:
         culprit = bisect(case)
         if culprit is None:
             raise XonncError(f"{args.model}: the difference is within rounding; bisection needs a larger one")
-        smaller = reduced_case(
-            case, culprit.is_native, args.seconds, lambda nodes: step(0, 1, f"{nodes} nodes")
-        )
+        wrong = replace(case, form=culprit.form)
+        smaller = reduced_case(wrong, args.seconds, lambda nodes: step(0, 1, f"{nodes} nodes"))
         files = write_reproducer(args.bisect, smaller, culprit, len(case.model.graph.node))
     if args.quiet or args.json:
         return
@@ -177,8 +185,10 @@ def _matrix(args: argparse.Namespace) -> int:
     with progress(f"verifying {args.model.name}", args.quiet) as step:
         found = verify_matrix(args.model, _choice(args), _tolerance(args), lambda name: step(0, 1, name))
     if args.json:
-        said = {name: _as_json(one) if isinstance(one, Verification) else one for name, one in found.items()}
-        print(json.dumps(said, indent=2))
+        entries = {
+            name: _as_json(one) if isinstance(one, Verification) else one for name, one in found.items()
+        }
+        print(json.dumps(entries, indent=2))
     elif not args.quiet:
         rows = [("engine", "output", "largest error", "inputs", "")]
         for name, one in found.items():

@@ -1,4 +1,4 @@
-"""What the report page shows, independent of the target: it is written into the page as JSON."""
+"""The data of the report page, independent of the target: it is written into the page as JSON."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class QuantizedValue:
     snr: float | None
     cosine: float
     range: tuple[float, float]
-    """What the integers can represent, in equal steps of which the histograms count values."""
+    """The range of the integers; histograms count values in equal bins of it."""
     floats: tuple[int, ...]
     """The histogram of the float model."""
     quantized: tuple[int, ...]
@@ -99,7 +99,7 @@ class QuantizedValue:
 
 @dataclass(frozen=True)
 class RuleCount:
-    """How often a rule of a pass was applied, and on which nodes."""
+    """The number of applications of a pass's rule, and its nodes."""
 
     pass_name: str
     rule: str

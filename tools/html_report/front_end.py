@@ -45,7 +45,7 @@ class _Everything(Container[str]):
 
 @dataclass
 class FrontEnd:
-    """What was recorded of the stages that all targets share."""
+    """The recorded stages that all targets share."""
 
     nodes: list[ImportedNode] = field(default_factory=list[ImportedNode])
     before: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -106,7 +106,7 @@ def compute_nodes(module: ModuleOp) -> list[OnnxOp]:
 def imported_nodes(module: ModuleOp) -> list[ImportedNode]:
     """Return the nodes of an imported module, in order."""
     ops = compute_nodes(module)
-    index = {op: place for place, op in enumerate(ops)}
+    index = {op: position for position, op in enumerate(ops)}
     found: list[ImportedNode] = []
     for op in ops:
         identity = identity_of(op)

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
 
 from xonnc.artifacts import planned_module
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.locations import node_names
-from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
-from xonnc.dialects.onnx.ops.nn import ConvOp
-from xonnc.dialects.onnx.types import element_type, static_shape
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_model
 from xonnc.lowering.native.module_memory_map import memory_map
-from xonnc.native import compile_native
+from xonnc.native import compile_native, resolve_processor
+from xonnc.runtime.native.roofline import MAX_WORKING_SET, MachinePeaks, least_times
 from xonnc.runtime.native.session import ReportLine, Session
 from xonnc.runtime.reference import ModelParameter
 from xonnc.runtime.verification.trial_inputs import input_constraints, trial_feeds
 from xonnc.simplifier import simplify
 from xonnc.tools.console import plural, size
-from xonnc.tools.html_report.document import Document, GraphNode, Memory, Roofline, Task, Timeline
+from xonnc.tools.html_report.document import Document, GraphNode, Memory, Roofline, Timeline
 from xonnc.tools.html_report.front_end import FrontEnd, ImportedNode, compute_nodes
+from xonnc.tools.html_report.kernel_timeline import kernel_tasks
 from xonnc.tools.html_report.nvdla import memory_of
+
+ROOFS = "multiply-adds of this processor and reads of its main memory, measured on one thread"
 
 RUNS = 5
 """Runs of which the fastest is reported."""
@@ -42,8 +41,9 @@ def report_native(path: Path, target: str, input_shapes: Mapping[str, Sequence[i
     front.on_stage("simplified", simplified)
     session = compile_native(path, target, profile=True)
     lines, feeds_note = _fastest(session, path, input_shapes)
-    work = _work(simplified)
-    tasks = _tasks(lines, work)
+    profile = session.profile(lines)
+    processor = resolve_processor(target)
+    tasks = kernel_tasks(profile, least_times(profile, processor, 1))
     nodes = _nodes(front.nodes, lines, simplified)
     memories, missing = _memories(path, target, input_shapes)
     total = sum(line.seconds for line in lines)
@@ -66,7 +66,10 @@ def report_native(path: Path, target: str, input_shapes: Mapping[str, Sequence[i
         ),
         ("inputs", feeds_note),
     )
-    best = max((2 * task.macs / task.added for task in tasks if task.added and task.macs), default=0.0)
+    peaks = MachinePeaks(processor)
+    is_int8 = any(line.is_int8 and line.multiplications for line in profile)
+    operations = peaks.int8_operations(1) if is_int8 else peaks.flops(1)
+    bandwidth = peaks.bytes_per_second(MAX_WORKING_SET, 1, writes=False)
     return Document(
         path.name,
         target,
@@ -75,7 +78,8 @@ def report_native(path: Path, target: str, input_shapes: Mapping[str, Sequence[i
         nodes,
         memories,
         Timeline("us", f"measured on this processor, fastest of {RUNS} runs", tasks),
-        Roofline(best / 2, 0, "the fastest kernel of this run"),
+        # A multiply-add is two operations; the unit of time is the microsecond.
+        Roofline(operations / 2e6, bandwidth / 1e6, f"{ROOFS}, in {'int8' if is_int8 else 'float32'}"),
         (),
         front.rewrites({}),
         front.diff,
@@ -116,70 +120,6 @@ def _ports(session: Session, input_shapes: Mapping[str, Sequence[int]]) -> list[
     return found
 
 
-def _tasks(lines: Sequence[ReportLine], work: Mapping[str, tuple[int, int]]) -> tuple[Task, ...]:
-    """Return the steps one after another, in microseconds."""
-    tasks: list[Task] = []
-    begin = 0.0
-    counted: set[str] = set()
-    for line in lines:
-        end = begin + line.seconds * 1e6
-        # A node of several kernels: the work is said of the first that is not a data movement.
-        macs, moved = work.get(line.node, (0, 0))
-        is_first = line.node not in counted and not line.what.startswith(("copy", "pack", "transpose"))
-        if is_first:
-            counted.add(line.node)
-        engine = line.where if line.where != "native" else "CPU"
-        tasks.append(
-            Task(
-                line.what or line.node,
-                engine,
-                begin,
-                begin,
-                end,
-                end - begin,
-                "",
-                macs if is_first else 0,
-                moved if is_first else 0,
-                line.node,
-            )
-        )
-        begin = end
-    return tuple(tasks)
-
-
-def _work(module: ModuleOp) -> dict[str, tuple[int, int]]:
-    """Return multiplications, and bytes of operands and results, of each node with static shapes."""
-    found: dict[str, tuple[int, int]] = {}
-    for op in compute_nodes(module):
-        moved = sum(_bytes(value) for value in (*op.operands, *op.results))
-        for name in node_names(op):
-            macs, known = found.get(name, (0, 0))
-            found[name] = (macs + _multiplications(op), known + moved)
-    return found
-
-
-def _bytes(value: SSAValue) -> int:
-    shape, element = static_shape(value.type), element_type(value.type)
-    if shape is None or element is None:
-        return 0
-    width = getattr(element, "bitwidth", None)
-    return prod(shape) * (width if isinstance(width, int) else 32) // 8
-
-
-def _multiplications(op: Operation) -> int:
-    if not isinstance(op, ConvOp | GemmOp | MatMulOp):
-        return 0
-    left, right = (static_shape(operand.type) for operand in op.operands[:2])
-    result = static_shape(op.results[0].type)
-    if left is None or right is None or result is None or not left:
-        return 0
-    if isinstance(op, ConvOp):
-        return prod(result) * prod(right[1:])
-    if isinstance(op, GemmOp):
-        return prod(result) * (left[0] if op.transA.value.data else left[1])
-    return prod(result) * left[-1]
-
-
 def _nodes(
     imported: Sequence[ImportedNode], lines: Sequence[ReportLine], simplified: ModuleOp
 ) -> tuple[GraphNode, ...]:
@@ -190,11 +130,12 @@ def _nodes(
     steps: dict[str, list[int]] = {}
     host = {line.node: line.reason for line in lines if line.where == "host"}
     for index, line in enumerate(lines):
-        steps.setdefault(line.node, []).append(index)
+        for name in line.nodes or (line.node,):
+            steps.setdefault(name, []).append(index)
     found: list[GraphNode] = []
     for node in imported:
         executor = node.name if node.name in steps else merged.get(node.name, "")
-        engine = "host" if executor in host else "CPU" if executor else "gone"
+        engine = "host" if executor in host else "CPU" if executor else "removed"
         layers = tuple(steps.get(executor, ()))
         found.append(GraphNode(node.name, node.op, node.inputs, engine, host.get(executor, ""), layers))
     return tuple(found)

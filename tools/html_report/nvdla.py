@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
+import onnx
 from xdsl.dialects.builtin import ModuleOp
 
-from xonnc.explanation import CPU, NodeExplanation, explain_package
+from xonnc.explanation import CPU, Explanation, explain_package
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.performance import HardwareLayer, Performance, performance
+from xonnc.formats.onnx.exporter import export_module
 from xonnc.lowering.dla.memory_map import memory_map
 from xonnc.lowering.memory_planning.memory_map import MemoryMap
 from xonnc.lowering.quantization_statistics.quantization_error import QuantizationError
 from xonnc.packages import compile_placement
 from xonnc.targets import NvdlaTarget, load_target
 from xonnc.tools.console import plural, quantity, size
+from xonnc.tools.html_report.cpu_parts import cpu_seconds
 from xonnc.tools.html_report.document import (
     Buffer,
     Document,
@@ -56,15 +60,22 @@ def report_model(
     explanation = explain_package(path, target_name, calibrate)
     costs = [performance(one.loadable, target, register_cycles) for one in compiled.compiled]
     names = [layer.node for one in compiled.compiled for layer in one.report.layers]
-    tasks = _tasks(costs, names)
+    remaining = iter(costs)
+    steps = [
+        cpu_seconds(export_module(one.outlined.module).to_proto())
+        if one.compiled is None
+        else next(remaining)
+        for one in placement.partitions
+    ]
+    timeline = _timeline(steps, names, target)
     parts = [one for one in placement.partitions if one.compiled is not None]
     memories = [
-        memory_of(f"part {place}", memory_map(one.outlined.module, target)) for place, one in enumerate(parts)
+        memory_of(f"part {index}", memory_map(one.outlined.module, target)) for index, one in enumerate(parts)
     ]
-    nodes = graph_nodes(front.nodes, explanation.nodes)
+    nodes = graph_nodes(front.nodes, explanation, timeline.tasks)
     errors = () if measure is None else tuple(_quantized(one) for one in measure())
     cycles = sum(cost.cycles for cost in costs)
-    engines = Counter("CPU" if node.engine == CPU else "DLA" for node in nodes if node.engine != "gone")
+    engines = Counter("CPU" if node.engine == CPU else "DLA" for node in nodes if node.engine != "removed")
     facts = (
         ("target", f"{target.name}, {target.clock_mhz:g} MHz, {target.dram_gb_per_s:g} GB/s"),
         ("nodes", f"{len(nodes)}, {sum(front.after.values())} after simplification"),
@@ -74,7 +85,8 @@ def report_model(
         ),
         (
             "latency",
-            f"{cycles / target.clock_mhz / 1000:.3f} ms on the DLA, {quantity(cycles)} cycles (estimated)",
+            f"{cycles / target.clock_mhz / 1000:.3f} ms on the DLA, {quantity(cycles)} cycles (estimated)"
+            + _cpu_latency(steps),
         ),
         ("work", f"{quantity(sum(cost.macs for cost in costs))} multiplications"),
         ("memory moved", size(sum(cost.traffic_bytes for cost in costs))),
@@ -87,7 +99,7 @@ def report_model(
         facts,
         nodes,
         tuple(memories),
-        Timeline("cycles", _source(costs), tasks),
+        timeline,
         roofline_of(costs, target),
         errors,
         front.rewrites({}),
@@ -98,14 +110,28 @@ def report_model(
 
 
 def report_loadable(
-    path: Path, parts: dict[str, Loadable], target: NvdlaTarget, register_cycles: float
+    path: Path, parts: Mapping[str, Loadable | bytes], target: NvdlaTarget, register_cycles: float
 ) -> Document:
-    """Report on compiled files, which have no graph of the model any more."""
-    costs = [performance(one, target, register_cycles) for one in parts.values()]
+    """
+    Report on compiled files, which have no graph of the model any more.
+
+    `parts` are loadables, and serialised ONNX models for the CPU.
+    """
+    steps = [
+        performance(one, target, register_cycles)
+        if isinstance(one, Loadable)
+        else cpu_seconds(onnx.ModelProto.FromString(one))
+        for one in parts.values()
+    ]
+    costs = [step for step in steps if isinstance(step, Performance)]
     cycles = sum(cost.cycles for cost in costs)
     facts = (
         ("target", f"{target.name}, {target.clock_mhz:g} MHz, {target.dram_gb_per_s:g} GB/s"),
-        ("latency", f"{cycles / target.clock_mhz / 1000:.3f} ms, {quantity(cycles)} cycles (estimated)"),
+        (
+            "latency",
+            f"{cycles / target.clock_mhz / 1000:.3f} ms, {quantity(cycles)} cycles (estimated)"
+            + _cpu_latency(steps),
+        ),
         ("work", f"{quantity(sum(cost.macs for cost in costs))} multiplications"),
         ("memory moved", size(sum(cost.traffic_bytes for cost in costs))),
     )
@@ -116,22 +142,31 @@ def report_loadable(
         target.name,
         "loadable",
         facts,
-        timeline=Timeline(
-            "cycles", _source(costs), _tasks(costs, [""] * sum(len(cost.layers) for cost in costs))
-        ),
+        timeline=_timeline(steps, [""] * sum(len(cost.layers) for cost in costs), target),
         roofline=roofline_of(costs, target),
         notes=notes,
     )
 
 
-def graph_nodes(nodes: Sequence[ImportedNode], explained: Sequence[NodeExplanation]) -> tuple[GraphNode, ...]:
-    """Return the nodes of the model with their engines."""
-    by_name = {one.node: one for one in explained}
+def graph_nodes(
+    nodes: Sequence[ImportedNode], explained: Explanation, tasks: Sequence[Task]
+) -> tuple[GraphNode, ...]:
+    """Return the nodes of the model with their engines and their tasks."""
+    by_name = {one.node: one for one in explained.nodes}
+    on_dla = [index for index, task in enumerate(tasks) if task.engine != CPU]
+    on_cpu = (index for index, task in enumerate(tasks) if task.engine == CPU)
+    part_of = {
+        node: task
+        for part, task in zip((one for one in explained.parts if one.kind == "cpu"), on_cpu, strict=True)
+        for node in part.nodes
+    }
     found: list[GraphNode] = []
     for node in nodes:
         known = by_name.get(node.name)
-        engine = "gone" if known is None else known.engine
-        layers = () if known is None else known.layers
+        engine = "removed" if known is None else known.engine
+        layers = () if known is None else tuple(on_dla[layer] for layer in known.layers)
+        if engine == CPU and node.name in part_of:
+            layers = (part_of[node.name],)
         reason = "" if known is None or known.reason is None else known.reason
         found.append(GraphNode(node.name, node.op, node.inputs, engine, reason, layers))
     return tuple(found)
@@ -158,22 +193,49 @@ def roofline_of(costs: Sequence[Performance], target: NvdlaTarget) -> Roofline:
     )
 
 
-def _source(costs: Sequence[Performance]) -> str:
+Step: TypeAlias = Performance | float | None
+"""A part of a package: the cost of a loadable, or the seconds of a part for the CPU if they are known."""
+
+
+def _cpu_latency(steps: Sequence[Step]) -> str:
+    """Return the time of the parts for the CPU as text."""
+    on_cpu = [step for step in steps if not isinstance(step, Performance)]
+    known = [seconds for seconds in on_cpu if seconds is not None]
+    if not on_cpu:
+        return ""
+    text = f"; {1000 * sum(known):.3f} ms in {plural(len(known), 'part')} on the CPU ({MEASURED})"
+    return text + (f", {len(on_cpu) - len(known)} more of unknown time" if len(known) < len(on_cpu) else "")
+
+
+MEASURED = "measured on this processor, one thread, without transfers"
+
+
+def _timeline(steps: Sequence[Step], names: Sequence[str], target: NvdlaTarget) -> Timeline:
+    """Return the parts one after another; `names` are the nodes of the layers of all loadables."""
+    costs = [step for step in steps if isinstance(step, Performance)]
     measured = all(cost.is_measured for cost in costs)
-    return "estimated by rules " + ("measured on this hardware" if measured else "extrapolated from nv_small")
-
-
-def _tasks(costs: Sequence[Performance], names: Sequence[str]) -> tuple[Task, ...]:
+    source = "estimated by rules " + (
+        "measured on this hardware" if measured else "extrapolated from nv_small"
+    )
+    if len(costs) < len(steps):
+        source += f"; the CPU {MEASURED}, as cycles of the DLA's clock"
+    remaining = iter(names)
     tasks: list[Task] = []
-    begin = 0
-    for cost in costs:
-        for layer in cost.layers:
-            tasks.append(_task(layer, begin, names[len(tasks)]))
-        begin += cost.cycles
-    return tuple(tasks)
+    begin = 0.0
+    for index, step in enumerate(steps):
+        if isinstance(step, Performance):
+            tasks += [_task(layer, begin, next(remaining)) for layer in step.layers]
+            begin += step.cycles
+        else:
+            cycles = round((step or 0.0) * target.clock_mhz * 1e6)
+            end = begin + cycles
+            bound = "unknown time" if step is None else ""
+            tasks.append(Task(f"part {index} on the CPU", CPU, begin, begin, end, cycles, bound))
+            begin = end
+    return Timeline("cycles", source, tuple(tasks))
 
 
-def _task(layer: HardwareLayer, begin: int, node: str) -> Task:
+def _task(layer: HardwareLayer, begin: float, node: str) -> Task:
     return Task(
         node or f"layer of task {layer.task}",
         "+".join(layer.engines),

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from importlib.resources import files
 
-from xonnc.tools.html_report.document import Document
+from xonnc.tools.html_report.document import Document, Timeline
 
 SCRIPTS = ("d3.min.js", "dagre.min.js", "views.js", "page.js")
 """The libraries (their licences are in LICENSES.txt), and the page's own code."""
@@ -14,13 +14,13 @@ SCRIPTS = ("d3.min.js", "dagre.min.js", "views.js", "page.js")
 
 def render(document: Document) -> str:
     """Return the page, which needs no network."""
-    scripts = "\n".join(f"<script>{_asset(name)}</script>" for name in SCRIPTS)
+    scripts = "\n".join(f"<script>{asset(name)}</script>" for name in SCRIPTS)
     return (
-        _asset("page.html")
-        .replace("{{title}}", _escaped(f"{document.title} on {document.target}"))
-        .replace("{{style}}", _asset("page.css"))
-        .replace("{{licences}}", _escaped(_asset("LICENSES.txt")))
-        # Last, since names of the model may look like the places above.
+        asset("page.html")
+        .replace("{{title}}", escaped(f"{document.title} on {document.target}"))
+        .replace("{{style}}", asset("page.css"))
+        .replace("{{licences}}", escaped(asset("LICENSES.txt")))
+        # Last, since names of the model may look like the placeholders above.
         .replace(
             "{{scripts}}", f'<script id="data" type="application/json">{data(document)}</script>\n{scripts}'
         )
@@ -29,19 +29,28 @@ def render(document: Document) -> str:
 
 def data(document: Document) -> str:
     """Return the document as JSON that cannot end its script element."""
-    text = json.dumps(asdict(document), separators=(",", ":"), allow_nan=False)
+    return script_json(asdict(document))
+
+
+def script_json(value: object) -> str:
+    """Return a value as JSON that cannot end its script element."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
 
 
 def trace(document: Document) -> str:
     """Return the timeline in the trace format of Chrome and Perfetto, with a thread for each engine."""
-    timeline = document.timeline
-    engines = list(dict.fromkeys(task.engine for task in timeline.tasks)) if timeline else []
+    return timeline_trace(document.timeline or Timeline("us", "", ()), document.title)
+
+
+def timeline_trace(timeline: Timeline, title: str) -> str:
+    """Return a timeline in the trace format of Chrome and Perfetto."""
+    engines = list(dict.fromkeys(task.engine for task in timeline.tasks))
     events: list[dict[str, object]] = [
-        {"name": "thread_name", "ph": "M", "pid": 1, "tid": place, "args": {"name": engine}}
-        for place, engine in enumerate(engines)
+        {"name": "thread_name", "ph": "M", "pid": 1, "tid": index, "args": {"name": engine}}
+        for index, engine in enumerate(engines)
     ]
-    for task in timeline.tasks if timeline else ():
+    for task in timeline.tasks:
         events.append(
             {
                 "name": task.name,
@@ -49,18 +58,19 @@ def trace(document: Document) -> str:
                 "ph": "X",
                 "pid": 1,
                 "tid": engines.index(task.engine),
-                "ts": task.start,
-                "dur": task.end - task.start,
+                "ts": round(task.start, 3),
+                "dur": round(task.end - task.start, 3),
                 "args": {"node": task.node, "macs": task.macs, "moved_bytes": task.moved_bytes},
             }
         )
-    unit = timeline.unit if timeline else "us"
-    return json.dumps({"traceEvents": events, "otherData": {"unit": unit, "model": document.title}})
+    return json.dumps({"traceEvents": events, "otherData": {"unit": timeline.unit, "model": title}})
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a file of the report's page."""
     return files("xonnc.tools.html_report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Return text as HTML."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")

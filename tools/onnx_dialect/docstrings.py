@@ -1,4 +1,4 @@
-"""What an op does, in a sentence or two: by hand, or in the first words of the schema."""
+"""Descriptions of ops in a sentence or two: by hand, or the first words of the schema."""
 
 from __future__ import annotations
 

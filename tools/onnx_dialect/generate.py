@@ -1,4 +1,4 @@
-"""Everything the generator writes, and how it gets to its place."""
+"""The files that the generator writes."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def generated() -> Mapping[Path, str]:
 def write() -> None:
     """Writes every generated file that is not so already."""
     for path, text in generated().items():
-        place = ROOT / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if not place.exists() or place.read_text() != text:
-            place.write_text(text)
+        file = ROOT / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists() or file.read_text() != text:
+            file.write_text(text)
 
 
 def _by_theme() -> dict[str, dict[str | None, list[OpClass]]]:

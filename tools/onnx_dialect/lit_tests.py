@@ -58,9 +58,9 @@ def _invalid(op_class: OpClass) -> Iterator[str]:
     name = op_class.name
     operands, results = list(use.operands), list(use.results)
     side, values = ("operand", operator.inputs) if operator.inputs else ("result", operator.outputs)
-    place = next((place for place, value in enumerate(values) if not value.is_optional), 0)
-    (operands if operator.inputs else results)[place] = _WRONG
-    error = f"{side} '{values[place].field}' {_position(values[place], place, use)} does not verify"
+    index = next((index for index, value in enumerate(values) if not value.is_optional), 0)
+    (operands if operator.inputs else results)[index] = _WRONG
+    error = f"{side} '{values[index].field}' {_position(values[index], index, use)} does not verify"
     yield "\n".join(_function(name, use, operands, results, use.given, error)) + "\n"
     for attribute in operator.properties:
         if attribute.is_required:
@@ -69,11 +69,11 @@ def _invalid(op_class: OpClass) -> Iterator[str]:
             yield "\n".join(_function(name, use, use.operands, use.results, left, error)) + "\n"
 
 
-def _position(value: FormalParameter, place: int, use: OpSample) -> str:
+def _position(value: FormalParameter, index: int, use: OpSample) -> str:
     last = len(use.operands) - 1
-    if value.is_variadic and last > place:
-        return f"at positions {place} to {last}"
-    return f"at position {place}"
+    if value.is_variadic and last > index:
+        return f"at positions {index} to {last}"
+    return f"at position {index}"
 
 
 def _function(
@@ -86,9 +86,9 @@ def _function(
 ) -> Iterator[str]:
     """A function that has the op, its operands as arguments and its results as results."""
     operands = list(operands)
-    present = [(place, type_) for place, type_ in enumerate(operands) if type_ != "none"]
-    arguments = ", ".join(f"%arg{place}: {type_}" for place, type_ in present)
-    values = ", ".join("%none" if type_ == "none" else f"%arg{place}" for place, type_ in enumerate(operands))
+    present = [(index, type_) for index, type_ in enumerate(operands) if type_ != "none"]
+    arguments = ", ".join(f"%arg{index}: {type_}" for index, type_ in present)
+    values = ", ".join("%none" if type_ == "none" else f"%arg{index}" for index, type_ in enumerate(operands))
     head = f"func.func @{name}({arguments})"
     if results:
         head += f" -> {result_list(results)}"
@@ -101,7 +101,7 @@ def _function(
     opening = f"%0{count} = " if results else ""
     signature = f"({', '.join(operands)}) -> {result_list(results)}"
     yield f'  {opening}"{use.op}"({values}){dictionary(properties)}{_regions(use)} : {signature}'
-    names = [f"%0#{place}" for place in range(len(results))] if len(results) > 1 else ["%0"]
+    names = [f"%0#{index}" for index in range(len(results))] if len(results) > 1 else ["%0"]
     if results:
         yield f"  onnx.Return {', '.join(names)} : {', '.join(results)}"
     else:

@@ -51,7 +51,7 @@ CHECK_SIGNATURES: Mapping[str, tuple[str, str]] = {
     "integer_in": ("values", "p"),
     "is_permutation": ("values", "pv"),
     "labels_for": ("shapes", "vvv"),
-    "length_is": ("values", "p"),
+    "label_keys": ("operators", ""),
     "linear_attention": ("heads", ""),
     "listed_regions": ("shapes", ""),
     "loop_body": ("regions", ""),
@@ -539,6 +539,7 @@ OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
         'same_lengths("keys_int64s", "keys_floats", "keys_strings", "values_int64s", "values_floats", '
         '"values_strings")',
     ),
+    ("LabelEncoder!", "label_keys"),
     (
         "TreeEnsembleClassifier TreeEnsembleRegressor",
         'same_lengths("nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_values", "nodes_modes", '

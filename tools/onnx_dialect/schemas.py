@@ -63,7 +63,7 @@ class FormalParameter:
     is_homogeneous: bool
     """Whether the values of a variadic one agree in type."""
     least: int
-    """How many values a variadic one has at least."""
+    """The minimum number of values of a variadic one."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class OperatorSchema:
         return self.inputs + self.outputs
 
     def values_beside(self, other: OperatorSchema) -> tuple[FormalParameter, ...]:
-        """The values that stand at places which `other` has too."""
+        """The values at indices that `other` has too."""
         return self.inputs[: len(other.inputs)] + self.outputs[: len(other.outputs)]
 
     @property

@@ -120,7 +120,7 @@ def _class(op_class: OpClass) -> str:
 
 
 def docstring(op_class: OpClass) -> str:
-    """What the op does, an example, and for an older version which opsets it stands for."""
+    """The docstring of an op: description, example, and the opsets of an older version."""
     operator = op_class.operator
     parts = [summary(op_class.name, operator)]
     if op_class.until is None:
@@ -140,7 +140,7 @@ def _example(op_class: OpClass) -> str:
     if op_class.name not in SHAPES or op_class.operator.regions:
         return ""
     use = sample(op_class)
-    names = ["%none" if type_ == "none" else f"%{place}" for place, type_ in enumerate(use.operands)]
+    names = ["%none" if type_ == "none" else f"%{index}" for index, type_ in enumerate(use.operands)]
     operands = ", ".join(names)
     head = f'%r = "{use.op}"({operands}){dictionary(use.given)}'
     types = f": ({', '.join(use.operands)}) -> {result_list(use.results)}"

@@ -1,4 +1,4 @@
-"""Where an operator's class stands: ONNX's own themes, the large ones split by topic."""
+"""Modules of the operators' classes: ONNX's own themes, the large ones split by topic."""
 
 from __future__ import annotations
 
@@ -169,5 +169,5 @@ def topic_of(theme: str, operator: str) -> str | None:
 
 
 def title_of(theme: str, topic: str | None) -> str:
-    """What the file of a topic says it holds."""
+    """The module docstring of a topic."""
     return TITLES[theme] if topic is None else TOPICS[theme][topic][0]

@@ -51,8 +51,8 @@ COMPATIBLE_VERSIONS: Mapping[str, Mapping[int, str]] = {
     "Compress": {11: NEGATIVE_AXES},
     "Concat": {11: NEGATIVE_AXES},
     "Constant": {
-        11: "sparse_value may take the place of value",
-        12: "value_float, … may take the place of value",
+        11: "sparse_value may replace value",
+        12: "value_float, … may replace value",
     },
     "Conv": {11: SHAPE_TEXT},
     "DepthToSpace": {11: "mode = DCR is the order there was", 13: WORDING},

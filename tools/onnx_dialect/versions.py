@@ -1,5 +1,5 @@
 """
-Which versions of an operator one class can stand for.
+Versions of an operator that share one class.
 
 A class takes the newest schema of a run of versions. An older version joins the run if its models are
 valid under that schema and mean there what they meant. What a schema cannot say, a new meaning under
@@ -79,7 +79,7 @@ def _says_the_same(old: OperatorSchema, new: OperatorSchema) -> bool:
 
 
 def _with_types_of(new: OperatorSchema, old: OperatorSchema) -> OperatorSchema:
-    """`new` with the types of `old` added at the same places; some versions drop a type."""
+    """`new` with the types of `old` added at the same positions; some versions drop a type."""
     return replace(new, inputs=_joined(new.inputs, old.inputs), outputs=_joined(new.outputs, old.outputs))
 
 
@@ -116,10 +116,10 @@ def _values_admit(new: Sequence[FormalParameter], old: Sequence[FormalParameter]
 
 def _agreement_admits(new: Sequence[FormalParameter], old: Sequence[FormalParameter]) -> bool:
     """Whether values that must agree in type under `new` always do under `old`."""
-    for place, value in enumerate(new):
-        for other in range(place):
+    for index, value in enumerate(new):
+        for other in range(index):
             must_agree = value.variable and value.variable == new[other].variable
-            if must_agree and not _agree(old[place], old[other]):
+            if must_agree and not _agree(old[index], old[other]):
                 return False
     return True
 

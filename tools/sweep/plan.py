@@ -12,11 +12,13 @@ from pathlib import Path
 
 import onnx
 from onnx.external_data_helper import load_external_data_for_model
+from xdsl.utils.hints import isa
 
 from xonnc.errors import XonncError
+from xonnc.runtime.calibration import DEFAULT_METHOD, METHODS
 from xonnc.runtime.native.cache import cache_key
-from xonnc.targets import load_target
 from xonnc.targets.toml_tables import read_toml, values_of
+from xonnc.tools.sweep.target_ranges import TargetChoice, read_ranges
 
 PRECISIONS = ("int8", "float")
 
@@ -27,12 +29,14 @@ class SweepFile:
 
     models: tuple[str, ...]
     """Files of models, or patterns of such."""
-    targets: tuple[str, ...]
+    targets: tuple[str, ...] = ()
     """NVDLA targets, by name or as TOML files."""
     precisions: tuple[str, ...] = ("int8",)
     """`int8`, or `float` for models as they are."""
     samples: str = ""
     """Calibration samples for `int8`; generated ones if empty."""
+    calibrations: tuple[str, ...] = (DEFAULT_METHOD,)
+    """Methods by which samples become ranges, for `int8`."""
 
 
 @dataclass(frozen=True)
@@ -40,21 +44,50 @@ class Case:
     """A model compiled for a target in one precision."""
 
     model: str
-    target: str
+    target: TargetChoice
     precision: str
-    samples: str
+    samples: str = ""
+    calibration: str = DEFAULT_METHOD
+    """The calibration method; of no effect in float."""
+
+    def calibration_key(self) -> str:
+        """Return the digest of what ranges depend on: the same for all targets."""
+        return cache_key(
+            part.encode()
+            for part in (digest_of_model(self.model), _digest_of_samples(self.samples), self.calibration)
+        )
 
     def key(self) -> str:
         """Return the digest of the contents of all that the result depends on, the compiler too."""
-        hardware = json.dumps(asdict(load_target(self.target)), sort_keys=True)
-        samples = _digest_of_samples(self.samples) if self.precision == "int8" else ""
-        parts = (digest_of_model(self.model), hardware, self.precision, samples)
+        hardware = json.dumps(asdict(self.target.load()), sort_keys=True)
+        ranges = self.calibration_key() if self.precision == "int8" else ""
+        parts = (digest_of_model(self.model), hardware, self.precision, ranges)
         return cache_key(part.encode() for part in parts)
+
+
+def read_targets(path: Path) -> list[TargetChoice]:
+    """Return the targets of a sweep; raise `XonncError` for a file that does not describe one."""
+    return _read(path)[1]
+
+
+def _read(path: Path) -> tuple[SweepFile, list[TargetChoice]]:
+    table = read_toml(path)
+    ranges = table.pop("target", [])
+    sweep = SweepFile(**values_of(SweepFile, table, str(path), given=()))
+    named = (str(path.parent / each) if each.endswith(".toml") else each for each in sweep.targets)
+    targets = [TargetChoice(each) for each in named]
+    for target in targets:
+        target.load()
+    if not isa(ranges, list[dict[str, object]]):
+        raise XonncError(f"{path}: target: tables [[target]], each with a base and the properties to vary")
+    for each in ranges:
+        targets += read_ranges(each, path.parent, str(path))
+    return sweep, list(dict.fromkeys(targets))
 
 
 def read_cases(path: Path) -> list[Case]:
     """Return the cases of a sweep; raise `XonncError` for a file that does not describe one."""
-    sweep = SweepFile(**values_of(SweepFile, read_toml(path), str(path), given=()))
+    sweep, targets = _read(path)
     folder = path.parent
     models: list[str] = []
     for pattern in sweep.models:
@@ -62,18 +95,26 @@ def read_cases(path: Path) -> list[Case]:
         if not found:
             raise XonncError(f"{path}: models: no file '{pattern}' in {folder}")
         models += found
-    targets = [str(folder / each) if each.endswith(".toml") else each for each in sweep.targets]
-    for target in targets:
-        load_target(target)
     for precision in sweep.precisions:
         if precision not in PRECISIONS:
             raise XonncError(f"{path}: precisions: '{precision}'; there are {', '.join(PRECISIONS)}")
+    for method in sweep.calibrations:
+        if method not in METHODS:
+            raise XonncError(f"{path}: calibrations: '{method}'; there are {', '.join(METHODS)}")
     samples = str(folder / sweep.samples) if sweep.samples else ""
     if samples and not Path(samples).exists():
         raise XonncError(f"{path}: samples: {samples}: no such file or folder")
-    cases = [Case(*each, samples) for each in product(dict.fromkeys(models), targets, sweep.precisions)]
+    cases = [
+        Case(model, target, precision, samples, method)
+        for model, precision in product(dict.fromkeys(models), sweep.precisions)
+        # Cases with the same ranges follow each other, so that a worker measures them once.
+        for method in (sweep.calibrations if precision == "int8" else (DEFAULT_METHOD,))
+        for target in targets
+    ]
     if not cases:
-        raise XonncError(f"{path}: no cases: models, targets and precisions each name at least one")
+        raise XonncError(
+            f"{path}: no cases: models, targets, precisions and calibrations each name at least one"
+        )
     return cases
 
 

@@ -19,16 +19,16 @@ def _pairwise(ctx: DimContext, compute: Compute) -> Sequence[Elements | None]:
 def _together(
     ctx: DimContext, count: int, compute: Callable[[Sequence[Element]], Element | None]
 ) -> Sequence[Elements | None]:
-    operands = [ctx.elements(place) for place in range(count)]
+    operands = [ctx.elements(index) for index in range(count)]
     known = [operand for operand in operands if operand is not None]
     lengths = {len(operand) for operand in known} - {1}
     if len(known) < count or len(lengths) > 1:
         return []
     length = lengths.pop() if lengths else 1
     made: list[Element] = []
-    for place in range(length):
-        found = compute([operand[place % len(operand)] for operand in known])
-        made.append(ctx.unknown(place) if found is None else found)
+    for index in range(length):
+        found = compute([operand[index % len(operand)] for operand in known])
+        made.append(ctx.unknown(index) if found is None else found)
     return [tuple(made)]
 
 
@@ -67,7 +67,7 @@ def positive(ctx: DimContext) -> Sequence[Elements | None]:
             return given[0]
         if number is None:
             return None
-        return integer(DimExpr(abs(number) if ctx.shape_ctx.name == "Abs" else 0), True)
+        return integer(DimExpr(abs(number) if ctx.name == "Abs" else 0), True)
 
     return _together(ctx, 1, of)
 
@@ -101,8 +101,8 @@ def mod(ctx: DimContext) -> Sequence[Elements | None]:
         divisor = b.expr.number
         if divisor is None or divisor <= 0 or not a.is_size:
             return None
-        whole = ctx.symbols.floor(a.expr, divisor)
-        return Element(a.expr - whole * DimExpr(divisor), True)
+        quotient = ctx.symbols.floor(a.expr, divisor)
+        return Element(a.expr - quotient * DimExpr(divisor), True)
 
     return _pairwise(ctx, rest)
 
@@ -160,7 +160,7 @@ _TRUE_FOR = {
 @elements_of(*_TRUE_FOR)
 def comparing(ctx: DimContext) -> Sequence[Elements | None]:
     """Equal, Greater, Less and their variants, where the order is known."""
-    accepted = _TRUE_FOR[ctx.shape_ctx.name]
+    accepted = _TRUE_FOR[ctx.name]
 
     def of(a: Element, b: Element) -> Element | None:
         order = compare(ctx.symbols, a, b)
@@ -178,7 +178,7 @@ def negation(ctx: DimContext) -> Sequence[Elements | None]:
 @elements_of("And", "Or")
 def both(ctx: DimContext) -> Sequence[Elements | None]:
     """And, Or: decided by one known operand, or by both."""
-    deciding = ZERO if ctx.shape_ctx.name == "And" else ONE
+    deciding = ZERO if ctx.name == "And" else ONE
 
     def of(a: Element, b: Element) -> Element | None:
         if deciding in (a.expr, b.expr):
@@ -243,7 +243,7 @@ def _reduced(
     ctx: DimContext, compute: Callable[[Sequence[DimExpr]], DimExpr | None]
 ) -> Sequence[Elements | None]:
     data = ctx.elements(0)
-    if data is None or len(ctx.sizes(0) or ()) != 1 or ctx.shape_ctx.integer("noop_with_empty_axes"):
+    if data is None or len(ctx.sizes(0) or ()) != 1 or ctx.integer("noop_with_empty_axes"):
         return []
     found = compute([expr for expr, _ in data])
     return [] if found is None else [(integer(found, all(is_size for _, is_size in data)),)]

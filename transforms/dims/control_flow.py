@@ -19,17 +19,17 @@ def yielded(block: Block) -> Sequence[SSAValue]:
     return () if end is None else end.operands
 
 
-def enter_body(shape_ctx: InferenceContext, facts: ShapeFacts) -> None:
+def enter_body(ctx: InferenceContext, facts: ShapeFacts) -> None:
     """Give the scan slices of a Scan's body the dimensions of the scanned operands."""
-    bodies = scan_bodies(shape_ctx) if shape_ctx.name == "Scan" else None
+    bodies = scan_bodies(ctx) if ctx.name == "Scan" else None
     if bodies is None:
         return
-    scanned = shape_ctx.op.operands[bodies.states :], shape_ctx.op.regions[0].block.args[bodies.states :]
-    for whole, slice_, axis in zip(*scanned, bodies.input_axes, strict=False):
-        sizes = facts.sizes(whole)
+    scanned = ctx.op.operands[bodies.states :], ctx.op.regions[0].block.args[bodies.states :]
+    for sequence, slice_, axis in zip(*scanned, bodies.input_axes, strict=False):
+        sizes = facts.sizes(sequence)
         if sizes is not None and -len(sizes) <= axis < len(sizes) and is_ranked(slice_.type):
-            place = axis % len(sizes)
-            facts.note(slice_, (*sizes[:place], *sizes[place + 1 :]))
+            position = axis % len(sizes)
+            facts.note(slice_, (*sizes[:position], *sizes[position + 1 :]))
 
 
 @sizes_of("If")
@@ -83,7 +83,7 @@ def _trip_count(ctx: DimContext, block: Block) -> DimExpr | None:
     count = ctx.elements(0)
     if not count or len(count) != 1 or not count[0].is_size or not block.args or not yielded(block):
         return None
-    start = ctx.facts.integers(ctx.op.operands[1]) if ctx.shape_ctx.has(1) else (1,)
+    start = ctx.facts.integers(ctx.op.operands[1]) if ctx.has(1) else (1,)
     given, condition = (ctx.facts.elements(value) for value in (block.args[1], yielded(block)[0]))
     goes_on = condition is not None and (condition == given or [expr for expr, _ in condition] == [ONE])
     return count[0].expr if start == (1,) and goes_on else None
@@ -93,7 +93,7 @@ def _trip_count(ctx: DimContext, block: Block) -> DimExpr | None:
 def scan(ctx: DimContext) -> Sequence[Partly | None]:
     """Dimensions that no iteration changes; scan outputs are as long as the scan inputs."""
     block = ctx.op.regions[0].block
-    bodies = scan_bodies(ctx.shape_ctx)
+    bodies = scan_bodies(ctx)
     ends = yielded(block)
     if bodies is None or len(ends) != len(ctx.op.results):
         return []
@@ -104,8 +104,10 @@ def scan(ctx: DimContext) -> Sequence[Partly | None]:
     trip_count = _length(ctx, bodies)
     for end, axis in zip(ends[count:], bodies.output_axes, strict=False):
         sizes = ctx.facts.sizes(end)
-        place = None if sizes is None else axis % (len(sizes) + 1)
-        found.append(None if sizes is None or place is None else (*sizes[:place], trip_count, *sizes[place:]))
+        position = None if sizes is None else axis % (len(sizes) + 1)
+        found.append(
+            None if sizes is None or position is None else (*sizes[:position], trip_count, *sizes[position:])
+        )
     return found
 
 

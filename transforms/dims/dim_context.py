@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xonnc.transforms.dims.expressions import DimExpr, DimSymbols
-from xonnc.transforms.shapes.inference_context import InferenceContext, Shape
+from xonnc.transforms.shapes.inference_context import UNKNOWN, Dim, Dims, InferenceContext, Shape, form
 
 DimExprs: TypeAlias = tuple[DimExpr, ...]
 """The symbolic dimensions of a tensor."""
@@ -55,55 +54,85 @@ class ShapeFacts(Protocol):
 
 
 @dataclass(frozen=True)
-class DimContext:
-    """An op under dimension analysis; operands are addressed by index."""
+class DimContext(InferenceContext):
+    """An op under dimension analysis, which leaves the op as it is; operands are addressed by index."""
 
-    op: Operation
-    facts: ShapeFacts
-    equal: list[tuple[DimExpr, DimExpr]]
+    facts: ShapeFacts = field(kw_only=True)
+    equal: list[tuple[DimExpr, DimExpr]] = field(kw_only=True, default_factory=list[tuple[DimExpr, DimExpr]])
     """Dimensions that must be equal for the op to be valid; rules append to it."""
-
-    @cached_property
-    def shape_ctx(self) -> InferenceContext:
-        """Return the context of shape inference: properties and constants."""
-        return InferenceContext(self.op, self.facts.integers)
 
     @property
     def symbols(self) -> DimSymbols:
         """Return the symbols of the analysis."""
         return self.facts.symbols
 
-    def sizes(self, place: int) -> DimExprs | None:
+    def sizes(self, index: int) -> DimExprs | None:
         """Return the dimensions of an operand, or `None` if it is absent or of unknown rank."""
-        return self.facts.sizes(self.op.operands[place]) if self.shape_ctx.has(place) else None
+        return self.facts.sizes(self.op.operands[index]) if self.has(index) else None
 
-    def elements(self, place: int) -> Elements | None:
+    def dims(self, index: int) -> Dims | None:
+        """Return the dimensions of an operand: those static in its type as numbers."""
+        shape = self.shape(index) if self.has(index) else None
+        if shape is not None and UNKNOWN not in shape:
+            return shape
+        sizes = self.sizes(index)
+        if sizes is None or shape is None:
+            return sizes
+        pairs = zip(sizes, shape, strict=True)
+        return tuple(size if static == UNKNOWN else static for size, static in pairs)
+
+    def elements(self, index: int) -> Elements | None:
         """Return the integer elements of an operand."""
-        return self.facts.elements(self.op.operands[place]) if self.shape_ctx.has(place) else None
+        return self.facts.elements(self.op.operands[index]) if self.has(index) else None
 
-    def unknown(self, place: int, of: int = 0) -> Element:
+    def values(self, index: int) -> Dims | None:
+        """Return the elements of an integer operand."""
+        found = self.elements(index)
+        return None if found is None else tuple(_value(element) for element in found)
+
+    def known_sizes(self, index: int) -> Dims | None:
+        """Return the elements of an integer operand, `UNKNOWN` for symbols that may be negative."""
+        found = self.elements(index)
+        if found is None:
+            return None
+        return tuple(
+            UNKNOWN if isinstance(value := _value(element), DimExpr) and not element.is_size else value
+            for element in found
+        )
+
+    def unknown(self, index: int, of: int = 0) -> Element:
         """Return a new symbol for an element of a result."""
-        return Element(self.symbols.symbol(("element", self.op.results[of], place)), is_size=False)
+        return Element(self.symbols.symbol(("element", self.op.results[of], index)), is_size=False)
 
-    def all_sizes(self) -> list[DimExprs] | None:
-        """Return the dimensions of all present operands, or `None` if a rank is unknown."""
-        found = [self.sizes(place) for place in range(len(self.op.operands)) if self.shape_ctx.has(place)]
-        known = [sizes for sizes in found if sizes is not None]
-        return known if len(known) == len(found) else None
+    def set(self, name: str, given: int | str | Sequence[int]) -> None:
+        """Leave properties as they are: attributes for them would cost more than the rule."""
 
-    def axis(self, rank: int, default: int = 0, name: str = "axis") -> int:
-        """Return an axis property, normalised to be non-negative; raise if it is out of range."""
-        return self.shape_ctx.axis(self.shape_ctx.integer(name, default), rank)
+    def write(self, name: str, given: Attribute) -> None:
+        """Leave properties as they are."""
 
-    def broadcast(self, shapes: Sequence[DimExprs]) -> DimExprs:
-        """Return the broadcast of dimensions."""
+    def equate(self, left: Dim, right: Dim) -> None:
+        """Note that two dimensions are equal if the op is valid."""
+        if UNKNOWN not in (left, right):
+            self.equal.append((form(left), form(right)))
+
+    def broadcast(self, shapes: Sequence[Dims], titles: Callable[[], Sequence[str]]) -> Dims:
+        """Return the broadcast of dimensions; shape inference has checked the static ones."""
         if all(shape == shapes[0] for shape in shapes[1:]):
             return shapes[0] if shapes else ()
-        rank = max((len(shape) for shape in shapes), default=0)
-        return tuple(
-            self.symbols.broadcast(shape[axis] for shape in shapes if len(shape) >= -axis)
-            for axis in range(-rank, 0)
-        )
+        rank = max(len(shape) for shape in shapes)
+        columns = ([shape[axis] for shape in shapes if len(shape) >= -axis] for axis in range(-rank, 0))
+        return tuple(self._broadcast_dim(column) for column in columns)
+
+    def _broadcast_dim(self, column: Sequence[Dim]) -> Dim:
+        known = [form(dim) for dim in column if dim != UNKNOWN]
+        found = self.symbols.broadcast(known)
+        if len(known) == len(column) or found.number not in (None, 1):
+            return found
+        return UNKNOWN
+
+
+def _value(element: Element) -> Dim:
+    return element.expr if element.expr.number is None else element.expr.number
 
 
 Partly: TypeAlias = Sequence[DimExpr | None]

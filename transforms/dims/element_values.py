@@ -30,11 +30,11 @@ def constant(ctx: DimContext) -> Sequence[Elements | None]:
 @elements_of("Shape")
 def shape(ctx: DimContext) -> Sequence[Elements | None]:
     """Dimensions from `start` to `end`."""
-    sizes, static = ctx.sizes(0), ctx.shape_ctx.shape(0)
+    sizes, static = ctx.sizes(0), ctx.shape(0)
     if sizes is None or static is None:
         return []
-    kept = shape_slice(ctx.shape_ctx, tuple(range(len(static))))
-    return [tuple(Element(sizes[axis], True) for axis in kept)]
+    selected = shape_slice(ctx, tuple(range(len(static))))
+    return [tuple(Element(sizes[axis], True) for axis in selected)]
 
 
 @elements_of("Size")
@@ -48,21 +48,21 @@ def size(ctx: DimContext) -> Sequence[Elements | None]:
 def dim(ctx: DimContext) -> Sequence[Elements | None]:
     """One dimension."""
     sizes = ctx.sizes(0)
-    return [] if sizes is None else [(Element(sizes[ctx.shape_ctx.integer("axis")], True),)]
+    return [] if sizes is None else [(Element(sizes[ctx.integer("axis")], True),)]
 
 
 @elements_of("Cast", "Identity", "Reshape", "Squeeze", "SqueezeV11", "Transpose", "Unsqueeze", "UnsqueezeV11")
 def same(ctx: DimContext) -> Sequence[Elements | None]:
     """The operand's elements; dimensions are assumed to fit the type of a Cast, other elements may wrap."""
     found = ctx.elements(0)
-    if found is None or ctx.shape_ctx.name != "Cast" or ctx.shape_ctx.op.properties["to"] == i64:
+    if found is None or ctx.name != "Cast" or ctx.op.properties["to"] == i64:
         return [found]
     numbers = [expr.number for expr, _ in found]
-    if ctx.shape_ctx.op.properties["to"] != i1:
+    if ctx.op.properties["to"] != i1:
         return [
             tuple(
-                element if element.is_size or element.expr.number is not None else ctx.unknown(place)
-                for place, element in enumerate(found)
+                element if element.is_size or element.expr.number is not None else ctx.unknown(index)
+                for index, element in enumerate(found)
             )
         ]
     return [] if None in numbers else [tuple(Element(DimExpr(int(number != 0)), True) for number in numbers)]
@@ -71,7 +71,7 @@ def same(ctx: DimContext) -> Sequence[Elements | None]:
 @elements_of("Concat")
 def concat(ctx: DimContext) -> Sequence[Elements | None]:
     """The concatenation."""
-    parts = [ctx.elements(place) for place in range(len(ctx.op.operands))]
+    parts = [ctx.elements(index) for index in range(len(ctx.op.operands))]
     known = [part for part in parts if part is not None]
     return [tuple(element for part in known for element in part)] if len(known) == len(parts) else []
 
@@ -79,7 +79,7 @@ def concat(ctx: DimContext) -> Sequence[Elements | None]:
 @elements_of("Gather")
 def gather(ctx: DimContext) -> Sequence[Elements | None]:
     """The elements at constant indices."""
-    data, indices = ctx.elements(0), ctx.shape_ctx.numbers(1)
+    data, indices = ctx.elements(0), ctx.numbers(1)
     if len(ctx.sizes(0) or ()) != 1:
         return []
     if data is None or indices is None or any(not -len(data) <= index < len(data) for index in indices):
@@ -90,8 +90,8 @@ def gather(ctx: DimContext) -> Sequence[Elements | None]:
 @elements_of("Slice")
 def slice_(ctx: DimContext) -> Sequence[Elements | None]:
     """The slice of constant starts, ends and steps."""
-    data, starts, ends = ctx.elements(0), ctx.shape_ctx.numbers(1), ctx.shape_ctx.numbers(2)
-    steps = ctx.shape_ctx.numbers(4) if ctx.shape_ctx.has(4) else (1,)
+    data, starts, ends = ctx.elements(0), ctx.numbers(1), ctx.numbers(2)
+    steps = ctx.numbers(4) if ctx.has(4) else (1,)
     if data is None or not starts or not ends or not steps or steps[0] == 0:
         return []
     return [data[axis_slice(starts[0], ends[0], steps[0], len(data))]]
@@ -103,7 +103,7 @@ def split(ctx: DimContext) -> Sequence[Elements | None]:
     data, parts = ctx.elements(0), len(ctx.op.results)
     if data is None:
         return []
-    sizes = ctx.shape_ctx.numbers(1) if ctx.shape_ctx.has(1) else equal_parts(len(data), parts)
+    sizes = ctx.numbers(1) if ctx.has(1) else equal_parts(len(data), parts)
     if sizes is None or sum(sizes) != len(data) or len(sizes) != parts:
         return []
     cut: list[Elements] = []
@@ -116,7 +116,7 @@ def split(ctx: DimContext) -> Sequence[Elements | None]:
 @elements_of("ConstantOfShape")
 def constant_of_shape(ctx: DimContext) -> Sequence[Elements | None]:
     """One repeated element."""
-    count = ctx.shape_ctx.numbers(0)
+    count = ctx.numbers(0)
     value = ctx.op.properties.get("value")
     array = None if value is None else elements_array(value)
     if array is None or count is None or len(count) > 1 or array.dtype.kind not in "biu":
@@ -130,7 +130,7 @@ def constant_of_shape(ctx: DimContext) -> Sequence[Elements | None]:
 @elements_of("Expand")
 def expand(ctx: DimContext) -> Sequence[Elements | None]:
     """A vector unchanged, or one repeated element."""
-    data, shape = ctx.elements(0), ctx.shape_ctx.numbers(1)
+    data, shape = ctx.elements(0), ctx.numbers(1)
     if data is None or shape is None or len(shape) > 1:
         return []
     times = shape[0] if shape else 1
@@ -142,7 +142,7 @@ def expand(ctx: DimContext) -> Sequence[Elements | None]:
 @elements_of("Tile")
 def tile(ctx: DimContext) -> Sequence[Elements | None]:
     """All elements repeated."""
-    data, repeats = ctx.elements(0), ctx.shape_ctx.numbers(1)
+    data, repeats = ctx.elements(0), ctx.numbers(1)
     if (
         data is None
         or repeats is None
@@ -156,7 +156,7 @@ def tile(ctx: DimContext) -> Sequence[Elements | None]:
 @elements_of("Range")
 def range_(ctx: DimContext) -> Sequence[Elements | None]:
     """start, start + delta, …"""
-    start, limit, delta = (ctx.shape_ctx.numbers(place) for place in range(3))
+    start, limit, delta = (ctx.numbers(index) for index in range(3))
     if not start or not limit or not delta or delta[0] == 0:
         return []
     numbers = range(start[0], limit[0], delta[0])

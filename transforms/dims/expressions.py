@@ -207,13 +207,13 @@ class DimSymbols:
 
         Terms that the divisor divides are taken out: floor((d a + r) / d) = a + floor(r / d).
         """
-        whole = {
+        quotients = {
             monomial: coefficient // divisor
             for monomial, coefficient in expr.terms
             if coefficient % divisor == 0
         }
-        terms = tuple(term for term in expr.terms if term[0] not in whole)
-        taken = _dim_expr(expr.constant // divisor, whole)
+        terms = tuple(term for term in expr.terms if term[0] not in quotients)
+        taken = _dim_expr(expr.constant // divisor, quotients)
         if not terms:
             return taken
         rest = DimExpr(expr.constant % divisor, terms)

@@ -40,9 +40,9 @@ def names_of(
     values: Sequence[SSAValue], attributes: Attribute | None
 ) -> Iterator[tuple[SSAValue, dict[int, str]]]:
     """Yield arguments or returned values with their dimension names."""
-    held = attributes.data if isa(attributes, ArrayAttr[DictionaryAttr]) else ()
-    for place, value in enumerate(values):
-        names = held[place].data.get(DIM_PARAMS) if place < len(held) else None
+    entries = attributes.data if isa(attributes, ArrayAttr[DictionaryAttr]) else ()
+    for index, value in enumerate(values):
+        names = entries[index].data.get(DIM_PARAMS) if index < len(entries) else None
         yield value, read_dim_params(names.data) if isinstance(names, StringAttr) else {}
 
 
@@ -89,16 +89,16 @@ def dim_names(value: SSAValue, facts: ShapeAnalysis) -> dict[int, str]:
 def name_results(function: FuncOp, facts: ShapeAnalysis) -> None:
     """Name the dynamic result dimensions that follow from those of the arguments."""
     values = returned(function)
-    held = function.res_attrs.data if isa(function.res_attrs, ArrayAttr[DictionaryAttr]) else ()
+    entries = function.res_attrs.data if isa(function.res_attrs, ArrayAttr[DictionaryAttr]) else ()
     made: list[DictionaryAttr] = []
-    for place, (value, said) in enumerate(names_of(values, function.res_attrs)):
+    for index, (value, declared) in enumerate(names_of(values, function.res_attrs)):
         shape = value.type.get_shape() if is_ranked(value.type) else None
-        names = dim_names(value, facts) | said
+        names = dim_names(value, facts) | declared
         if shape is not None:
             names = {
                 axis: names[axis] for axis in sorted(names) if axis < len(shape) and shape[axis] == UNKNOWN
             }
-        data: dict[str, Attribute] = dict(held[place].data) if place < len(held) else {}
+        data: dict[str, Attribute] = dict(entries[index].data) if index < len(entries) else {}
         data.pop(DIM_PARAMS, None)
         if names:
             data[DIM_PARAMS] = StringAttr(_written(names))

@@ -10,7 +10,6 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.onnx.types import element_type, is_ranked
 from xonnc.transforms.dims import (
     arithmetic,
-    attention,
     contraction,
     control_flow,
     data_movement,
@@ -18,13 +17,28 @@ from xonnc.transforms.dims import (
     elementwise,
     windows,
 )
-from xonnc.transforms.dims.dim_context import ELEMENTS, SIZES, DimContext, DimExprs, Element, Elements, Partly
+from xonnc.transforms.dims.dim_context import (
+    ELEMENTS,
+    SIZES,
+    DimContext,
+    DimExprs,
+    Element,
+    Elements,
+    Partly,
+)
 from xonnc.transforms.dims.expressions import DimExpr, DimSymbols, number
-from xonnc.transforms.shapes.inference_context import UNKNOWN, Shape
+from xonnc.transforms.shapes.inference_context import (
+    SHAPE_FUNCTIONS,
+    SYMBOLIC,
+    UNKNOWN,
+    InferredType,
+    Shape,
+    SymbolicShape,
+    form,
+)
 
 THEMES = (
     arithmetic,
-    attention,
     element_values,
     contraction,
     control_flow,
@@ -93,7 +107,7 @@ class ShapeAnalysis:
         if count is None or count > element_values.MAX_ELEMENTS:
             return None
         return tuple(
-            Element(self.symbols.symbol(("element", value, place)), is_size=False) for place in range(count)
+            Element(self.symbols.symbol(("element", value, index)), is_size=False) for index in range(count)
         )
 
     def integers(self, value: SSAValue) -> Shape | None:
@@ -138,13 +152,16 @@ class ShapeAnalysis:
         Return the dimensions that its rule derived, and the pairs that must be equal for the op to be valid.
         """
         name = op.name.removeprefix("onnx.")
-        ctx = DimContext(op, self, [])
+        ctx = DimContext(op, self.integers, facts=self)
         found: Sequence[Partly | None] = ()
-        if name in SIZES and (self._is_thorough or not all(is_static(result) for result in op.results)):
-            found = SIZES[name](ctx)
-        for place, result in enumerate(op.results):
+        if self._is_thorough or not all(is_static(result) for result in op.results):
+            if name in SYMBOLIC:
+                found = [_dims(type_) for type_ in SHAPE_FUNCTIONS[name](ctx)]
+            elif name in SIZES:
+                found = SIZES[name](ctx)
+        for index, result in enumerate(op.results):
             if is_ranked(result.type):
-                self.note(result, found[place] if place < len(found) else None)
+                self.note(result, found[index] if index < len(found) else None)
         for result in op.results:
             if holds_integers(result):
                 self._elements.pop(result, None)
@@ -158,11 +175,11 @@ class ShapeAnalysis:
         if rule is None or not isinstance(op, Operation) or not self._depth:
             return None
         self._depth -= 1
-        ctx = DimContext(op, self, [])
+        ctx = DimContext(op, self.integers, facts=self)
         try:
-            for place, (result, elements) in enumerate(zip(op.results, rule(ctx), strict=False)):
+            for index, (result, elements) in enumerate(zip(op.results, rule(ctx), strict=False)):
                 self._elements[result] = (
-                    _fitting(elements, ctx, place)
+                    _fitting(elements, ctx, index)
                     if elements is not None and self._count(result) in (None, len(elements))
                     else None
                 )
@@ -181,14 +198,25 @@ class ShapeAnalysis:
         return shape[0] if shape else 1
 
 
+def _dims(type_: InferredType) -> Partly | None:
+    """Return the dimensions of an inferred type."""
+    if isinstance(type_, SymbolicShape):
+        dims = type_.dims
+    elif type_ is not None and is_ranked(type_):
+        dims = type_.get_shape()
+    else:
+        return None
+    return [None if size == UNKNOWN else form(size) for size in dims]
+
+
 def _fitting(elements: Elements, ctx: DimContext, of: int) -> Elements:
     """Replace elements that would wrap in the result's element type by unknown ones."""
     bits = 32 if element_type(ctx.op.results[of].type) == i32 else 64
     return tuple(
         found
         if found.expr.number is None or -(1 << bits - 1) <= found.expr.number < 1 << bits - 1
-        else ctx.unknown(place, of)
-        for place, found in enumerate(elements)
+        else ctx.unknown(index, of)
+        for index, found in enumerate(elements)
     )
 
 

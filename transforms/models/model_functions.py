@@ -37,10 +37,10 @@ def simplify_functions(module: ModuleOp, simplify: Callable[[ModuleOp, Context],
     A function is kept unchanged if it takes attributes, if another function calls it, or if a call omits an
     input.
     """
-    held = module.attributes.get(FUNCTIONS)
-    if not isa(held, ArrayAttr[DictionaryAttr]):
+    attribute = module.attributes.get(FUNCTIONS)
+    if not isa(attribute, ArrayAttr[DictionaryAttr]):
         return
-    functions = [_function(each) for each in held]
+    functions = [_function(each) for each in attribute]
     nested = {(node.domain, node.op_type) for each in functions for node in _nodes(each.node)}
     named = Counter(_identity(each) for each in functions)
     constants = ConstantReader(TensorReader(), DisposablePool.of(ctx))
@@ -79,9 +79,9 @@ def function_models(loaded: LoadedModel, module: ModuleOp | None) -> Iterator[tu
         yield replace(loaded, name=f"function {function.name}", proto=model), _takes_attributes(function)
 
 
-def _function(held: DictionaryAttr) -> onnx.FunctionProto:
+def _function(functions: DictionaryAttr) -> onnx.FunctionProto:
     made = onnx.FunctionProto()
-    message_codec.fill(made, held.data, array_of)
+    message_codec.fill(made, functions.data, array_of)
     return made
 
 

@@ -56,8 +56,8 @@ def convert_opset(module: ModuleOp, opset: int, context: Context) -> None:
     reasons = [reason for op, identity in _operators(module) if (reason := _reason(op, identity, opset))]
     if reasons:
         raise CollectedError(reasons)
-    kept = {domain: version for domain, version in known.items() if domain not in old}
-    module.attributes[OPSETS] = DictionaryAttr({next(iter(old), ""): IntegerAttr(opset, i64), **kept})
+    retained = {domain: version for domain, version in known.items() if domain not in old}
+    module.attributes[OPSETS] = DictionaryAttr({next(iter(old), ""): IntegerAttr(opset, i64), **retained})
     _raise_ir_version(module, opset)
 
 

@@ -69,13 +69,13 @@ class SetLayouts(ModulePass):
 
 def parse_layout(text: str) -> tuple[str, str]:
     """Split `x:NHWC` or `x:NCHW:NHWC` into the name and the layouts."""
-    name, colon, wanted = text.rpartition(":")
-    if not name or not colon or LAYOUT.fullmatch(wanted) is None:
+    name, colon, target = text.rpartition(":")
+    if not name or not colon or LAYOUT.fullmatch(target) is None:
         raise XonncError(f"layout '{text}' must be NAME:LAYOUT, such as x:NHWC")
     before, colon, own = name.rpartition(":")
-    if before and colon and sorted(own) == sorted(wanted):
-        return before, f"{own}:{wanted}"
-    return name, wanted
+    if before and colon and sorted(own) == sorted(target):
+        return before, f"{own}:{target}"
+    return name, target
 
 
 def with_moving(enable: Collection[str], layouts: Layouts) -> Collection[str]:
@@ -98,49 +98,49 @@ def set_layouts(module: ModuleOp, layouts: Layouts) -> None:
                 f"layout {name}:{layout}: no input or output '{name}'{suggest(name, known)}; there are "
                 f"{', '.join(known)}"
             )
-        for place in (place for place, known in enumerate(inputs) if known == name):
-            _set_input(function, place, name, layout)
-        for place in (place for place, known in enumerate(outputs) if known == name):
-            _set_output(function, end, place, name, layout)
+        for index in (index for index, known in enumerate(inputs) if known == name):
+            _set_input(function, index, name, layout)
+        for index in (index for index, known in enumerate(outputs) if known == name):
+            _set_output(function, end, index, name, layout)
     retype_function(function)
 
 
-def _set_input(function: FuncOp, place: int, name: str, layout: str) -> None:
-    argument = function.body.block.args[place]
+def _set_input(function: FuncOp, index: int, name: str, layout: str) -> None:
+    argument = function.body.block.args[index]
     axes = _axes(argument, f"input '{name}'")
     readers = [use.operation.results[0] for use in argument.uses if isinstance(use.operation, TransposeOp)]
     is_last = bool(readers) and len(readers) == len(list(argument.uses)) and axes in CHANNELS_LAST
     to_first = _permutation(CHANNELS_LAST[axes], CHANNELS_FIRST[axes]) if is_last else ()
     is_last = is_last and all(list(permutation_of(reader) or ()) == list(to_first) for reader in readers)
-    own, wanted = _both(name, layout, axes, is_last)
-    perm = _permutation(own, wanted)
-    if own == wanted:
+    own, target = _both(name, layout, axes, is_last)
+    perm = _permutation(own, target)
+    if own == target:
         return
     made, old = _permuted(argument.type, perm), argument.type
     retype(argument, made)
-    transpose = _transpose(argument, _permutation(wanted, own), old, f"{name}_{wanted}_to_{own}")
+    transpose = _transpose(argument, _permutation(target, own), old, f"{name}_{target}_to_{own}")
     replace_uses(argument, transpose.results[0])
     transpose.operands = [argument]
     first = function.body.block.first_op
     assert first is not None
     insert_before(first, [transpose])
-    function.arg_attrs = _with_names(function.arg_attrs, place, perm)
+    function.arg_attrs = _with_names(function.arg_attrs, index, perm)
 
 
-def _set_output(function: FuncOp, end: Operation, place: int, name: str, layout: str) -> None:
-    value = end.operands[place]
+def _set_output(function: FuncOp, end: Operation, index: int, name: str, layout: str) -> None:
+    value = end.operands[index]
     axes = _axes(value, f"output '{name}'")
     to_last = _permutation(CHANNELS_FIRST[axes], CHANNELS_LAST[axes]) if axes in CHANNELS_LAST else None
-    own, wanted = _both(
+    own, target = _both(
         name, layout, axes, to_last is not None and list(permutation_of(value) or ()) == to_last
     )
-    perm = _permutation(own, wanted)
-    if own == wanted:
+    perm = _permutation(own, target)
+    if own == target:
         return
-    transpose = _transpose(value, perm, _permuted(value.type, perm), f"{name}_{own}_to_{wanted}")
+    transpose = _transpose(value, perm, _permuted(value.type, perm), f"{name}_{own}_to_{target}")
     insert_before(end, [transpose])
-    end.operands[place] = transpose.results[0]
-    function.res_attrs = _with_names(function.res_attrs, place, perm)
+    end.operands[index] = transpose.results[0]
+    function.res_attrs = _with_names(function.res_attrs, index, perm)
 
 
 def _axes(value: SSAValue, title: str) -> int:
@@ -151,19 +151,19 @@ def _axes(value: SSAValue, title: str) -> int:
 
 def _both(name: str, layout: str, axes: int, is_last: bool) -> tuple[str, str]:
     """Return the model's layout and the requested one."""
-    own, colon, wanted = layout.rpartition(":")
+    own, colon, target = layout.rpartition(":")
     if not colon:
         own = (CHANNELS_LAST if is_last else CHANNELS_FIRST).get(axes, "")
-    for letters in filter(None, (own, wanted)):
+    for letters in filter(None, (own, target)):
         if len(letters) != axes:
             raise XonncError(
                 f"layout {name}:{layout}: {letters} has {len(letters)} axes, '{name}' has {axes}"
             )
     if not own:
-        raise XonncError(f"layout {name}:{layout}: say the layout of the model too, as in {name}:CN:NC")
-    if sorted(own) != sorted(wanted) or len(set(own)) != axes:
-        raise XonncError(f"layout {name}:{layout}: {wanted} does not have the axes of {own}, each once")
-    return own, wanted
+        raise XonncError(f"layout {name}:{layout}: give the layout of the model too, as in {name}:CN:NC")
+    if sorted(own) != sorted(target) or len(set(own)) != axes:
+        raise XonncError(f"layout {name}:{layout}: {target} does not have the axes of {own}, each once")
+    return own, target
 
 
 def _permutation(before: str, after: str) -> list[int]:
@@ -187,15 +187,15 @@ def _transpose(value: SSAValue, perm: Sequence[int], made: Attribute, name: str)
 
 
 def _with_names(
-    attributes: Attribute | None, place: int, perm: Sequence[int]
+    attributes: Attribute | None, index: int, perm: Sequence[int]
 ) -> ArrayAttr[DictionaryAttr] | None:
     """Return the attributes of arguments or results with permuted dimension names."""
     if not isa(attributes, ArrayAttr[DictionaryAttr]):
         return None
     entries = [dict(entry.data) for entry in attributes]
-    params = entries[place].get(DIM_PARAMS)
+    params = entries[index].get(DIM_PARAMS)
     if isinstance(params, StringAttr):
         names = read_dim_params(params.data)
         moved = {axis: names[old] for axis, old in enumerate(perm) if old in names}
-        entries[place][DIM_PARAMS] = StringAttr(write_dim_params(moved))
+        entries[index][DIM_PARAMS] = StringAttr(write_dim_params(moved))
     return ArrayAttr([DictionaryAttr(entry) for entry in entries])

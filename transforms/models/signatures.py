@@ -71,7 +71,7 @@ def set_input_shapes(module: ModuleOp, shapes: Shapes) -> None:
     """
     function = _function(module)
     inputs = _named_inputs(function)
-    wanted: list[tuple[_Input, Sequence[int]]] = []
+    requested: list[tuple[_Input, Sequence[int]]] = []
     for name, shape in shapes.items():
         if name not in inputs:
             raise XonncError(
@@ -82,8 +82,8 @@ def set_input_shapes(module: ModuleOp, shapes: Shapes) -> None:
             raise XonncError(f"input '{name}': a {inputs[name].value.type} has no shape; only tensors have")
         if known is not None and len(known) != len(shape):
             raise XonncError(f"input '{name}': {len(shape)} sizes, but its rank is {len(known)}")
-        wanted.append((inputs[name], shape))
-    if _reshape(list(inputs.values()), wanted):
+        requested.append((inputs[name], shape))
+    if _reshape(list(inputs.values()), requested):
         _forget_types(module)
     if function is not None:
         _write_names(function, list(inputs.values()))
@@ -115,18 +115,18 @@ def set_signature(module: ModuleOp, signature: Signature) -> None:
     if function is None:
         raise XonncError("no function, so no inputs to give shapes or names to")
     inputs = _inputs(function)
-    for option, places in ("shapeInformation", signature.shapes), ("dimParams", signature.names):
-        beyond = next((place for place in places if place >= len(inputs)), None)
+    for option, options_by_input in ("shapeInformation", signature.shapes), ("dimParams", signature.names):
+        beyond = next((index for index in options_by_input if index >= len(inputs)), None)
         if beyond is not None:
             raise XonncError(f"--{option}: no input {beyond}; there are {len(inputs)}, counted from 0")
-    for place, each in enumerate(inputs):
-        _rename(each, place, signature)
-    wanted: list[tuple[_Input, Sequence[int]]] = []
-    for place, each in enumerate(inputs):
-        shape, known = signature.shapes.get(place, signature.shapes.get(EVERY_INPUT)), each.known
+    for index, each in enumerate(inputs):
+        _rename(each, index, signature)
+    requested: list[tuple[_Input, Sequence[int]]] = []
+    for index, each in enumerate(inputs):
+        shape, known = signature.shapes.get(index, signature.shapes.get(EVERY_INPUT)), each.known
         if shape is not None and known is not None:
-            wanted.append((each, [*shape[: len(known)], *known[len(shape) :]]))
-    contradicts = _reshape(inputs, wanted)
+            requested.append((each, [*shape[: len(known)], *known[len(shape) :]]))
+    contradicts = _reshape(inputs, requested)
     _write_names(function, inputs)
     if contradicts:
         _forget_types(module)
@@ -139,9 +139,9 @@ def set_signature(module: ModuleOp, signature: Signature) -> None:
         infer_shapes(module)
 
 
-def _rename(each: _Input, place: int, signature: Signature) -> None:
+def _rename(each: _Input, index: int, signature: Signature) -> None:
     """Set the dimension names of an input from its entry, or from the one for all inputs."""
-    known, own = each.known, signature.names.get(place)
+    known, own = each.known, signature.names.get(index)
     if own is not None:
         beyond = next((axis for axis in own if known is not None and axis >= len(known)), None)
         if beyond is not None:
@@ -159,13 +159,13 @@ def _function(module: ModuleOp) -> FuncOp | None:
 
 def _inputs(function: FuncOp) -> list[_Input]:
     arguments = function.body.block.args
-    held = function.arg_attrs
-    entries = list(held) if isa(held, ArrayAttr[DictionaryAttr]) else []
+    attributes = function.arg_attrs
+    entries = list(attributes) if isa(attributes, ArrayAttr[DictionaryAttr]) else []
     found: list[_Input] = []
-    for place, argument in enumerate(arguments):
-        data: Mapping[str, Attribute] = entries[place].data if place < len(entries) else {}
+    for index, argument in enumerate(arguments):
+        data: Mapping[str, Attribute] = entries[index].data if index < len(entries) else {}
         name, params = data.get("onnx.name"), data.get(DIM_PARAMS)
-        title = f"input '{name.data}'" if isinstance(name, StringAttr) else f"input {place}"
+        title = f"input '{name.data}'" if isinstance(name, StringAttr) else f"input {index}"
         names = read_dim_params(params.data) if isinstance(params, StringAttr) else {}
         found.append(_Input(title, argument, names))
     return found
@@ -176,18 +176,18 @@ def _named_inputs(function: FuncOp | None) -> dict[str, _Input]:
     if function is None or not isa(function.arg_attrs, ArrayAttr[DictionaryAttr]):
         return {}
     found: dict[str, _Input] = {}
-    for each, held in zip(_inputs(function), function.arg_attrs, strict=True):
-        name = held.data.get("onnx.name")
+    for each, attributes in zip(_inputs(function), function.arg_attrs, strict=True):
+        name = attributes.data.get("onnx.name")
         if isinstance(name, StringAttr):
             found[name.data] = each
     return found
 
 
-def _reshape(inputs: Sequence[_Input], wanted: Sequence[tuple[_Input, Sequence[int]]]) -> bool:
+def _reshape(inputs: Sequence[_Input], requested: Sequence[tuple[_Input, Sequence[int]]]) -> bool:
     """Set input shapes; return whether one contradicts a previous static dimension."""
     sizes: dict[str, int] = {}
     contradicts = False
-    for each, shape in wanted:
+    for each, shape in requested:
         for axis, size in enumerate(shape):
             name = each.names.get(axis)
             if name is not None and size >= 0 and sizes.setdefault(name, size) != size:
@@ -210,20 +210,20 @@ def _set_shape(argument: BlockArgument, shape: Sequence[int]) -> bool:
     element = element_type(argument.type)
     if element is None:
         return False
-    wanted = tuple(DYNAMIC_INDEX if size == -1 else size for size in shape)
+    requested = tuple(DYNAMIC_INDEX if size == -1 else size for size in shape)
     known = argument.type.get_shape() if is_ranked(argument.type) else None
-    retype(argument, tensor_type(wanted, element))
+    retype(argument, tensor_type(requested, element))
     return known is not None and any(
-        old not in (DYNAMIC_INDEX, new) for old, new in zip(known, wanted, strict=True)
+        old not in (DYNAMIC_INDEX, new) for old, new in zip(known, requested, strict=True)
     )
 
 
 def _write_names(function: FuncOp, inputs: Sequence[_Input]) -> None:
     """Write the names of dynamic dimensions."""
     names = {each.value: each for each in inputs}
-    held = function.arg_attrs
-    if isa(held, ArrayAttr[DictionaryAttr]):
-        entries = [dict(each.data) for each in held]
+    attributes = function.arg_attrs
+    if isa(attributes, ArrayAttr[DictionaryAttr]):
+        entries = [dict(each.data) for each in attributes]
     elif any(each.names for each in inputs):
         entries: list[dict[str, Attribute]] = [{} for _ in function.body.block.args]
     else:
@@ -234,13 +234,13 @@ def _write_names(function: FuncOp, inputs: Sequence[_Input]) -> None:
             continue
         data.pop(DIM_PARAMS, None)
         known = each.known
-        kept = {
+        retained = {
             axis: name
             for axis, name in each.names.items()
             if known is None or (axis < len(known) and known[axis] == DYNAMIC_INDEX)
         }
-        if kept:
-            data[DIM_PARAMS] = StringAttr(write_dim_params(kept))
+        if retained:
+            data[DIM_PARAMS] = StringAttr(write_dim_params(retained))
     function.arg_attrs = ArrayAttr([DictionaryAttr(data) for data in entries])
 
 

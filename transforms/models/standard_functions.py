@@ -49,17 +49,19 @@ Operators not inlined: the body of Range is a Loop, whose scan output the refere
 
 
 def inline_standard_functions(
-    module: ModuleOp, ctx: Context, wanted: Callable[[Operation], bool], passes: Passes = DEFAULT_PASSES
+    module: ModuleOp, ctx: Context, is_selected: Callable[[Operation], bool], passes: Passes = DEFAULT_PASSES
 ) -> None:
     """
-    Inline the function bodies of ops for which `wanted` is true.
+    Inline the function bodies of ops for which `is_selected` is true.
 
     The result is simplified by `passes`, which must not recompose the operator.
     """
     # Each round inlines one level: simplification in between infers the types that inner bodies depend on.
     for _ in range(MAX_ROUNDS):
         found = [
-            op for op in module.walk() if isinstance(op, OnnxOp) and not isinstance(op, LEFT) and wanted(op)
+            op
+            for op in module.walk()
+            if isinstance(op, OnnxOp) and not isinstance(op, LEFT) and is_selected(op)
         ]
         # A list, not a generator: try every op, since each has its own types.
         if not sum([_replace(op, module, ctx) for op in found]):
@@ -107,9 +109,9 @@ def _alone(op: Operation, read: list[SSAValue], module: ModuleOp, opset: int | N
     results = [result for result in made.results if result.type != NONE]
     block.add_op(ReturnOp.create(operands=results))
     type_ = FunctionType.from_lists([each.type for each in block.args], [each.type for each in results])
-    held = module.attributes["onnx.opset_imports"]
-    assert isinstance(held, DictionaryAttr)
-    versions = dict(held.data)
+    opset_imports = module.attributes["onnx.opset_imports"]
+    assert isinstance(opset_imports, DictionaryAttr)
+    versions = dict(opset_imports.data)
     if opset is not None:
         versions = {domain: each for domain, each in versions.items() if domain != "ai.onnx"}
         versions[""] = IntegerAttr(opset, i64)

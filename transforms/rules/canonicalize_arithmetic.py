@@ -65,11 +65,11 @@ def fuse_clips(
 ) -> RewriteResult:
     """clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d)) if the intervals meet"""
     if half_bounded((low1, low2), (high1, high2)):
-        return MatchFailure("one bounds infinities, the other does not")
+        return MatchFailure("only one of them clips infinities")
     low = _meet(low1, low2, np.maximum)
     high = _meet(high1, high2, np.minimum)
     if low is not None and high is not None and not np.all(low <= high):
-        return MatchFailure("the intervals do not meet")
+        return MatchFailure("the intervals are disjoint")
     return Clip(x, low, high)
 
 
@@ -137,7 +137,7 @@ def power_of_one_type(x: SSAValue, exponent: Constant) -> RewriteResult:
     if base.itemsize == power.itemsize and (is_float(base) or (is_integer(base) and is_integer(power))):
         return MatchFailure("the types agree")
     if is_integer(base) and is_float(power):
-        return MatchFailure("a fractional exponent would be cut")
+        return MatchFailure("a fractional exponent would be truncated")
     with np.errstate(all="ignore"):
         is_exact = bool(np.all(exponent.array.astype(base).astype(power) == exponent.array))
     return (
@@ -162,7 +162,7 @@ def relu_after_max_pool(root: Operation, x: SSAValue, relu: Operation) -> Rewrit
     if rank(x) != 4 or static_shape(root.results[0].type) is None:
         return MatchFailure("only for static images")
     if isinstance(x.owner, Operation) and x.owner.name == "onnx.Conv":
-        return MatchFailure("the convolution before takes the relu in")
+        return MatchFailure("the preceding convolution fuses the Relu")
     return Relu(MaxPoolSingleOut(x, like=root))
 
 

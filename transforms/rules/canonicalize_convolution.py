@@ -6,7 +6,8 @@ Fold arithmetic into convolutions and Gemm; expand batch normalisation to arithm
 from __future__ import annotations
 
 import numpy as np
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr
 from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype, static_shape
@@ -55,13 +56,13 @@ conv_with_bias = Conv(x, w, b).named("conv")
 
 def per_channel(c: Constant, root: Operation, channels: SSAValue) -> DisposableElementsAttr | MatchFailure:
     """Return c as a vector over the output channels, if it is constant along all other axes."""
-    filters, whole = static_shape(channels.type), rank(root.results[0])
-    if filters is None or whole is None:
+    filters, result_rank = static_shape(channels.type), rank(root.results[0])
+    if filters is None or result_rank is None:
         return MatchFailure("the number of channels is not known")
     shape = c.tensor.shape
-    if len(shape) > whole:
+    if len(shape) > result_rank:
         return MatchFailure("c has more axes than the result")
-    aligned = (1,) * (whole - len(shape)) + shape
+    aligned = (1,) * (result_rank - len(shape)) + shape
     if any(size != 1 for axis, size in enumerate(aligned) if axis != 1) or aligned[1] not in (1, filters[0]):
         return MatchFailure("c differs along another axis than the channels")
     return c.tensor.reshape(aligned[1:2]).expand(filters[:1])
@@ -201,20 +202,32 @@ def batch_norm_vector(
     return Add(Mul(x, d), Sub(bias, Mul(mean, d)))
 
 
-def fits_a_matrix(root: Operation, z: SSAValue, inner: Operation) -> str | None:
+def _matrix_sizes(type_: Attribute) -> tuple[int, int]:
+    """Return rows and columns of a type of rank 2; `DYNAMIC_INDEX` for what is not known."""
+    shape = type_.get_shape() if is_ranked(type_) else ()
+    return (shape[0], shape[1]) if len(shape) == 2 else (DYNAMIC_INDEX, DYNAMIC_INDEX)
+
+
+def _product_sizes(product: Operation) -> tuple[int, int]:
+    """Return rows and columns of a Gemm, or of a MatMul of matrices, by its operands or its result."""
+    a, b = (_matrix_sizes(operand.type) for operand in product.operands[:2])
+    rows = a[1] if decode(product.properties.get("transA")) == 1 else a[0]
+    columns = b[0] if decode(product.properties.get("transB")) == 1 else b[1]
+    declared = _matrix_sizes(product.results[0].type)
+    return declared[0] if rows == DYNAMIC_INDEX else rows, declared[
+        1
+    ] if columns == DYNAMIC_INDEX else columns
+
+
+def fits_a_matrix(z: SSAValue, inner: Operation) -> str | None:
     """z broadcasts to the matrix product without enlarging it, as the operand C of Gemm must."""
-    matrix, added = inner.results[0].type, z.type
-    if not is_ranked(added) or len(added.get_shape()) > 2:
+    if not is_ranked(z.type) or len(z.type.get_shape()) > 2:
         return "z is no matrix, row or scalar"
-    if root.results[0].type == matrix and static_shape(matrix) is not None:
+    added = z.type.get_shape()
+    sizes = _product_sizes(inner)[2 - len(added) :]
+    if all(size == 1 or size == own != DYNAMIC_INDEX for size, own in zip(added, sizes, strict=True)):
         return None
-    sizes = static_shape(root.results[0].type)
-    operands = [static_shape(operand.type) for operand in inner.operands[:2]]
-    if sizes is None or operands[0] is None or operands[1] is None or inner.name != "onnx.MatMul":
-        return "the sum may be larger than the product"
-    if sizes == (operands[0][0], operands[1][-1]):
-        return None
-    return "the sum is larger than the product"
+    return "the sum may be larger than the product"
 
 
 def two_matrices(a: SSAValue, b: SSAValue) -> str | None:
@@ -302,11 +315,11 @@ RULES = rules(
         MatMul(a, Mul(const.weights, c)),
         where=(is_one_number, is_finite),
     ),
-    # (a b) / c = a (b / c) if c is not 0
+    # (a b) / c = a (b / c) if c is finite and not 0
     FuseScalarDivMatMulPattern=rule(
         Div(one_use(MatMul(a, const.weights)), c),
         MatMul(a, Div(const.weights, c)),
-        where=(is_one_number, holds_floats, is_not_zero),
+        where=(is_one_number, holds_floats, is_not_zero, is_finite),
     ),
     FusePadIntoConvPattern=pad_rule(Pad(x, const.pads, maybe.fill, absent, mode="constant")),
     FusePadV19IntoConvPattern=pad_rule(PadV19(x, const.pads, maybe.fill, absent, mode="constant")),

@@ -48,10 +48,10 @@ def carried(body: Block, argument: SSAValue) -> int | None:
 
 def unchanging(body: Block, found: SSAValue, initial: Sequence[SSAValue]) -> int | None:
     """Return the value of a loop-invariant integer constant, or `None`."""
-    place, end = carried(body, found), body.last_op
-    if place is None or end is None:
+    index, end = carried(body, found), body.last_op
+    if index is None or end is None:
         return number(found)
-    return number(initial[place]) if end.operands[place + 1] is found else None
+    return number(initial[index]) if end.operands[index + 1] is found else None
 
 
 def trip_count(body: Block, initial: Sequence[SSAValue]) -> int | MatchFailure:
@@ -61,10 +61,10 @@ def trip_count(body: Block, initial: Sequence[SSAValue]) -> int | MatchFailure:
     add = made_by(less.operands[0], "onnx.Add") if less is not None else None
     if end is None or less is None or add is None:
         return MatchFailure("the loop condition is not counter + step < limit")
-    place = carried(body, add.operands[0])
-    if place is None or end.operands[place + 1] is not add.results[0]:
+    index = carried(body, add.operands[0])
+    if index is None or end.operands[index + 1] is not add.results[0]:
         return MatchFailure("the counter is not carried to the next iteration")
-    start, step = number(initial[place]), unchanging(body, add.operands[1], initial)
+    start, step = number(initial[index]), unchanging(body, add.operands[1], initial)
     limit = unchanging(body, less.operands[1], initial)
     element = element_type(add.results[0].type)
     if start is None or step is None or limit is None or element is None:

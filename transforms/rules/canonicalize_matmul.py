@@ -46,7 +46,7 @@ def reshape_after_product(
     if len(sizes) < 3 or not is_ranked(matrix) or len(matrix.get_shape()) != 2 or rank(b) != 2:
         return MatchFailure("only for matrices made of tensors with more axes")
     if sizes[-1] < 0 or matrix.get_shape()[-1] != sizes[-1]:
-        return MatchFailure("the last axis is not known to stay")
+        return MatchFailure("the last axis may not stay last")
     if made is None or 0 in made:
         return MatchFailure("the result's shape is not static, or has no elements")
     assert is_ranked(a.type)
@@ -65,12 +65,12 @@ class ScalableWeights:
 
     def scale(self, scaling: Template, factor: Constant) -> None:
         """Scale the constants in place."""
-        for reader, place in self.readers:
-            old = reader.operands[place]
+        for reader, index in self.readers:
+            old = reader.operands[index]
             writer = OpBuilder(reader)
             scaled = writer(scaling, old, writer.constant(factor.array), types=[old.type])
             reader.operands = [
-                scaled if each == place else operand for each, operand in enumerate(reader.operands)
+                scaled if each == index else operand for each, operand in enumerate(reader.operands)
             ]
 
 
@@ -126,10 +126,10 @@ def scaled_attention(scaling: Template) -> Rule:
             return MatchFailure("c is 0 or not finite")
         weights = weights_behind(a) or weights_behind(b)
         if weights is None:
-            return MatchFailure("no operand comes from a linear op with constant weights by moves alone")
+            return MatchFailure("no operand is a linear op with constant weights, through data movement only")
         # A factor of shape [1] would turn a bias of rank 0 into one of rank 1.
-        if any(rank(reader.operands[place]) == 0 for reader, place in weights.readers):
-            return MatchFailure("a bias without axes would get some")
+        if any(rank(reader.operands[index]) == 0 for reader, index in weights.readers):
+            return MatchFailure("a scalar bias would gain axes")
 
         def write(op: Operation) -> Sequence[SSAValue]:
             weights.scale(scaling, c)

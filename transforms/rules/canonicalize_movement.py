@@ -40,7 +40,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.rules.constprop_movement import int_values_of, normalised
 from xonnc.transforms.rules.op_builder import OpBuilder
 
 x = value.x
@@ -63,7 +63,7 @@ def fuse_transposes(
 ) -> RewriteResult:
     """transpose(transpose(x, p), q) = transpose(x, p q)"""
     if first is None or second is None:
-        return MatchFailure("a permutation is not written yet")
+        return MatchFailure("a permutation is implicit")
     return Transpose(x, perm=composed(first, second))
 
 
@@ -77,7 +77,7 @@ def transpose_through(name: str) -> Rule:
     ) -> RewriteResult:
         """transpose(f(transpose(x, p)), q) = transpose(f(x), p q)"""
         if first is None or second is None:
-            return MatchFailure("a permutation is not written yet")
+            return MatchFailure("a permutation is implicit")
         return Transpose(op(x, like=inner).typed(_shaped(x, inner)), perm=composed(first, second))
 
     return fuse
@@ -97,7 +97,7 @@ def written_permutation(x: SSAValue, perm: tuple[int, ...] | None) -> RewriteRes
     """Make the permutation explicit: absent means reversed axes, negative axes count from the back"""
     axes = rank(x)
     if axes is None or (perm is not None and min(perm, default=0) >= 0):
-        return MatchFailure("the rank is not known, or the permutation is written")
+        return MatchFailure("the rank is not known, or the permutation is explicit")
     return Transpose(x, perm=[axis % axes for axis in perm] if perm else list(reversed(range(axes))))
 
 
@@ -110,7 +110,7 @@ def keeps_order(perm: tuple[int, ...] | None) -> str | None:
 def transpose_parts(parts: Sequence[SSAValue], axis: int, perm: tuple[int, ...] | None) -> RewriteResult:
     """transpose(concat(transposes)) = concat(transpose(transposes)), so that adjacent transposes merge"""
     if perm is None or axis < 0 or min(perm, default=0) < 0:
-        return MatchFailure("axis or permutation is not written yet")
+        return MatchFailure("an axis or a permutation is implicit")
     if any(not _made_by(part, "onnx.Transpose") for part in parts):
         return MatchFailure("a part is no transpose")
     return Concat(*(Transpose(part, perm=perm) for part in parts), axis=perm.index(axis))
@@ -163,9 +163,9 @@ def concat_of_lists(parts: Sequence[SSAValue], axis: int) -> RewriteResult:
     return without(parts, [not is_ranked(part.type) or part.type.get_shape() != (0,) for part in parts], axis)
 
 
-def without(parts: Sequence[SSAValue], kept: Sequence[bool], axis: int) -> RewriteResult:
-    """Return the concatenation of the parts marked in `kept`; fail if all or none are marked."""
-    left = [part for part, stays in zip(parts, kept, strict=True) if stays]
+def without(parts: Sequence[SSAValue], is_kept: Sequence[bool], axis: int) -> RewriteResult:
+    """Return the concatenation of the parts marked in `is_kept`; fail if all or none are marked."""
+    left = [part for part, stays in zip(parts, is_kept, strict=True) if stays]
     if len(left) == len(parts) or not left:
         return MatchFailure("no part is empty, or every part")
     return left[0] if len(left) == 1 else Concat(*left, axis=axis)
@@ -201,7 +201,7 @@ def without_allowzero(root: Operation, x: SSAValue, shape: SSAValue) -> RewriteR
 
 def axes_of(axes: Constant | tuple[int, ...] | None) -> tuple[int, ...] | None:
     """Return the axes, given as a constant operand or as an attribute."""
-    return whole(axes) if isinstance(axes, Constant) else axes
+    return int_values_of(axes) if isinstance(axes, Constant) else axes
 
 
 def undone(outer: Node, through_cast: bool, squeezes_first: bool) -> Rule:
@@ -264,8 +264,8 @@ def pulled(root: Operation, op: Template, readers: Sequence[Operation]) -> Seque
     whole_result = writer.all(op, data, types=[data.type], **readers[0].properties)[0]
     parts = writer.last(Split, whole_result, sizes, **root.properties)
     for reader in readers:
-        place = root.results.index(reader.operands[0])
-        replace_uses(reader.results[0], parts[place])
+        index = root.results.index(reader.operands[0])
+        replace_uses(reader.results[0], parts[index])
     return parts
 
 
@@ -276,10 +276,10 @@ def without_empties(name: str) -> Rule:
     @rule(resize(x, value.roi, value.scales, value.sizes))
     def drop(root: Operation, x: SSAValue) -> RewriteResult:
         """Replace operands without elements by absent ones"""
-        told = [None if static_size(operand) == 0 else operand for operand in root.operands[1:]]
-        if None not in told:
+        operands = [None if static_size(operand) == 0 else operand for operand in root.operands[1:]]
+        if None not in operands:
             return MatchFailure("no operand is empty")
-        return resize(x, *told, like=root)
+        return resize(x, *operands, like=root)
 
     return drop
 

@@ -70,9 +70,9 @@ def with_batch_second(template: Template, op: Operation) -> Sequence[SSAValue]:
     operands = list(op.operands)
     # X and the initial states have a batch axis; the LSTM's last operand, the peepholes, has none.
     moving = (0, *range(*STATES.indices(len(operands) - (template.name == "LSTM"))))
-    for place in moving:
-        if not is_absent(operands[place]):
-            operands[place] = writer(Transpose, operands[place], perm=SWAPPED)
+    for index in moving:
+        if not is_absent(operands[index]):
+            operands[index] = writer(Transpose, operands[index], perm=SWAPPED)
     perms = (BATCH_FIRST, SWAPPED, SWAPPED)[: len(op.results)]
     types = [unmoved(result.type, perm) for result, perm in zip(op.results, perms, strict=True)]
     results = writer.all(template, *operands, types=types, **{**op.properties, "layout": int_attr(0)})

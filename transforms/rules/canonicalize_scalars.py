@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
+from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype, tensor_type
 from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.onnx import ONNX, Cast, Expand, Less, Reshape, Unsqueeze
 from xonnc.rewriting.patterns import Constant, MatchFailure, RewriteResult, Template, attr, const, value
@@ -83,8 +83,11 @@ def aligned(op: Template) -> Rule:
         after = wide - axis - narrow
         if not 0 <= axis <= wide or after < 0:
             return MatchFailure(f"the second operand does not fit into the first from axis {axis} on")
+        if not after or not is_ranked(b.type):
+            return op(a, b)
         added = np.arange(narrow, wide - axis, dtype=np.int64)
-        return op(a, Unsqueeze(b, added) if after else b)
+        aligned_type = tensor_type((*b.type.get_shape(), *(1,) * after), b.type.element_type)
+        return op(a, Unsqueeze(b, added).typed(aligned_type))
 
     return align
 

@@ -37,7 +37,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_scalar, rank
-from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.rules.constprop_movement import int_values_of, normalised
 
 x, s, shape = value.x, value.s, value.shape
 
@@ -116,14 +116,14 @@ def dim_of_transpose(x: SSAValue, perm: tuple[int, ...] | None, axis: int) -> Re
 @rule(Unsqueeze(Expand(s, shape), const.axes), bonus=-2)
 def wider_expand(s: SSAValue, shape: SSAValue, axes: Constant) -> RewriteResult:
     """unsqueeze(expand(scalar, sizes)) = expand(scalar, sizes with ones in between)"""
-    sizes, added = sizes_in(shape), whole(axes) or ()
+    sizes, added = sizes_in(shape), int_values_of(axes) or ()
     if sizes is None or not is_scalar(s):
-        return MatchFailure("it is no scalar that is expanded to single sizes")
-    places = normalised(added, len(sizes) + len(added))
-    if places is None:
+        return MatchFailure("the operand is not a scalar expanded to axes of size 1")
+    positions = normalised(added, len(sizes) + len(added))
+    if positions is None:
         return MatchFailure("an axis is out of range")
     remaining = iter(sizes)
-    wide = [number(1) if place in places else next(remaining) for place in range(len(sizes) + len(added))]
+    wide = [number(1) if index in positions else next(remaining) for index in range(len(sizes) + len(added))]
     return Expand(s, joined(wide))
 
 
@@ -134,13 +134,13 @@ def smaller_expand(
     """slice(expand(scalar, sizes)) = expand(scalar, smaller sizes)"""
     sizes, made, count = sizes_in(shape), root.results[0].type, static_shape(starts.type)
     if sizes is None or not is_scalar(s) or not is_ranked(made) or count is None:
-        return MatchFailure("it is no scalar that is expanded to single sizes")
-    cut = normalised(whole(axes) or range(count[0]), len(sizes))
+        return MatchFailure("the operand is not a scalar expanded to axes of size 1")
+    cut = normalised(int_values_of(axes) or range(count[0]), len(sizes))
     after = made.get_shape()
     if cut is None or len(after) != len(sizes) or any(after[axis] < 0 for axis in cut):
-        return MatchFailure("a size that is cut is not known")
+        return MatchFailure("the size of a sliced axis is unknown")
     return Expand(
-        s, joined([number(after[place]) if place in cut else size for place, size in enumerate(sizes)])
+        s, joined([number(after[index]) if index in cut else size for index, size in enumerate(sizes)])
     )
 
 
@@ -150,15 +150,17 @@ def one_of_parts(root: Operation, parts: Sequence[SSAValue], starts: Constant) -
     first, made = starts.array.reshape(-1), root.results[0].type
     if first.size != 1 or static_shape(made) != (1,):
         return MatchFailure("the result is not one element")
-    place = int(first[0])
-    if place < 0:
+    position = int(first[0])
+    if position < 0:
         lengths = [static_shape(part.type) for part in parts]
         if any(length != (1,) for length in lengths):
             return MatchFailure("a part is not one element")
-        place += len(parts)
-    if not 0 <= place < len(parts) or any(static_shape(part.type) != (1,) for part in parts[: place + 1]):
+        position += len(parts)
+    if not 0 <= position < len(parts) or any(
+        static_shape(part.type) != (1,) for part in parts[: position + 1]
+    ):
         return MatchFailure("the element is not one of the parts")
-    return parts[place] if parts[place].type == made else MatchFailure("the types differ")
+    return parts[position] if parts[position].type == made else MatchFailure("the types differ")
 
 
 def is_negative(n: Constant) -> str | None:
@@ -207,19 +209,19 @@ def chosen(
     """
     count = len(sizes)
     if static_shape(root.results[0].type) != (count,) or len(others) != count:
-        return MatchFailure("the parts do not stand for the elements of the result")
+        return MatchFailure("the parts do not match the elements of the result")
     if any(part.type != ONE_SIZE for part in (*sizes, *others)) or element_type(k.type) != i64:
         return MatchFailure("a part is not one size")
     if n.array.size > MAX_COMPARED or np.any(n.array > 0) or {n.array.size, k.array.size} - {1, count}:
         return MatchFailure("the sizes are not compared with one that shapes cannot have")
-    wanted, given = (np.broadcast_to(each.array, (count,)).tolist() for each in (n, k))
+    index, given = (np.broadcast_to(each.array, (count,)).tolist() for each in (n, k))
     parts: list[OperandSpec] = []
-    for place, size in enumerate(sizes):
+    for position, size in enumerate(sizes):
         known = known_size(size)
-        if known is None and not (is_dim(size) and wanted[place] < 0):
+        if known is None and not (is_dim(size) and index[position] < 0):
             return MatchFailure("whether a size is equal is not known")
-        equal = known is not None and known == wanted[place]
-        parts.append(number(given[place]) if equal else others[place])
+        equal = known is not None and known == index[position]
+        parts.append(number(given[position]) if equal else others[position])
     return Concat(*parts, axis=0)
 
 
@@ -230,7 +232,7 @@ def shape_entries(shape: SSAValue) -> list[Size] | None:
     """Return the dimensions in a shape, constants as integers."""
     constant = constant_of(ONNX, shape)
     if constant is not None:
-        return list(whole(constant) or ())
+        return list(int_values_of(constant) or ())
     sizes = sizes_in(shape)
     if sizes is None:
         return None
@@ -249,18 +251,18 @@ def reshape_once(x: SSAValue, first: SSAValue, second: SSAValue) -> RewriteResul
     if inner is None or outer is None:
         return MatchFailure("a shape is not made of single sizes")
     sizes: list[Size] = []
-    for place, size in enumerate(outer):
-        if place >= len(inner) and (size == 0 or isinstance(size, SSAValue)):
+    for index, size in enumerate(outer):
+        if index >= len(inner) and (size == 0 or isinstance(size, SSAValue)):
             return MatchFailure("a size is copied from where none is")
         if isinstance(size, SSAValue):
-            before = inner[place]
-            copies = before == 0 or (isinstance(before, SSAValue) and is_dim_of(before, x, place))
-            if not copies or not is_dim_of(size, x, place):
-                return MatchFailure("a size may be 0 and thus copied from another place")
+            before = inner[index]
+            copies = before == 0 or (isinstance(before, SSAValue) and is_dim_of(before, x, index))
+            if not copies or not is_dim_of(size, x, index):
+                return MatchFailure("a size may be 0 and thus copied from another axis")
         elif size == 0:
-            size = inner[place]
-            if isinstance(size, SSAValue) and not is_dim_of(size, x, place):
-                return MatchFailure("a size may be 0 and thus copied from another place")
+            size = inner[index]
+            if isinstance(size, SSAValue) and not is_dim_of(size, x, index):
+                return MatchFailure("a size may be 0 and thus copied from another axis")
         sizes.append(size)
     if sizes.count(-1) > 1:
         return MatchFailure("two dimensions would have to be inferred")

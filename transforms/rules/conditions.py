@@ -43,8 +43,8 @@ def x_gives_the_shape(root: Operation, x: SSAValue, c: Constant) -> str | None:
     sizes = x.type.get_shape()
     if len(axes) > len(sizes):
         return "c has more axes than x"
-    kept = sizes[len(sizes) - len(axes) :]
-    if any(own not in (1, size) for own, size in zip(axes, kept, strict=True)):
+    trailing = sizes[len(sizes) - len(axes) :]
+    if any(own not in (1, size) for own, size in zip(axes, trailing, strict=True)):
         return "c may have a size that x has not"
     return None
 

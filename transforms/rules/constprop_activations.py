@@ -6,6 +6,7 @@ Each step is computed and rounded in the type of the operand, as in the referenc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -223,10 +224,10 @@ def one_way(c: Constant, slope: Constant) -> str | None:
     """The slope broadcasts to c."""
     shape = c.type.get_shape()
     try:
-        wanted = np.broadcast_shapes(shape, slope.type.get_shape())
+        expected = np.broadcast_shapes(shape, slope.type.get_shape())
     except ValueError:
-        wanted = ()
-    return None if wanted == shape else f"the slope does not broadcast to {list(shape)}"
+        expected = ()
+    return None if expected == shape else f"the slope does not broadcast to {list(shape)}"
 
 
 def cast_like(root: Operation, c: Constant, target: SSAValue, saturate: int) -> RewriteResult:
@@ -285,11 +286,11 @@ def bytes_of(x: Array) -> Array:
 
 
 RULES = rules(
-    AcosofConst=unary(Acos, once_rounded(np.arccos)),
+    AcosofConst=unary(Acos, once_rounded(np.arccos, math.acos)),
     AcoshofConst=unary(Acosh, once_rounded(np.arccosh)),
-    AsinofConst=unary(Asin, once_rounded(np.arcsin)),
+    AsinofConst=unary(Asin, once_rounded(np.arcsin, math.asin)),
     AsinhofConst=unary(Asinh, once_rounded(np.arcsinh)),
-    AtanofConst=unary(Atan, once_rounded(np.arctan)),
+    AtanofConst=unary(Atan, once_rounded(np.arctan, math.atan)),
     AtanhofConst=unary(Atanh, once_rounded(np.arctanh)),
     BitShiftofConst=rule(
         BitShift(const.a, const.b, direction=attr.direction),

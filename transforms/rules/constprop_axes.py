@@ -38,7 +38,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import computed_in, is_float, quiet
-from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.rules.constprop_movement import int_values_of, normalised
 
 c = const.c
 
@@ -46,15 +46,15 @@ MAX_PRODUCTS = 1 << 24
 """Maximum number of products that a folded Einsum sums."""
 
 
-def along(op: Template, function: Callable[[Array, int], Array]) -> Rule:
+def axis_rule(op: Template, function: Callable[[Array, int], Array]) -> Rule:
     """Return the rule that folds f(c, axis), for an f that preserves the shape."""
 
     def computed(c: Constant, axis: int) -> RewriteResult:
         array = c.array
-        place = normalised([axis], array.ndim)
-        if place is None:
+        axes = normalised([axis], array.ndim)
+        if axes is None:
             return MatchFailure(f"there is no axis {axis}")
-        return array if array.size == 0 else np.asarray(quiet(function)(array, place[0])).astype(array.dtype)
+        return array if array.size == 0 else np.asarray(quiet(function)(array, axes[0])).astype(array.dtype)
 
     return rule(op(c, axis=attr.axis), compute(computed, c, attr.axis))
 
@@ -66,10 +66,10 @@ def as_rows(op: Template, function: Callable[[Array, int], Array]) -> Rule:
         array = c.array
         if not -array.ndim <= axis < max(1, array.ndim):
             return MatchFailure(f"there is no axis {axis}")
-        place = axis % array.ndim if array.ndim else 0
+        axes = axis % array.ndim if array.ndim else 0
         if array.size == 0:
             return c.attribute
-        rows = array.reshape(prod(array.shape[:place]), -1)
+        rows = array.reshape(prod(array.shape[:axes]), -1)
         return np.asarray(quiet(function)(rows, 1)).astype(array.dtype).reshape(array.shape)
 
     return rule(op(c, axis=attr.axis), compute(computed, c, attr.axis))
@@ -97,12 +97,12 @@ def hardmax(x: Array, axis: int) -> Array:
 def normalised_by(c: Constant, axis: int, p: int) -> RewriteResult:
     """x divided by its p-norm along an axis; 0 where the norm is 0"""
     array = c.array
-    place = normalised([axis], array.ndim)
-    if place is None or p not in (1, 2):
+    axes = normalised([axis], array.ndim)
+    if axes is None or p not in (1, 2):
         return MatchFailure(f"axis {axis}, p {p}")
     with np.errstate(all="ignore"):
         sizes = np.abs(computed_in(array))
-        total = np.sum(sizes if p == 1 else sizes * sizes, axis=place[0], keepdims=True)
+        total = np.sum(sizes if p == 1 else sizes * sizes, axis=axes[0], keepdims=True)
         norm = total if p == 1 else np.sqrt(total)
         return np.where(norm == 0, 0, array / np.where(norm == 0, 1, norm)).astype(array.dtype)
 
@@ -127,15 +127,15 @@ def extremum(op: Template, function: Callable[..., Array]) -> Rule:
 
     def found(c: Constant, axis: int, keepdims: int, last: int) -> RewriteResult:
         array = c.array
-        place = normalised([axis], array.ndim)
-        if place is None or array.shape[place[0]] == 0:
+        axes = normalised([axis], array.ndim)
+        if axes is None or array.shape[axes[0]] == 0:
             return MatchFailure(f"there is nothing along axis {axis}")
         if last:
             # NumPy returns the first index of several: find that in the reversed array.
-            reversed_ = np.flip(array, place[0])
-            where = array.shape[place[0]] - 1 - function(reversed_, axis=place[0], keepdims=bool(keepdims))
+            reversed_ = np.flip(array, axes[0])
+            where = array.shape[axes[0]] - 1 - function(reversed_, axis=axes[0], keepdims=bool(keepdims))
         else:
-            where = function(array, axis=place[0], keepdims=bool(keepdims))
+            where = function(array, axis=axes[0], keepdims=bool(keepdims))
         return np.asarray(where).astype(np.int64)
 
     return rule(
@@ -149,25 +149,25 @@ def cumulative(op: Template, function: Callable[..., Array], neutral: int) -> Ru
 
     def summed(c: Constant, axis: Constant, exclusive: int, reverse: int) -> RewriteResult:
         array = c.array
-        wanted = whole(axis) or ()
-        place = normalised(wanted, array.ndim)
-        if place is None or len(place) != 1:
-            return MatchFailure(f"{list(wanted)} is no axis")
-        source = np.flip(array, place[0]) if reverse else array
+        axis_values = int_values_of(axis) or ()
+        axes = normalised(axis_values, array.ndim)
+        if axes is None or len(axes) != 1:
+            return MatchFailure(f"{list(axis_values)} is no axis")
+        source = np.flip(array, axes[0]) if reverse else array
         with np.errstate(all="ignore"):
-            sums = np.asarray(function(source, axis=place[0], dtype=array.dtype))
+            sums = np.asarray(function(source, axis=axes[0], dtype=array.dtype))
             if neutral == 0:
                 # Sums start from 0, so that none is -0.
                 sums = sums + np.zeros((), array.dtype)
         if exclusive:
             # Shift by one element: the neutral element first, the total of all elements dropped.
-            size = array.shape[place[0]]
+            size = array.shape[axes[0]]
             first = np.full(
-                [1 if n == place[0] else s for n, s in enumerate(array.shape)], neutral, array.dtype
+                [1 if n == axes[0] else s for n, s in enumerate(array.shape)], neutral, array.dtype
             )
-            kept = np.take(sums, range(max(0, size - 1)), axis=place[0])
-            sums = np.concatenate([first, kept], axis=place[0]) if size else sums
-        return np.flip(sums, place[0]) if reverse else sums
+            leading = np.take(sums, range(max(0, size - 1)), axis=axes[0])
+            sums = np.concatenate([first, leading], axis=axes[0]) if size else sums
+        return np.flip(sums, axes[0]) if reverse else sums
 
     return rule(
         op(c, const.axis, exclusive=attr.exclusive, reverse=attr.reverse),
@@ -177,26 +177,26 @@ def cumulative(op: Template, function: Callable[..., Array], neutral: int) -> Ru
 
 def top(c: Constant, k: Constant, axis: int, largest: int) -> RewriteResult:
     """The k largest or smallest in order, and their indices; of equal elements the first"""
-    array, wanted = c.array, whole(k) or ()
-    place = normalised([axis], array.ndim)
-    if place is None or len(wanted) != 1 or not 0 <= wanted[0] <= array.shape[place[0]]:
-        return MatchFailure(f"axis {axis} has no {list(wanted)} elements")
+    array, count = c.array, int_values_of(k) or ()
+    axes = normalised([axis], array.ndim)
+    if axes is None or len(count) != 1 or not 0 <= count[0] <= array.shape[axes[0]]:
+        return MatchFailure(f"axis {axis} has no {list(count)} elements")
     if is_float(array.dtype) and np.any(np.isnan(array)):
         return MatchFailure("NaN has no order")
     if largest:
         # A stable ascending sort of the reversed array, read backwards, is descending with the lowest index
         # first among equals.
-        back = np.argsort(np.flip(array, place[0]), axis=place[0], kind="stable")
-        order = array.shape[place[0]] - 1 - np.flip(back, place[0])
+        back = np.argsort(np.flip(array, axes[0]), axis=axes[0], kind="stable")
+        order = array.shape[axes[0]] - 1 - np.flip(back, axes[0])
     else:
-        order = np.argsort(array, axis=place[0], kind="stable")
-    order = np.take(order, range(wanted[0]), axis=place[0]).astype(np.int64)
-    return (np.take_along_axis(array, order, place[0]), order)
+        order = np.argsort(array, axis=axes[0], kind="stable")
+    order = np.take(order, range(count[0]), axis=axes[0]).astype(np.int64)
+    return (np.take_along_axis(array, order, axes[0]), order)
 
 
 def reversed_sequences(c: Constant, lengths: Constant, batch_axis: int, time_axis: int) -> RewriteResult:
     """The first `length` elements of each batch entry in reversed order along the time axis"""
-    array, counts = c.array, whole(lengths) or ()
+    array, counts = c.array, int_values_of(lengths) or ()
     axes = normalised([batch_axis, time_axis], array.ndim)
     if axes is None or sorted(axes) != [0, 1]:
         return MatchFailure(f"axes {batch_axis} and {time_axis} are not the first two")
@@ -204,9 +204,9 @@ def reversed_sequences(c: Constant, lengths: Constant, batch_axis: int, time_axi
     if len(counts) != array.shape[axes[0]] or any(not 0 <= count <= size for count in counts):
         return MatchFailure(f"lengths {list(counts)} do not fit {list(array.shape)}")
     result = np.array(array)
-    for place, count in enumerate(counts):
-        source = array[place] if axes[0] == 0 else array[:, place]
-        target = result[place] if axes[0] == 0 else result[:, place]
+    for index, count in enumerate(counts):
+        source = array[index] if axes[0] == 0 else array[:, index]
+        target = result[index] if axes[0] == 0 else result[:, index]
         target[:count] = source[:count][::-1]
     return result
 
@@ -214,22 +214,22 @@ def reversed_sequences(c: Constant, lengths: Constant, batch_axis: int, time_axi
 def unique(c: Constant, axis: int | None, ordered: int) -> RewriteResult:
     """The distinct slices, the index of their first occurrences, the inverse indices and the counts"""
     array = c.array.reshape(-1) if axis is None else c.array
-    place = normalised([axis or 0], array.ndim)
-    if place is None or array.size == 0:
+    axes = normalised([axis or 0], array.ndim)
+    if axes is None or array.size == 0:
         return MatchFailure(f"there is nothing along axis {axis}")
     if is_float(array.dtype) and np.any(np.isnan(array)):
         return MatchFailure("NaN is not equal to itself")
-    slices = np.moveaxis(array, place[0], 0)
+    slices = np.moveaxis(array, axes[0], 0)
     keys = [tuple(each) for each in _comparable(slices)]
     firsts: dict[tuple[object, ...], int] = {}
     for number, key in enumerate(keys):
         firsts.setdefault(key, number)
     found = sorted(firsts) if ordered else list(firsts)
-    places = {key: number for number, key in enumerate(found)}
-    inverse = np.array([places[key] for key in keys], np.int64)
+    positions = {key: number for number, key in enumerate(found)}
+    inverse = np.array([positions[key] for key in keys], np.int64)
     first = np.array([firsts[key] for key in found], np.int64)
     counts = np.bincount(inverse, minlength=len(found)).astype(np.int64)
-    return (np.take(array, first, axis=place[0]), first, inverse, counts)
+    return (np.take(array, first, axis=axes[0]), first, inverse, counts)
 
 
 def _comparable(slices: Array) -> Sequence[Sequence[object]]:
@@ -289,13 +289,13 @@ RULES = rules(
         Einsum(consts.constants, equation=attr.equation), compute(einsum, consts.constants, attr.equation)
     ),
     HardmaxV11ofConst=as_rows(HardmaxV11, hardmax),
-    HardmaxofConst=along(Hardmax, hardmax),
+    HardmaxofConst=axis_rule(Hardmax, hardmax),
     LRNofConst=rule(
         LRN(c, size=attr.size, alpha=attr.alpha, beta=attr.beta, bias=attr.bias),
         compute(local_response, c, attr.size, attr.alpha, attr.beta, attr.bias),
     ),
     LogSoftmaxV11ofConst=as_rows(LogSoftmaxV11, log_softmax),
-    LogSoftmaxofConst=along(LogSoftmax, log_softmax),
+    LogSoftmaxofConst=axis_rule(LogSoftmax, log_softmax),
     LpNormalizationofConst=rule(
         LpNormalization(c, axis=attr.axis, p=attr.p), compute(normalised_by, c, attr.axis, attr.p)
     ),
@@ -304,7 +304,7 @@ RULES = rules(
         compute(reversed_sequences, c, const.lengths, attr.batch, attr.time),
     ),
     SoftmaxV11ofConst=as_rows(SoftmaxV11, softmax),
-    SoftmaxofConst=along(Softmax, softmax),
+    SoftmaxofConst=axis_rule(Softmax, softmax),
     TopKofConst=rule(
         TopK(c, const.k, axis=attr.axis, largest=attr.largest),
         compute(top, c, const.k, attr.axis, attr.largest),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import reduce
 
@@ -156,7 +157,7 @@ UNARY = {
     "AbsofConst": unary(Abs, np.abs),
     "BitwiseNotofConst": unary(BitwiseNot, np.invert),
     "CeilofConst": unary(Ceil, np.ceil),
-    "CosofConst": unary(Cos, numerics.once_rounded(np.cos)),
+    "CosofConst": unary(Cos, numerics.once_rounded(np.cos, math.cos)),
     "ErfofConst": unary(Erf, numerics.erf),
     "ExpofConst": unary(Exp, numerics.once_rounded(np.exp)),
     "FloorofConst": unary(Floor, np.floor),
@@ -167,10 +168,10 @@ UNARY = {
     "ReluofConst": unary(Relu, numerics.relu),
     "RoundofConst": unary(Round, np.rint),
     "SigmoidofConst": unary(Sigmoid, numerics.sigmoid),
-    "SignofConst": unary(Sign, np.sign),
-    "SinofConst": unary(Sin, numerics.once_rounded(np.sin)),
+    "SignofConst": unary(Sign, numerics.sign),
+    "SinofConst": unary(Sin, numerics.once_rounded(np.sin, math.sin)),
     "SqrtofConst": unary(Sqrt, np.sqrt),
-    "TanofConst": unary(Tan, numerics.once_rounded(np.tan)),
+    "TanofConst": unary(Tan, numerics.once_rounded(np.tan, math.tan)),
     "TanhofConst": unary(Tanh, numerics.once_rounded(np.tanh)),
 }
 

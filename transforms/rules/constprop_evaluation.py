@@ -161,8 +161,8 @@ def _rule(kind: type[OnnxOp]) -> Rule:
     template = Template(ONNX, kind.name.removeprefix("onnx."))
     bound = AnyValue if kind.OP_TYPE in OF_SEQUENCES else MaybeConst
     operands = [
-        Rest(name) if isinstance(wanted, VariadicDef) else bound(name)
-        for name, wanted in kind.get_irdl_definition().operands
+        Rest(name) if isinstance(constraint, VariadicDef) else bound(name)
+        for name, constraint in kind.get_irdl_definition().operands
     ]
     # Lowest priority: rules for this operator in particular come first.
     return rule(template(*operands), compute(evaluated, root), bonus=-100)
@@ -171,18 +171,18 @@ def _rule(kind: type[OnnxOp]) -> Rule:
 def evaluated(root: Operation) -> RewriteResult:
     """The result of the reference evaluator"""
     inputs = [value for value in dict.fromkeys(root.operands) if value.type != NONE]
-    held = [found for value in inputs if (found := constant_value(value)) is not None]
-    if len(held) < len(inputs):
-        return MatchFailure("an operand is not made of constants alone")
+    constants = [found for value in inputs if (found := constant_value(value)) is not None]
+    if len(constants) < len(inputs):
+        return MatchFailure("an operand is not constant")
     if not all(isinstance(value.owner, ConstantOp) or value.type == NONE for value in captured(root)):
         return MatchFailure("a value that its body reads is no constant")
-    refusal = fault(root) or _too_much(root, held) or refusal_inside(root)
+    refusal = fault(root) or _too_much(root, constants) or refusal_inside(root)
     if refusal is not None:
         return MatchFailure(refusal)
-    if (unsure := _not_finite(root, held)) is not None:
+    if (unsure := _not_finite(root, constants)) is not None:
         return unsure
     try:
-        found = program_of_op(root, inputs)([each.held for each in held])
+        found = program_of_op(root, inputs)([each.value for each in constants])
     except XonncError as error:
         return MatchFailure(str(error))
     return _not_finite(root, [ConstantValue(each) for each in found]) or result_parts(root, found)
@@ -199,7 +199,7 @@ def _not_finite(op: Operation, values: Sequence[ConstantValue]) -> MatchFailure 
     arrays = [array for each in values for array in each.arrays]
     if all(bool(np.all(np.isfinite(array))) for array in arrays if is_float(array.dtype)):
         return None
-    return MatchFailure("the reference evaluator is not asked about NaN and infinities")
+    return MatchFailure("the reference evaluator is not used for NaN and infinities")
 
 
 def _too_much(op: Operation, operands: Sequence[ConstantValue]) -> str | None:

@@ -70,67 +70,67 @@ def numbered(shape: Sequence[int], rank: int) -> list[npt.NDArray[np.int64]]:
 
 def gathered_elements(c: Constant, indices: Constant, axis: int) -> RewriteResult:
     """GatherElements: result[i, j] = c[index[i, j], j] for axis 0, likewise for other axes and ranks"""
-    array, wanted = c.array, indices.array
-    place = normalised([axis], array.ndim)
-    if place is None or wanted.ndim != array.ndim:
-        return MatchFailure(f"indices of rank {wanted.ndim} along axis {axis} of rank {array.ndim}")
-    cuts = tuple(slice(None) if n == place[0] else slice(size) for n, size in enumerate(wanted.shape))
-    places = counted_from_front(wanted, array.shape[place[0]])
-    if places is None or any(
-        size > whole
-        for n, (size, whole) in enumerate(zip(wanted.shape, array.shape, strict=True))
-        if n != place[0]
+    array, index_array = c.array, indices.array
+    axes = normalised([axis], array.ndim)
+    if axes is None or index_array.ndim != array.ndim:
+        return MatchFailure(f"indices of rank {index_array.ndim} along axis {axis} of rank {array.ndim}")
+    cuts = tuple(slice(None) if n == axes[0] else slice(size) for n, size in enumerate(index_array.shape))
+    resolved = counted_from_front(index_array, array.shape[axes[0]])
+    if resolved is None or any(
+        size > limit
+        for n, (size, limit) in enumerate(zip(index_array.shape, array.shape, strict=True))
+        if n != axes[0]
     ):
         return MatchFailure("an index is out of range")
-    return np.take_along_axis(array[cuts], places, place[0])
+    return np.take_along_axis(array[cuts], resolved, axes[0])
 
 
 def gathered_slices(c: Constant, indices: Constant, batch_dims: int) -> RewriteResult:
     """GatherND: the element or slice at each index tuple, per batch entry"""
-    array, wanted = c.array, indices.array
-    depth = wanted.shape[-1] if wanted.ndim else 0
-    if not wanted.ndim or not 0 <= batch_dims < wanted.ndim or batch_dims + depth > array.ndim:
-        return MatchFailure(f"indices of shape {list(wanted.shape)} do not fit {list(array.shape)}")
+    array, index_array = c.array, indices.array
+    depth = index_array.shape[-1] if index_array.ndim else 0
+    if not index_array.ndim or not 0 <= batch_dims < index_array.ndim or batch_dims + depth > array.ndim:
+        return MatchFailure(f"indices of shape {list(index_array.shape)} do not fit {list(array.shape)}")
     batch = array.shape[:batch_dims]
-    if wanted.shape[:batch_dims] != batch:
+    if index_array.shape[:batch_dims] != batch:
         return MatchFailure("batch dimensions differ")
-    columns = [counted_from_front(wanted[..., n], array.shape[batch_dims + n]) for n in range(depth)]
+    columns = [counted_from_front(index_array[..., n], array.shape[batch_dims + n]) for n in range(depth)]
     known = [column for column in columns if column is not None]
     if len(known) < depth:
         return MatchFailure("an index is out of range")
-    rest = wanted.ndim - 1 - batch_dims
+    rest = index_array.ndim - 1 - batch_dims
     grid = numbered(batch, batch_dims + rest)
     found = array[(*grid, *known)]
-    return np.broadcast_to(found, (*wanted.shape[:-1], *array.shape[batch_dims + depth :]))
+    return np.broadcast_to(found, (*index_array.shape[:-1], *array.shape[batch_dims + depth :]))
 
 
 def scattered_elements(
     c: Constant, indices: Constant, updates: Constant, axis: int, reduction: str = "none"
 ) -> RewriteResult:
     """ScatterElements: a copy with result[index[i, j], j] = update[i, j] for axis 0, likewise for others"""
-    array, wanted, new = c.array, indices.array, updates.array
-    place = normalised([axis], array.ndim)
-    if place is None or wanted.ndim != array.ndim or wanted.shape != new.shape:
+    array, index_array, new = c.array, indices.array, updates.array
+    axes = normalised([axis], array.ndim)
+    if axes is None or index_array.ndim != array.ndim or index_array.shape != new.shape:
         return MatchFailure("indices and updates do not fit")
-    places = counted_from_front(wanted, array.shape[place[0]])
-    if places is None or any(
-        size > whole
-        for n, (size, whole) in enumerate(zip(wanted.shape, array.shape, strict=True))
-        if n != place[0]
+    resolved = counted_from_front(index_array, array.shape[axes[0]])
+    if resolved is None or any(
+        size > limit
+        for n, (size, limit) in enumerate(zip(index_array.shape, array.shape, strict=True))
+        if n != axes[0]
     ):
         return MatchFailure("an index is out of range")
-    grid = numbered(wanted.shape, wanted.ndim)
-    grid[place[0]] = places
+    grid = numbered(index_array.shape, index_array.ndim)
+    grid[axes[0]] = resolved
     return put(array, tuple(grid), new, reduction)
 
 
 def scattered_slices(c: Constant, indices: Constant, updates: Constant, reduction: str) -> RewriteResult:
     """ScatterND: a copy with the slice at each index tuple replaced or reduced; later updates win"""
-    array, wanted, new = c.array, indices.array, updates.array
-    depth = wanted.shape[-1] if wanted.ndim else 0
-    if not depth or depth > array.ndim or new.shape != (*wanted.shape[:-1], *array.shape[depth:]):
+    array, index_array, new = c.array, indices.array, updates.array
+    depth = index_array.shape[-1] if index_array.ndim else 0
+    if not depth or depth > array.ndim or new.shape != (*index_array.shape[:-1], *array.shape[depth:]):
         return MatchFailure("indices and updates do not fit")
-    columns = [counted_from_front(wanted[..., n], array.shape[n]) for n in range(depth)]
+    columns = [counted_from_front(index_array[..., n], array.shape[n]) for n in range(depth)]
     known = [column for column in columns if column is not None]
     return (
         put(array, tuple(known), new, reduction)
@@ -139,36 +139,36 @@ def scattered_slices(c: Constant, indices: Constant, updates: Constant, reductio
     )
 
 
-def put(array: Array, places: tuple[Array, ...], new: Array, reduction: str) -> RewriteResult:
-    """Return a copy with `new` scattered at `places`, replacing or reducing in order."""
+def put(array: Array, positions: tuple[Array, ...], new: Array, reduction: str) -> RewriteResult:
+    """Return a copy with `new` scattered at `positions`, replacing or reducing in order."""
     result = np.array(array)
     if reduction == "none":
-        result[places] = new
+        result[positions] = new
         return result
     if reduction not in REDUCTIONS or (array.dtype.kind not in "iufc" and "float" not in array.dtype.name):
-        return MatchFailure(f"reduction {reduction!r} means nothing for {array.dtype}")
+        return MatchFailure(f"reduction {reduction!r} is not defined for {array.dtype}")
     with np.errstate(all="ignore"):
-        REDUCTIONS[reduction].at(result, places, new)
+        REDUCTIONS[reduction].at(result, positions, new)
     if reduction in ("max", "min") and is_float(array.dtype):
         # NumPy may keep either of 0 and -0; IEEE 754-2019 `maximum` and `minimum` define 0 > -0.
         is_least = reduction == "min"
         has_sign = (array == 0) & (np.signbit(array) == is_least)
-        np.logical_or.at(has_sign, places, (new == 0) & (np.signbit(new) == is_least))
+        np.logical_or.at(has_sign, positions, (new == 0) & (np.signbit(new) == is_least))
         result[(result == 0) & has_sign] = -0.0 if is_least else 0.0
     return result
 
 
 def compressed(c: Constant, condition: Constant, axis: int | None) -> RewriteResult:
     """The elements, or slices along an axis, for which the condition holds"""
-    array, kept = c.array, condition.array
+    array, mask = c.array, condition.array
     if axis is None:
         return (
-            np.compress(kept, array) if kept.size <= array.size else MatchFailure("the condition is too long")
+            np.compress(mask, array) if mask.size <= array.size else MatchFailure("the condition is too long")
         )
-    place = normalised([axis], array.ndim)
-    if place is None or kept.size > array.shape[place[0]]:
-        return MatchFailure(f"a condition of {kept.size} along axis {axis} of {list(array.shape)}")
-    return np.compress(kept, array, axis=place[0])
+    axes = normalised([axis], array.ndim)
+    if axes is None or mask.size > array.shape[axes[0]]:
+        return MatchFailure(f"a condition of {mask.size} along axis {axis} of {list(array.shape)}")
+    return np.compress(mask, array, axis=axes[0])
 
 
 def integers(array: Array) -> Array:
@@ -181,16 +181,16 @@ def integers(array: Array) -> Array:
 
 def one_hot(indices: Constant, depth: Constant, values: Constant, axis: int) -> RewriteResult:
     """OneHot: values[1] where the position along the new axis equals the index, else values[0]"""
-    wanted, sizes = integers(indices.array), integers(depth.array).reshape(-1)
-    place = normalised([axis], wanted.ndim + 1)
-    if place is None or len(sizes) != 1 or sizes[0] < 0 or values.array.shape != (2,):
+    index_array, sizes = integers(indices.array), integers(depth.array).reshape(-1)
+    axes = normalised([axis], index_array.ndim + 1)
+    if axes is None or len(sizes) != 1 or sizes[0] < 0 or values.array.shape != (2,):
         return MatchFailure("depth, values or axis do not fit")
     count = int(sizes[0])
-    shape = (*wanted.shape[: place[0]], count, *wanted.shape[place[0] :])
+    shape = (*index_array.shape[: axes[0]], count, *index_array.shape[axes[0] :])
     if (refusal := too_large(shape, values.array.dtype)) is not None:
         return refusal
-    classes = np.arange(count).reshape([-1 if n == place[0] else 1 for n in range(len(shape))])
-    hot = classes == np.expand_dims(np.where(wanted < 0, wanted + count, wanted), place[0])
+    classes = np.arange(count).reshape([-1 if n == axes[0] else 1 for n in range(len(shape))])
+    hot = classes == np.expand_dims(np.where(index_array < 0, index_array + count, index_array), axes[0])
     return values.array[hot.astype(np.int64)]
 
 
@@ -248,8 +248,8 @@ def flattened(c: Constant, axis: int) -> RewriteResult:
     if not -len(shape) <= axis <= len(shape):
         return MatchFailure(f"there is no axis {axis}")
     cut = axis + len(shape) if axis < 0 else axis
-    wanted = (prod(shape[:cut]), prod(shape[cut:]))
-    return c.attribute if wanted == shape else c.tensor.reshape(wanted)
+    flat_shape = (prod(shape[:cut]), prod(shape[cut:]))
+    return c.attribute if flat_shape == shape else c.tensor.reshape(flat_shape)
 
 
 def itself(x: SSAValue) -> RewriteResult:

@@ -59,12 +59,12 @@ class LoopEvaluation:
 
     def size(self) -> int:
         """Return the bytes of the results so far."""
-        held = (*self.carried, *(each for turn in self.collected for each in turn))
-        return sum(array.nbytes for each in held for array in ConstantValue(each).arrays)
+        tensors = (*self.carried, *(each for iteration in self.collected for each in iteration))
+        return sum(array.nbytes for each in tensors for array in ConstantValue(each).arrays)
 
-    def stacked(self, place: int, type_: Attribute, axis: int = 0, backwards: bool = False) -> Array:
+    def stacked(self, index: int, type_: Attribute, axis: int = 0, backwards: bool = False) -> Array:
         """Return a scan output, stacked along a new axis."""
-        slices = [turn[place] for turn in self.collected]
+        slices = [iteration[index] for iteration in self.collected]
         arrays = [each for each in slices if isinstance(each, np.ndarray)]
         if len(arrays) < len(slices) or len({array.shape for array in arrays}) > 1:
             raise XonncError("the iterations give tensors of different shapes")
@@ -94,7 +94,7 @@ def looped(bound: int, op: Operation) -> list[RuntimeValue]:
             # ONNX runs all iterations, onnxruntime stops here: leave the ambiguous case to run time.
             raise XonncError("the body would end a loop that has no condition")
     types = op.result_types[len(carried) :]
-    return [*evaluation.carried, *(evaluation.stacked(place, type_) for place, type_ in enumerate(types))]
+    return [*evaluation.carried, *(evaluation.stacked(index, type_) for index, type_ in enumerate(types))]
 
 
 def _as_argument(argument: SSAValue) -> Callable[[Array], Array]:
@@ -110,13 +110,13 @@ class ScanAxes:
     axes: tuple[int, ...] | None
     directions: tuple[int, ...] | None
 
-    def axis(self, place: int, rank: int) -> int:
+    def axis(self, index: int, rank: int) -> int:
         """Return the axis, normalised to be non-negative."""
-        return self.axes[place] % rank if self.axes else 0
+        return self.axes[index] % rank if self.axes else 0
 
-    def backwards(self, place: int) -> bool:
+    def backwards(self, index: int) -> bool:
         """Return whether the direction is reverse."""
-        return bool(self.directions and self.directions[place])
+        return bool(self.directions and self.directions[index])
 
 
 def scanned(
@@ -126,7 +126,7 @@ def scanned(
     outside = _present(captured(op))
     given = _known(op.operands)
     carried, sources = list(given[:-inputs]), given[-inputs:]
-    slices = [_slices(each, input_axes, place) for place, each in enumerate(sources)]
+    slices = [_slices(each, input_axes, index) for index, each in enumerate(sources)]
     if len({len(each) for each in slices}) > 1:
         raise XonncError("the scan inputs are not equally long")
     evaluation = LoopEvaluation(
@@ -135,18 +135,18 @@ def scanned(
     for elements in zip(*slices, strict=True):
         evaluation.take([], elements, 0)
     found: list[RuntimeValue] = list(evaluation.carried)
-    for place, result in enumerate(op.results[len(carried) :]):
+    for index, result in enumerate(op.results[len(carried) :]):
         rank = len(result.type.get_shape()) if is_ranked(result.type) else 1
-        axis = output_axes.axis(place, rank)
-        found.append(evaluation.stacked(place, result.type, axis, output_axes.backwards(place)))
+        axis = output_axes.axis(index, rank)
+        found.append(evaluation.stacked(index, result.type, axis, output_axes.backwards(index)))
     return found
 
 
-def _slices(held: RuntimeValue, ways: ScanAxes, place: int) -> list[Array]:
-    if not isinstance(held, np.ndarray) or held.ndim == 0:
+def _slices(value: RuntimeValue, scan_axes: ScanAxes, index: int) -> list[Array]:
+    if not isinstance(value, np.ndarray) or value.ndim == 0:
         raise XonncError("a scan input is not a tensor with an axis")
-    found = list(np.moveaxis(held, ways.axis(place, held.ndim), 0))
-    return [np.asarray(each) for each in (found[::-1] if ways.backwards(place) else found)]
+    found = list(np.moveaxis(value, scan_axes.axis(index, value.ndim), 0))
+    return [np.asarray(each) for each in (found[::-1] if scan_axes.backwards(index) else found)]
 
 
 def _present(values: Sequence[SSAValue]) -> list[SSAValue]:
@@ -157,11 +157,11 @@ def _known(values: Sequence[SSAValue]) -> list[RuntimeValue]:
     found = [constant_value(value) for value in values]
     if None in found:
         raise XonncError("an operand is not constant")
-    return [each.held for each in found if each is not None]
+    return [each.value for each in found if each is not None]
 
 
-def _is_true(held: RuntimeValue) -> bool:
-    return bool(np.asarray(held).reshape(()))
+def _is_true(value: RuntimeValue) -> bool:
+    return bool(np.asarray(value).reshape(()))
 
 
 def _results(root: Operation, run: partial[list[RuntimeValue]]) -> RewriteResult:
@@ -195,7 +195,7 @@ def loops(bound: int) -> RuleSet:
             root, partial(scanned, bound, inputs=inputs, input_axes=scan_inputs, output_axes=scan_outputs)
         )
 
-    ways = (attr.axes, attr.directions, attr.output_axes, attr.output_directions)
+    scan_axes = (attr.axes, attr.directions, attr.output_axes, attr.output_directions)
     return rules(
         LoopofConst=rule(Loop(value.count, value.condition, rest.carried), compute(loop, root)),
         ScanofConst=rule(
@@ -207,6 +207,6 @@ def loops(bound: int) -> RuleSet:
                 scan_output_axes=attr.output_axes,
                 scan_output_directions=attr.output_directions,
             ),
-            compute(scan, root, attr.inputs, *ways),
+            compute(scan, root, attr.inputs, *scan_axes),
         ),
     )

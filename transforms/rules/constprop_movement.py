@@ -50,7 +50,7 @@ from xonnc.transforms.shapes.inference_context import axis_slice
 c = const.c
 
 
-def whole(constant: Constant | None) -> tuple[int, ...] | None:
+def int_values_of(constant: Constant | None) -> tuple[int, ...] | None:
     """Return the integers of a constant, or `None` if it is absent."""
     return None if constant is None else tuple(int(number) for number in constant.array.reshape(-1))
 
@@ -62,14 +62,14 @@ def normalised(axes: Sequence[int], rank: int) -> tuple[int, ...] | None:
     return tuple(axis % rank for axis in axes)
 
 
-def reshaped_shape(shape: Sequence[int], wanted: Sequence[int], allow_zero: bool) -> tuple[int, ...] | None:
-    """Return the shape that Reshape to `wanted` gives a tensor of `shape`, or `None` if it is invalid."""
-    if len([size for size in wanted if size == -1]) > 1 or any(size < -1 for size in wanted):
+def reshaped_shape(shape: Sequence[int], target: Sequence[int], allow_zero: bool) -> tuple[int, ...] | None:
+    """Return the shape that Reshape to `target` gives a tensor of `shape`, or `None` if it is invalid."""
+    if len([size for size in target if size == -1]) > 1 or any(size < -1 for size in target):
         return None
-    if not allow_zero and any(size == 0 and place >= len(shape) for place, size in enumerate(wanted)):
+    if not allow_zero and any(size == 0 and index >= len(shape) for index, size in enumerate(target)):
         return None
     # The dimension at -1 makes the number of elements equal; beside a dimension of 0, it is undefined.
-    filled = [shape[place] if size == 0 and not allow_zero else size for place, size in enumerate(wanted)]
+    filled = [shape[index] if size == 0 and not allow_zero else size for index, size in enumerate(target)]
     if -1 in filled:
         others = prod(size for size in filled if size != -1)
         if others == 0 or prod(shape) % others:
@@ -91,15 +91,15 @@ def transposed(c: Constant, perm: tuple[int, ...] | None) -> RewriteResult:
 def reshaped(c: Constant, shape: Constant, allowzero: int) -> RewriteResult:
     """Reshape: the same elements in row-major order"""
     tensor = c.tensor
-    wanted = reshaped_shape(tensor.shape, whole(shape) or (), bool(allowzero))
-    if wanted is None:
-        return MatchFailure(f"{list(tensor.shape)} does not reshape to {whole(shape)}")
-    return c.attribute if wanted == tensor.shape else tensor.reshape(wanted)
+    result_shape = reshaped_shape(tensor.shape, int_values_of(shape) or (), bool(allowzero))
+    if result_shape is None:
+        return MatchFailure(f"{list(tensor.shape)} does not reshape to {int_values_of(shape)}")
+    return c.attribute if result_shape == tensor.shape else tensor.reshape(result_shape)
 
 
 def squeezed(c: Constant, axes: Constant | None) -> RewriteResult:
     """Drop the given axes, or all axes of size 1"""
-    return _squeezed(c, whole(axes))
+    return _squeezed(c, int_values_of(axes))
 
 
 def squeezed_v11(c: Constant, axes: tuple[int, ...] | None) -> RewriteResult:
@@ -111,15 +111,15 @@ def _squeezed(c: Constant, axes: tuple[int, ...] | None) -> RewriteResult:
     tensor = c.tensor
     if axes is None:
         axes = tuple(axis for axis, size in enumerate(tensor.shape) if size == 1)
-    gone = normalised(axes, len(tensor.shape))
-    if gone is None or any(tensor.shape[axis] != 1 for axis in gone):
+    removed = normalised(axes, len(tensor.shape))
+    if removed is None or any(tensor.shape[axis] != 1 for axis in removed):
         return MatchFailure(f"axes {list(axes)} of {list(tensor.shape)} are not all of length one")
-    return tensor.squeeze(gone) if gone else c.attribute
+    return tensor.squeeze(removed) if removed else c.attribute
 
 
 def unsqueezed(c: Constant, axes: Constant) -> RewriteResult:
     """Insert axes of size 1 at the given positions"""
-    return _unsqueezed(c, whole(axes) or ())
+    return _unsqueezed(c, int_values_of(axes) or ())
 
 
 def unsqueezed_v11(c: Constant, axes: tuple[int, ...]) -> RewriteResult:
@@ -131,7 +131,7 @@ def _unsqueezed(c: Constant, axes: tuple[int, ...]) -> RewriteResult:
     tensor = c.tensor
     new = normalised(axes, len(tensor.shape) + len(axes))
     if new is None or len(set(new)) != len(new):
-        return MatchFailure(f"axes {list(axes)} are no distinct places in the result")
+        return MatchFailure(f"axes {list(axes)} are not distinct axes of the result")
     return tensor.unsqueeze(new) if new else c.attribute
 
 
@@ -140,28 +140,32 @@ def sliced(
 ) -> RewriteResult:
     """Slice: every step-th element from start to end along the axes"""
     tensor = c.tensor
-    begins, stops = whole(starts) or (), whole(ends) or ()
-    places = normalised(whole(axes) or tuple(range(len(begins))), len(tensor.shape))
-    strides = whole(steps) or (1,) * len(begins)
-    if places is None or 0 in strides or not len(begins) == len(stops) == len(places) == len(strides):
+    begins, stops = int_values_of(starts) or (), int_values_of(ends) or ()
+    sliced_axes = normalised(int_values_of(axes) or tuple(range(len(begins))), len(tensor.shape))
+    strides = int_values_of(steps) or (1,) * len(begins)
+    if (
+        sliced_axes is None
+        or 0 in strides
+        or not len(begins) == len(stops) == len(sliced_axes) == len(strides)
+    ):
         return MatchFailure("starts, ends, axes and steps do not fit together")
     cuts = [slice(None)] * len(tensor.shape)
-    for place, start, end, step in zip(places, begins, stops, strides, strict=True):
-        cuts[place] = axis_slice(start, end, step, tensor.shape[place])
+    for normalised_axes, start, end, step in zip(sliced_axes, begins, stops, strides, strict=True):
+        cuts[normalised_axes] = axis_slice(start, end, step, tensor.shape[normalised_axes])
     return tensor.slice(cuts)
 
 
 def split(root: Operation, c: Constant, sizes: Constant | None, axis: int) -> RewriteResult:
     """Split into consecutive parts along an axis"""
     tensor = c.tensor
-    place = normalised([axis], len(tensor.shape))
-    if place is None:
+    axes = normalised([axis], len(tensor.shape))
+    if axes is None:
         return MatchFailure(f"there is no axis {axis}")
-    size = tensor.shape[place[0]]
-    parts = whole(sizes) or equal_parts(size, len(root.results))
+    size = tensor.shape[axes[0]]
+    parts = int_values_of(sizes) or equal_parts(size, len(root.results))
     if sum(parts) != size or len(parts) != len(root.results) or min(parts) < 0:
         return MatchFailure(f"an axis of {size} does not split into {list(parts)}")
-    return tensor.split(place[0], parts)
+    return tensor.split(axes[0], parts)
 
 
 def concatenated(constants: tuple[Constant, ...], axis: int) -> RewriteResult:
@@ -169,44 +173,46 @@ def concatenated(constants: tuple[Constant, ...], axis: int) -> RewriteResult:
     arrays = [constant.array for constant in constants]
     if len(arrays) == 1:
         return constants[0].attribute
-    place = normalised([axis], arrays[0].ndim)
-    if place is None:
+    axes = normalised([axis], arrays[0].ndim)
+    if axes is None:
         return MatchFailure(f"there is no axis {axis}")
-    return np.concatenate(arrays, axis=place[0], dtype=arrays[0].dtype)
+    return np.concatenate(arrays, axis=axes[0], dtype=arrays[0].dtype)
 
 
 def expanded(c: Constant, shape: Constant) -> RewriteResult:
     """Broadcast to a shape"""
     tensor = c.tensor
     try:
-        wanted = np.broadcast_shapes(tensor.shape, whole(shape) or ())
+        result_shape = np.broadcast_shapes(tensor.shape, int_values_of(shape) or ())
     except ValueError:
-        return MatchFailure(f"{list(tensor.shape)} does not broadcast to {whole(shape)}")
-    if wanted == tensor.shape:
+        return MatchFailure(f"{list(tensor.shape)} does not broadcast to {int_values_of(shape)}")
+    if result_shape == tensor.shape:
         return c.attribute
-    return too_large(wanted, tensor.dtype, prod(tensor.shape) * tensor.dtype.itemsize) or tensor.expand(
-        wanted
+    return too_large(result_shape, tensor.dtype, prod(tensor.shape) * tensor.dtype.itemsize) or tensor.expand(
+        result_shape
     )
 
 
 def gathered(c: Constant, indices: Constant, axis: int) -> RewriteResult:
     """The slices along the axis at the indices"""
-    array, wanted = c.array, indices.array
-    place = normalised([axis], array.ndim)
-    if place is None:
+    array, index_array = c.array, indices.array
+    axes = normalised([axis], array.ndim)
+    if axes is None:
         return MatchFailure(f"there is no axis {axis}")
-    size = array.shape[place[0]]
-    if np.any((wanted < -size) | (wanted >= size)):
+    size = array.shape[axes[0]]
+    if np.any((index_array < -size) | (index_array >= size)):
         return MatchFailure(f"an index is not in [{-size}, {size})")
-    shape = (*array.shape[: place[0]], *wanted.shape, *array.shape[place[0] + 1 :])
-    if wanted.size == 1:
+    shape = (*array.shape[: axes[0]], *index_array.shape, *array.shape[axes[0] + 1 :])
+    if index_array.size == 1:
         # A slice is a view: it copies no elements.
-        only = int(wanted.reshape(())) % size
-        cut = c.tensor.slice([*[slice(None)] * place[0], slice(only, only + 1)])
+        only = int(index_array.reshape(())) % size
+        cut = c.tensor.slice([*[slice(None)] * axes[0], slice(only, only + 1)])
         return cut.reshape(shape)
-    if (refusal := too_large(shape, array.dtype, array.nbytes + wanted.nbytes)) is not None:
+    if (refusal := too_large(shape, array.dtype, array.nbytes + index_array.nbytes)) is not None:
         return refusal
-    return np.take(array, np.where(wanted < 0, wanted + size, wanted).astype(np.int64), axis=place[0])
+    return np.take(
+        array, np.where(index_array < 0, index_array + size, index_array).astype(np.int64), axis=axes[0]
+    )
 
 
 def padded(
@@ -214,28 +220,28 @@ def padded(
 ) -> RewriteResult:
     """Pad at both ends of the axes; a negative pad crops"""
     array = c.array
-    amounts = whole(pads) or ()
-    places = normalised(whole(axes) or tuple(range(array.ndim)), array.ndim)
-    if places is None or len(amounts) != 2 * len(places) or mode not in _PAD_MODES:
+    amounts = int_values_of(pads) or ()
+    padded_axes = normalised(int_values_of(axes) or tuple(range(array.ndim)), array.ndim)
+    if padded_axes is None or len(amounts) != 2 * len(padded_axes) or mode not in _PAD_MODES:
         return MatchFailure("pads, axes and mode do not fit together")
     widths = [(0, 0)] * array.ndim
-    for number, place in enumerate(places):
-        widths[place] = (amounts[number], amounts[number + len(places)])
+    for number, normalised_axes in enumerate(padded_axes):
+        widths[normalised_axes] = (amounts[number], amounts[number + len(padded_axes)])
     cuts = tuple(
         slice(max(0, -before), size - max(0, -after))
         for size, (before, after) in zip(array.shape, widths, strict=True)
     )
-    kept = array[cuts]
+    cropped = array[cuts]
     grown = [(max(0, before), max(0, after)) for before, after in widths]
-    sizes = [size + sum(width) for size, width in zip(kept.shape, grown, strict=True)]
+    sizes = [size + sum(width) for size, width in zip(cropped.shape, grown, strict=True)]
     if (refusal := too_large(sizes, array.dtype, array.nbytes)) is not None:
         return refusal
     if mode != "constant":
-        return MatchFailure("nothing to repeat") if 0 in kept.shape else _repeat(kept, grown, mode)
+        return MatchFailure("nothing to repeat") if 0 in cropped.shape else _repeat(cropped, grown, mode)
     filling = nothing(array.dtype) if fill is None else fill.array.reshape(-1)[0]
     result = np.full(sizes, filling, array.dtype)
-    inside = zip(kept.shape, grown, strict=True)
-    result[tuple(slice(before, before + size) for size, (before, _) in inside)] = kept
+    inside = zip(cropped.shape, grown, strict=True)
+    result[tuple(slice(before, before + size) for size, (before, _) in inside)] = cropped
     return result
 
 
@@ -255,20 +261,20 @@ def _repeat(array: Array, widths: Sequence[tuple[int, int]], mode: str) -> Array
 
 def _source_places(size: int, width: tuple[int, int], mode: str) -> Array:
     """Return the source index of each element of a padded axis."""
-    places = np.arange(-width[0], size + width[1])
+    positions = np.arange(-width[0], size + width[1])
     if mode == "edge":
-        return np.clip(places, 0, size - 1)
+        return np.clip(positions, 0, size - 1)
     if mode == "wrap" or size == 1:
-        return places % size
+        return positions % size
     # The edge elements are not repeated: the pattern 0, …, size - 1, …, 1 has this period.
     period = 2 * (size - 1)
-    folded = np.abs(places) % period
+    folded = np.abs(positions) % period
     return np.minimum(folded, period - folded)
 
 
 def tiled(c: Constant, repeats: Constant) -> RewriteResult:
     """Tile: c repeated along every axis"""
-    counts = whole(repeats) or ()
+    counts = int_values_of(repeats) or ()
     if len(counts) != c.array.ndim or min(counts, default=0) < 0:
         return MatchFailure(f"repeats {list(counts)} do not fit {list(c.array.shape)}")
     if set(counts) <= {1}:
@@ -279,7 +285,7 @@ def tiled(c: Constant, repeats: Constant) -> RewriteResult:
 
 def filled(shape: Constant, value: Attribute | None) -> RewriteResult:
     """ConstantOfShape: one value at all positions"""
-    sizes = whole(shape) or ()
+    sizes = int_values_of(shape) or ()
     if min(sizes, default=0) < 0:
         return MatchFailure(f"{list(sizes)} is no shape")
     element = np.zeros((), np.float32) if value is None else elements_array(value)

@@ -41,7 +41,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import cast, computed_in, divide, is_float, matmul, quiet
-from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.rules.constprop_movement import int_values_of, normalised
 from xonnc.transforms.rules.folding_limits import too_much_work
 
 a, b, c = const.a, const.b, const.c
@@ -61,15 +61,15 @@ def reduction(op: Template, function: Reduction, changes_elements: bool = False)
         c: Constant, axes: Constant | None, keepdims: int, noop_with_empty_axes: int
     ) -> RewriteResult:
         array = c.array
-        wanted = whole(axes) or ()
-        is_noop = not wanted and bool(noop_with_empty_axes)
+        axis_values = int_values_of(axes) or ()
+        is_noop = not axis_values and bool(noop_with_empty_axes)
         if is_noop and not changes_elements:
             return c.attribute
-        places = () if is_noop else normalised(wanted or tuple(range(array.ndim)), array.ndim)
-        if places is None:
-            return MatchFailure(f"axes {list(wanted)} are out of range for rank {array.ndim}")
+        reduced_axes = () if is_noop else normalised(axis_values or tuple(range(array.ndim)), array.ndim)
+        if reduced_axes is None:
+            return MatchFailure(f"axes {list(axis_values)} are out of range for rank {array.ndim}")
         with np.errstate(all="ignore"):
-            return np.asarray(function(array, places, bool(keepdims))).astype(array.dtype, copy=False)
+            return np.asarray(function(array, reduced_axes, bool(keepdims))).astype(array.dtype, copy=False)
 
     return rule(
         op(c, maybe.axes, keepdims=attr.keepdims, noop_with_empty_axes=attr.noop),
@@ -82,11 +82,11 @@ def reduction_by_property(op: Template, function: Reduction) -> Rule:
 
     def reduced(c: Constant, axes: Sequence[int] | None, keepdims: int) -> RewriteResult:
         array = c.array
-        places = normalised(tuple(axes or ()) or tuple(range(array.ndim)), array.ndim)
-        if places is None:
+        reduced_axes = normalised(tuple(axes or ()) or tuple(range(array.ndim)), array.ndim)
+        if reduced_axes is None:
             return MatchFailure(f"axes {axes} are out of range for rank {array.ndim}")
         with np.errstate(all="ignore"):
-            return np.asarray(function(array, places, bool(keepdims))).astype(array.dtype, copy=False)
+            return np.asarray(function(array, reduced_axes, bool(keepdims))).astype(array.dtype, copy=False)
 
     return rule(op(c, axes=attr.axes, keepdims=attr.keepdims), compute(reduced, c, attr.axes, attr.keepdims))
 

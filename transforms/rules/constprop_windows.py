@@ -98,12 +98,12 @@ class SlidingWindows:
         padded = np.pad(array, widths, constant_values=np.asarray(filling, array.dtype))
         axes = tuple(range(2, array.ndim))
         views = np.lib.stride_tricks.sliding_window_view(padded, tuple(spans), axis=axes)
-        places = [
+        starts = [
             slice(0, (n - 1) * stride + 1, stride)
             for n, stride in zip(self.counts, self.strides, strict=True)
         ]
         inside = [slice(None, None, step) for step in self.dilations]
-        return views[(slice(None), slice(None), *places, *inside)]
+        return views[(slice(None), slice(None), *starts, *inside)]
 
     @property
     def inner(self) -> tuple[int, ...]:
@@ -118,8 +118,8 @@ class SlidingWindows:
         padded = np.pad(ones, [(0, 0), (0, 0), *zip(self.before, self.after, strict=True)], constant_values=1)
         zeros = (0,) * len(self.kernel)
         sizes = tuple(padded.shape[2:])
-        whole = SlidingWindows(sizes, self.kernel, self.strides, self.dilations, zeros, zeros, self.counts)
-        return np.sum(whole.seen(padded, 0), axis=self.inner)
+        unpadded = SlidingWindows(sizes, self.kernel, self.strides, self.dilations, zeros, zeros, self.counts)
+        return np.sum(unpadded.seen(padded, 0), axis=self.inner)
 
 
 def _numbers(op: Operation, name: str) -> tuple[int, ...] | None:
@@ -181,9 +181,9 @@ def maximum(root: Operation, array: Array, windows: SlidingWindows) -> RewriteRe
     planes = np.arange(prod(array.shape[:2]), dtype=np.int64).reshape(
         *array.shape[:2], *[1] * len(windows.sizes)
     )
-    places = windows.seen(planes * inside.size + inside, -1)
+    positions = windows.seen(planes * inside.size + inside, -1)
     flat = (*largest.shape, prod(windows.kernel))
-    values, numbers = seen.reshape(flat), places.reshape(flat)
+    values, numbers = seen.reshape(flat), positions.reshape(flat)
     # Pads are the lowest value: if the data contain it too, the index of the maximum must not be that of a
     # pad.
     first = np.argmax((values == largest[..., None]) & (numbers >= 0), axis=-1)
@@ -229,7 +229,7 @@ class ScatterWindows:
 
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
-    whole: tuple[int, ...]
+    uncropped: tuple[int, ...]
     """Output dimensions before cropping."""
     before: tuple[int, ...]
     after: tuple[int, ...]
@@ -243,29 +243,32 @@ class ScatterWindows:
         extra, pads = _numbers(op, "output_padding") or zeros, _numbers(op, "pads") or (*zeros, *zeros)
         if not axes == len(kernel) == len(strides) == len(dilations) == len(extra) or len(pads) != 2 * axes:
             return None
-        whole = tuple(
+        uncropped = tuple(
             (size - 1) * stride + (width - 1) * step + 1 + more
             for size, stride, width, step, more in zip(sizes, strides, kernel, dilations, extra, strict=True)
         )
-        auto_pad, wanted = decode(op.properties.get("auto_pad")) or "NOTSET", _numbers(op, "output_shape")
-        if auto_pad in ("SAME_UPPER", "SAME_LOWER") and not wanted:
-            wanted = tuple(size * stride for size, stride in zip(sizes, strides, strict=True))
-        if wanted:
-            totals = [size - each for size, each in zip(whole, wanted[-axes:], strict=True)]
+        auto_pad, output_shape = (
+            decode(op.properties.get("auto_pad")) or "NOTSET",
+            _numbers(op, "output_shape"),
+        )
+        if auto_pad in ("SAME_UPPER", "SAME_LOWER") and not output_shape:
+            output_shape = tuple(size * stride for size, stride in zip(sizes, strides, strict=True))
+        if output_shape:
+            totals = [size - each for size, each in zip(uncropped, output_shape[-axes:], strict=True)]
             ends = [transposed_pads(total, auto_pad == "SAME_UPPER") for total in totals]
             pads = (*(before for before, _ in ends), *(after for _, after in ends))
         elif auto_pad == "VALID":
             pads = (*zeros, *zeros)
         fits = min(pads[:axes]) >= 0 and all(
-            size - pads[n] - pads[n + axes] > 0 for n, size in enumerate(whole)
+            size - pads[n] - pads[n + axes] > 0 for n, size in enumerate(uncropped)
         )
-        return ScatterWindows(strides, dilations, whole, pads[:axes], pads[axes:]) if fits else None
+        return ScatterWindows(strides, dilations, uncropped, pads[:axes], pads[axes:]) if fits else None
 
-    def target(self, place: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[slice, ...]:
+    def target(self, tap: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[slice, ...]:
         """Return the output slice of the products with one kernel element."""
         return tuple(
             slice(at * step, at * step + (size - 1) * stride + 1, stride)
-            for at, step, size, stride in zip(place, self.dilations, sizes, self.strides, strict=True)
+            for at, step, size, stride in zip(tap, self.dilations, sizes, self.strides, strict=True)
         )
 
 
@@ -281,26 +284,28 @@ def transposed(root: Operation, c: Constant, weights: Constant, bias: Constant |
     batch, kernel, depth, made = array.shape[0], filters.shape[2:], array.shape[1] // group, filters.shape[1]
     if array.size * made * prod(kernel) > MAX_PRODUCTS:
         return MatchFailure("there are too many products to sum")
-    if (refusal := too_large((batch, group * made, *spread.whole), array.dtype, array.nbytes)) is not None:
+    if (
+        refusal := too_large((batch, group * made, *spread.uncropped), array.dtype, array.nbytes)
+    ) is not None:
         return refusal
     wide = np.float64 if array.dtype.itemsize > 4 else np.float32
     data = array.astype(wide).reshape(batch, group, depth, -1)
     columns = filters.astype(wide).reshape(group, depth, made, *kernel)
-    whole = np.zeros((batch, group, made, *spread.whole), wide)
-    for place in np.ndindex(*kernel):
-        terms = np.einsum("ngcp,gcm->ngmp", data, columns[(slice(None), slice(None), slice(None), *place)])
-        target = (slice(None), slice(None), slice(None), *spread.target(place, array.shape[2:]))
-        whole[target] += terms.reshape(batch, group, made, *array.shape[2:])
+    uncropped = np.zeros((batch, group, made, *spread.uncropped), wide)
+    for tap in np.ndindex(*kernel):
+        terms = np.einsum("ngcp,gcm->ngmp", data, columns[(slice(None), slice(None), slice(None), *tap)])
+        target = (slice(None), slice(None), slice(None), *spread.target(tap, array.shape[2:]))
+        uncropped[target] += terms.reshape(batch, group, made, *array.shape[2:])
     longer = [max(0, -last) for last in spread.after]
-    whole = np.pad(whole, [(0, 0)] * 3 + [(0, more) for more in longer])
+    uncropped = np.pad(uncropped, [(0, 0)] * 3 + [(0, more) for more in longer])
     cut = [slice(*ends) for ends in zip(spread.before, _from_end(spread), strict=True)]
-    found = whole[(slice(None), slice(None), slice(None), *cut)]
+    found = uncropped[(slice(None), slice(None), slice(None), *cut)]
     found = found.reshape(batch, group * made, *found.shape[3:]).astype(array.dtype)
     return found if bias is None else found + bias.array.reshape(-1, *[1] * len(kernel))
 
 
 def _from_end(spread: ScatterWindows) -> list[int]:
-    return [size - last for size, last in zip(spread.whole, spread.after, strict=True)]
+    return [size - last for size, last in zip(spread.uncropped, spread.after, strict=True)]
 
 
 def convolved(root: Operation, c: Constant, weights: Constant, bias: Constant | None) -> RewriteResult:
@@ -315,8 +320,8 @@ def convolved(root: Operation, c: Constant, weights: Constant, bias: Constant | 
     windows = SlidingWindows.of(root, array.shape[2:], filters.shape[2:])
     if windows is None:
         return MatchFailure(f"the window does not fit data of shape {list(array.shape)}")
-    batch, places, terms = array.shape[0], prod(windows.counts), prod(filters.shape[1:])
-    if batch * places * made * terms > MAX_PRODUCTS or batch * group * places * terms * 8 > 4 * MAX_BYTES:
+    batch, pixels, terms = array.shape[0], prod(windows.counts), prod(filters.shape[1:])
+    if batch * pixels * made * terms > MAX_PRODUCTS or batch * group * pixels * terms * 8 > 4 * MAX_BYTES:
         return MatchFailure("there are too many products to sum")
     if (refusal := too_large((batch, made, *windows.counts), array.dtype, array.nbytes)) is not None:
         return refusal
@@ -324,7 +329,7 @@ def convolved(root: Operation, c: Constant, weights: Constant, bias: Constant | 
     seen = windows.seen(array, 0).reshape(batch, group, depth, *windows.counts, *windows.kernel)
     # im2col: [n, group, windows, channels · kernel] times [group, channels · kernel, output channels].
     order = (0, 1, *range(3, 3 + axes), 2, *range(3 + axes, 3 + 2 * axes))
-    rows = seen.transpose(order).reshape(batch, group, places, terms)
+    rows = seen.transpose(order).reshape(batch, group, pixels, terms)
     columns = filters.reshape(group, made // group, terms).transpose(0, 2, 1)
     found = matmul(rows, columns).transpose(0, 1, 3, 2).reshape(batch, made, *windows.counts)
     return found if bias is None else found + bias.array.reshape(-1, *[1] * axes)

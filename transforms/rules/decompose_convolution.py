@@ -69,12 +69,12 @@ def flattened(builder: OpBuilder, data: SSAValue, axes: int, leading: bool) -> S
     start, end = (len(sizes) - axes + 1, len(sizes)) if leading else (0, axes - 1)
     shape, rest = builder(Shape, data), builder.ints(-1)
     zero, first, last, one = (builder.ints(each) for each in (0, start, end, 1))
-    kept = builder(Slice, shape, first, last, zero, one)
+    sliced = builder(Slice, shape, first, last, zero, one)
     joined = sizes[:start] if leading else sizes[end:]
     if DYNAMIC_INDEX not in joined:
         rest = builder.ints(prod(joined))
-    wanted = builder(Concat, *((rest, kept) if leading else (kept, rest)), axis=0)
-    return builder(Reshape, data, wanted)
+    flat_shape = builder(Concat, *((rest, sliced) if leading else (sliced, rest)), axis=0)
+    return builder(Reshape, data, flat_shape)
 
 
 def biased(builder: OpBuilder, product: SSAValue, bias: SSAValue) -> SSAValue:
@@ -123,11 +123,11 @@ def points_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> 
         product = builder(MatMul, flattened(builder, w, 2, leading=False), columns)
         product = biased(builder, product, b)
         assert is_ranked(x.type)
-        places = range(2, len(x.type.get_shape()))
+        spatial_axes = range(2, len(x.type.get_shape()))
         sizes = [
             builder(Dim, x, axis=0),
             builder(Dim, w, axis=0),
-            *(builder(Dim, x, axis=axis) for axis in places),
+            *(builder(Dim, x, axis=axis) for axis in spatial_axes),
         ]
         return builder.last(Reshape, product, builder(Concat, *sizes, axis=0))
 
@@ -251,8 +251,8 @@ def cut_off(root: Operation, axes: Sequence[_TransposedAxis]) -> list[tuple[int,
     if not outputs and not auto_pad.startswith("SAME"):
         pads = (0,) * (2 * len(axes)) if auto_pad == "VALID" else integers(root, "pads", (0,) * 2 * len(axes))
         return list(zip(pads[: len(axes)], pads[len(axes) :], strict=True))
-    wanted = outputs or [axis.size * axis.stride for axis in axes]
-    totals = [axis.trimmed(output) for axis, output in zip(axes, wanted, strict=True)]
+    output_sizes = outputs or [axis.size * axis.stride for axis in axes]
+    totals = [axis.trimmed(output) for axis, output in zip(axes, output_sizes, strict=True)]
     return [transposed_pads(total, auto_pad == "SAME_UPPER") for total in totals]
 
 
@@ -288,7 +288,7 @@ def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) 
     before = [axis.span - 1 - cut for axis, (cut, _) in zip(axes, cuts, strict=True)]
     after = [axis.span - 1 - cut + axis.extra for axis, (_, cut) in zip(axes, cuts, strict=True)]
     if min(*before, *after) < 0:
-        return MatchFailure("more is cut off than a window reaches")
+        return MatchFailure("more is cropped than the kernel size")
     wide = [
         (axis.size - 1) * axis.stride + 1 + first + last
         for axis, first, last in zip(axes, before, after, strict=True)
@@ -302,10 +302,10 @@ def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) 
         groups = builder(Reshape, w, builder.ints(*split))
         # Flip the kernel: for step -1, Slice clamps the start to the last index, the end before the first.
         starts, ends = builder.ints(*(LAST,) * count), builder.ints(*(FIRST,) * count)
-        places, steps = builder.ints(*range(3, count + 3)), builder.ints(*(-1,) * count)
-        flipped = builder(Slice, groups, starts, ends, places, steps)
-        turned = builder(Transpose, flipped, perm=[0, 2, 1, *range(3, count + 3)])
-        weights = builder(Reshape, turned, builder.ints(group * filters[1], filters[0] // group, *kernel))
+        spatial_axes, steps = builder.ints(*range(3, count + 3)), builder.ints(*(-1,) * count)
+        flipped = builder(Slice, groups, starts, ends, spatial_axes, steps)
+        transposed = builder(Transpose, flipped, perm=[0, 2, 1, *range(3, count + 3)])
+        weights = builder(Reshape, transposed, builder.ints(group * filters[1], filters[0] // group, *kernel))
         return builder.last(
             Conv,
             data,

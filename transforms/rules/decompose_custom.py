@@ -16,21 +16,21 @@ from xonnc.transforms.rules.conditions import rank
 from xonnc.transforms.rules.op_builder import OpBuilder
 
 
-def said(root: Operation, name: str) -> Decoded:
+def property_of(root: Operation, name: str) -> Decoded:
     """Return an attribute of a custom op as a Python value."""
     return decode(root.attributes.get(name))
 
 
 def is_fused_matmul(root: Operation, function: str) -> str | None:
     """The op is FusedMatMul of com.microsoft with the required attributes and untransposed batch axes."""
-    domain = said(root, "domain_name")
+    domain = property_of(root, "domain_name")
     if function.lower() != "fusedmatmul" or not isinstance(domain, str) or domain.lower() != "com.microsoft":
         return "it is not com.microsoft's FusedMatMul"
-    if not isinstance(said(root, "transA"), int) or not isinstance(said(root, "transB"), int):
+    if not isinstance(property_of(root, "transA"), int) or not isinstance(property_of(root, "transB"), int):
         return "transA or transB is missing"
-    if not isinstance(said(root, "alpha"), float):
+    if not isinstance(property_of(root, "alpha"), float):
         return "alpha is missing"
-    if said(root, "transBatchA") or said(root, "transBatchB"):
+    if property_of(root, "transBatchA") or property_of(root, "transBatchB"):
         return "a batch axis is transposed"
     return None if len(root.results) == 1 else "it has several results"
 
@@ -47,11 +47,11 @@ def transposition(matrix: SSAValue) -> list[int] | None:
 @rule(Custom(value.a, value.b, function_name=attr.function), where=is_fused_matmul)
 def fused_matmul(root: Operation, a: SSAValue, b: SSAValue) -> RewriteResult:
     """fused_matmul(a, b) = alpha (a' b'), with the operands transposed by `transA` and `transB`"""
-    alpha, element = said(root, "alpha"), element_type(root.results[0].type)
+    alpha, element = property_of(root, "alpha"), element_type(root.results[0].type)
     sides: list[tuple[SSAValue, list[int] | None]] = []
     for side, name in ((a, "transA"), (b, "transB")):
-        perm = transposition(side) if said(root, name) else None
-        if said(root, name) and perm is None:
+        perm = transposition(side) if property_of(root, name) else None
+        if property_of(root, name) and perm is None:
             return MatchFailure("the rank of what is transposed is not known or less than 2")
         sides.append((side, perm))
     if element is None or not isinstance(alpha, float):

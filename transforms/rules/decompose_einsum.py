@@ -96,9 +96,9 @@ class Term:
     def without(self, op: Template, axes: Sequence[int]) -> Term:
         if not axes:
             return self
-        kept = [place for place in range(len(self.shape)) if place not in axes]
-        subscripts = "".join(self.subscripts[place] for place in kept)
-        type_ = tensor_type(tuple(self.shape[place] for place in kept), self.element)
+        remaining = [index for index in range(len(self.shape)) if index not in axes]
+        subscripts = "".join(self.subscripts[index] for index in remaining)
+        type_ = tensor_type(tuple(self.shape[index] for index in remaining), self.element)
         properties = {"keepdims": 0, "noop_with_empty_axes": 0} if op.name == "ReduceSum" else {}
         made = self.builder(op, self.value, self.builder.ints(*axes), types=[type_], **properties)
         return Term(self.builder, made, subscripts, type_.get_shape(), self.element)
@@ -120,7 +120,7 @@ class Term:
 
     def diagonal(self, subscript: str) -> Term:
         """Take the diagonal of repeated subscripts."""
-        axes = [place for place, each in enumerate(self.subscripts) if each == subscript]
+        axes = [index for index, each in enumerate(self.subscripts) if each == subscript]
         if len(axes) == 1:
             return self
         size = self.shape[axes[0]]
@@ -128,7 +128,7 @@ class Term:
             return self.squeezed(axes[1:])
         # Zero everything off the diagonal, then sum: the standard ops have no diagonal.
         grid = np.indices((size,) * len(axes))
-        shape = [size if place in axes else 1 for place in range(len(self.shape))]
+        shape = [size if index in axes else 1 for index in range(len(self.shape))]
         mask = self.builder.constant(np.all(grid == grid[0], axis=0).reshape(shape))
         zero = self.builder.constant(np.array(0, numpy_dtype(self.element)))
         type_ = tensor_type(self.shape, self.element)
@@ -141,7 +141,7 @@ def product(a: Term, b: Term) -> Term:
     own = "".join(each for each in a.subscripts if each not in b.subscripts)
     shared = "".join(each for each in b.subscripts if each in a.subscripts)
     a, together = a.transposed(own + shared), own + b.subscripts
-    missing = [place for place, each in enumerate(together) if each not in a.subscripts]
+    missing = [index for index, each in enumerate(together) if each not in a.subscripts]
     if missing:
         sizes = [1 if each not in a.subscripts else a.size(each)[0] for each in together]
         a = a.made(Unsqueeze, together, sizes, a.builder.ints(*missing))
@@ -168,16 +168,16 @@ def contracted(terms: Sequence[Term], result: str) -> Term:
     """Contract all terms pairwise to the axes of the result."""
     prepared: list[Term] = []
     for term in terms:
-        axes = [place for place, each in enumerate(term.subscripts) if each not in result]
-        prepared.append(term.squeezed([place for place in axes if term.shape[place] == 1]))
-    for place, term in enumerate(prepared):
-        others = {each for other in (*prepared[:place], *prepared[place + 1 :]) for each in other.subscripts}
+        axes = [index for index, each in enumerate(term.subscripts) if each not in result]
+        prepared.append(term.squeezed([index for index in axes if term.shape[index] == 1]))
+    for index, term in enumerate(prepared):
+        others = {each for other in (*prepared[:index], *prepared[index + 1 :]) for each in other.subscripts}
         for subscript in dict.fromkeys(term.subscripts):
             term = term.diagonal(subscript)
         alone = [
             axis for axis, each in enumerate(term.subscripts) if each not in others and each not in result
         ]
-        prepared[place] = term.summed(alone)
+        prepared[index] = term.summed(alone)
     first, *remaining = prepared
     while remaining:
         second, *remaining = remaining

@@ -65,10 +65,10 @@ def sum_to_add(root: Operation, terms: Sequence[SSAValue]) -> RewriteResult:
         assert element is not None
         known = broadcast_type(known, term.type, element)
         made = Add(made, term).typed(known)
-    wanted = root.results[0].type
-    if known == wanted:
+    result_type = root.results[0].type
+    if known == result_type:
         return made
-    element = element_type(wanted)
+    element = element_type(result_type)
     assert element is not None
     return Cast(made, saturate=1, to=element)
 
@@ -103,8 +103,8 @@ def scalings() -> Iterator[tuple[str, Rule]]:
         ("NoOffset", (no_offset,), lambda data: Mul(data, scale)),
         ("", (), lambda data: Mul(Sub(data, offset), scale)),
     )
-    for place, (name, where, form) in enumerate(forms):
-        bonus = 2 * (len(forms) - place)
+    for index, (name, where, form) in enumerate(forms):
+        bonus = 2 * (len(forms) - index)
         yield f"Scaler{name}", rule(pattern, form(x), where=(*where, is_single), bonus=bonus)
         yield (
             f"Scaler{name}Cast",
@@ -172,8 +172,8 @@ KINDS = ("float", "int", "string", "floats", "ints", "strings")
 
 NORMALIZED_CONSTANTS = rules(
     **{
-        f"ConstantNormalize{place}": constant_to_tensor(f"value_{kind}")
-        for place, kind in enumerate(KINDS, 1)
+        f"ConstantNormalize{index}": constant_to_tensor(f"value_{kind}")
+        for index, kind in enumerate(KINDS, 1)
     }
 )
 """Constant nodes with scalar, list or string properties become tensors, which all other rules handle."""

@@ -48,7 +48,7 @@ class _Loss:
     ignored: int | None
 
     @property
-    def whole(self) -> Attribute:
+    def unreduced_type(self) -> Attribute:
         """Return the type of a scalar."""
         return tensor_type((), self.type.element_type)
 
@@ -82,20 +82,20 @@ class _Loss:
 
     def total(self, loss: SSAValue) -> SSAValue:
         """Return the sum of all elements."""
-        return self.builder(ReduceSum, loss, self.builder.none(), types=[self.whole], keepdims=0)
+        return self.builder(ReduceSum, loss, self.builder.none(), types=[self.unreduced_type], keepdims=0)
 
     def mean(self, mask: SSAValue, loss: SSAValue) -> SSAValue:
         """Return the weighted mean over labels that are not ignored."""
         builder, sizes = self.builder, self.label_type.get_shape()
         if is_absent(self.weights) and self.ignored is None:
-            return builder(ReduceMean, loss, builder.none(), types=[self.whole], keepdims=0)
+            return builder(ReduceMean, loss, builder.none(), types=[self.unreduced_type], keepdims=0)
         total = self.total(loss)
         hot_type = tensor_type((sizes[0], self.type.get_shape()[1], *sizes[1:]), self.type.element_type)
         hot = builder(Cast, mask, types=[hot_type], saturate=1, to=self.type.element_type)
         if not is_absent(self.weights):
             each = tensor_type(sizes, self.type.element_type)
             hot = builder(Einsum, hot, self.weights, types=[each], equation="ij...,j->i...")
-        return builder(Div, total, self.total(hot), types=[self.whole])
+        return builder(Div, total, self.total(hot), types=[self.unreduced_type])
 
 
 @rule(

@@ -128,7 +128,7 @@ def qlinear_matmul(
 ) -> RewriteResult:
     """qlinear_matmul(x, w) = quantize(x' w')"""
     if static_shape(x_scale.type) not in ((), (1,)):
-        return MatchFailure("a scale for each row of the first factor")
+        return MatchFailure("the first factor has one scale per row, not one in all")
 
     def write(op: Operation) -> Sequence[SSAValue]:
         builder = OpBuilder(op)
@@ -167,7 +167,7 @@ def matmul_integer(
 ) -> RewriteResult:
     """float(matmul_integer(x, w)) = x' w' with unit scales"""
     if x_zero.type != NONE and static_shape(x_zero.type) not in ((), (1,)):
-        return MatchFailure("a zero point for each row of the first factor")
+        return MatchFailure("the first factor has one zero point per row, not one in all")
 
     def write(op: Operation) -> Sequence[SSAValue]:
         builder = OpBuilder(op)
@@ -258,7 +258,7 @@ def custom(root: Operation, function: str) -> RewriteResult:
     def write(op: Operation) -> Sequence[SSAValue]:
         to, operands = OpBuilder(op), op.operands
         if function == "QLinearConcat":
-            parts = [read(to, operands[place : place + 3]) for place in range(2, len(operands), 3)]
+            parts = [read(to, operands[index : index + 3]) for index in range(2, len(operands), 3)]
             made = to(Concat, *parts, types=[unranked(f32)], axis=given(op, "axis", 1))
             return to.last(QuantizeLinear, made, *operands[:2])
         count, compute = CUSTOM[function]

@@ -113,9 +113,9 @@ def log_softmax(x: SSAValue, axis: int) -> RewriteResult:
     onnx-mlir takes the logarithm of the softmax, which is -inf wherever the softmax underflows: in float32,
     for [0, -200].
     """
-    place = np.array([axis], np.int64)
-    z = Sub(x, ReduceMax(x, place, keepdims=1, noop_with_empty_axes=0))
-    return Sub(z, ReduceLogSum(Exp(z), place, keepdims=1, noop_with_empty_axes=0))
+    axes = np.array([axis], np.int64)
+    z = Sub(x, ReduceMax(x, axes, keepdims=1, noop_with_empty_axes=0))
+    return Sub(z, ReduceLogSum(Exp(z), axes, keepdims=1, noop_with_empty_axes=0))
 
 
 @rule(Softmax(x, axis=attr.axis))
@@ -124,8 +124,8 @@ def softmax(x: SSAValue, axis: int) -> RewriteResult:
     if rank(x) is None:
         return MatchFailure("the rank is not known")
     e = Exp(Sub(x, ReduceMaxV13(x, axes=[axis], keepdims=1)))
-    place = np.array([axis], np.int64)
-    return Div(e, ReduceSum(e, place, keepdims=1, noop_with_empty_axes=0))
+    axis_array = np.array([axis], np.int64)
+    return Div(e, ReduceSum(e, axis_array, keepdims=1, noop_with_empty_axes=0))
 
 
 def summed(part: Node) -> Node:

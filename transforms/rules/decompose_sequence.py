@@ -79,13 +79,13 @@ def part_of_split(
     shape, element, result = static_shape(x.type), element_type(x.type), static_shape(root.results[0].type)
     if shape is None or element is None or split.array.size != 1 or position.array.size != 1:
         return MatchFailure("the parts are not of one known size")
-    size, along = int(split.array.reshape(())), axis % len(shape)
-    if size < 1 or shape[along] % size or (split.array.ndim and size != shape[along]):
+    size, split_axis = int(split.array.reshape(())), axis % len(shape)
+    if size < 1 or shape[split_axis] % size or (split.array.ndim and size != shape[split_axis]):
         return MatchFailure("the parts are not all of the same size")
-    count, wanted = shape[along] // size, int(position.array.reshape(()))
-    if not -count <= wanted < count:
-        return MatchFailure(f"there is no part {wanted}")
-    before, after = shape[:along], shape[along + 1 :]
+    count, part_index = shape[split_axis] // size, int(position.array.reshape(()))
+    if not -count <= part_index < count:
+        return MatchFailure(f"there is no part {part_index}")
+    before, after = shape[:split_axis], shape[split_axis + 1 :]
     squeezed = size == 1 and result == (*before, *after)
     if not squeezed and result != (*before, size, *after):
         return MatchFailure("the result has another shape than the parts")
@@ -93,7 +93,7 @@ def part_of_split(
     def write(op: Operation) -> Sequence[SSAValue]:
         to, part = OpBuilder(op), tensor_type((*before, size, *after), element)
         parts = to.all(Split, x, to.ints(*(size,) * count), types=[part] * count, axis=axis)
-        return to.last(Squeeze, parts[wanted], to.ints(axis)) if squeezed else [parts[wanted]]
+        return to.last(Squeeze, parts[part_index], to.ints(axis)) if squeezed else [parts[part_index]]
 
     return ImperativeRewrite(write)
 
@@ -114,7 +114,7 @@ def shape_and_transpose(
     """Fuse Concat with its only users, one Shape and one Transpose, to ConcatShapeTranspose"""
     found = readers(inner.results[0])
     if found is None or found.keys() != {"onnx.Shape", "onnx.Transpose"}:
-        return MatchFailure("others than one Shape and one Transpose read the concatenation")
+        return MatchFailure("the concatenation has users besides one Shape and one Transpose")
     transpose = found["onnx.Transpose"]
 
     def write(op: Operation) -> Sequence[SSAValue]:

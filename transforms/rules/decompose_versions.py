@@ -154,8 +154,8 @@ def magnified(x: SSAValue, scales: OperandSpec, numbers: Array | None, mode: str
     onnx-mlir uses the defaults of Resize (half_pixel), which agree only for nearest with integer scales; only
     then they are used here too.
     """
-    whole = numbers is not None and bool(np.all((numbers >= 1) & (numbers == np.rint(numbers))))
-    if mode == "nearest" and whole:
+    is_integer_scale = numbers is not None and bool(np.all((numbers >= 1) & (numbers == np.rint(numbers))))
+    if mode == "nearest" and is_integer_scale:
         return Resize(x, absent, scales, absent, mode=mode)
     fewer = numbers is not None and bool(np.any(numbers < 1))
     if mode == "nearest" and numbers is not None and fewer and np.any(numbers > 1):
@@ -267,9 +267,9 @@ RULES = rules(
     PadV13=padded(PadV13),
     PadV18=padded(PadV18, axes),
     **{
-        f"{name}_{place}": each
+        f"{name}_{index}": each
         for name, (old, new) in REDUCTIONS.items()
-        for place, each in enumerate(reductions(old, new), 1)
+        for index, each in enumerate(reductions(old, new), 1)
     },
     ReduceMaxV18=forwarded(ReduceMaxV18, ReduceMax, x, axes),
     ReduceMinV18=forwarded(ReduceMinV18, ReduceMin, x, axes),

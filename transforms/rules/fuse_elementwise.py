@@ -64,7 +64,7 @@ from xonnc.transforms.model_opsets import form
 from xonnc.transforms.rules.canonicalize_arithmetic import half_bounded
 from xonnc.transforms.rules.canonicalize_movement import axes_of
 from xonnc.transforms.rules.conditions import rank, x_gives_the_shape
-from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.rules.constprop_movement import int_values_of, normalised
 
 x, y, c = value.x, value.y, const.c
 
@@ -105,7 +105,7 @@ def limited(root: Operation, x: SSAValue, low: Constant, high: Constant) -> Rewr
     """Clip x to [low, high], in the Clip version of the model's opset."""
     bounds, element = (bound(low, x), bound(high, x)), element_type(x.type)
     if bounds[0] is None or bounds[1] is None or element is None:
-        return MatchFailure("a bound is not one number")
+        return MatchFailure("a bound is not a scalar")
     if not bounds[0] <= bounds[1]:
         return MatchFailure("the bounds do not meet")
     template, kind = form("Clip", root), numpy_dtype(element).kind
@@ -191,11 +191,11 @@ def clips(clip: Template) -> Rule:
     ) -> RewriteResult:
         """clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d)) if the intervals meet"""
         if half_bounded((low, low2), (high, high2)):
-            return MatchFailure("one bounds infinities, the other does not")
+            return MatchFailure("only one of them clips infinities")
         lows = [each.array.reshape(()) for each in (low, low2) if each is not None]
         highs = [each.array.reshape(()) for each in (high, high2) if each is not None]
         if lows and highs and not max(lows) <= min(highs):
-            return MatchFailure("the intervals do not meet")
+            return MatchFailure("the intervals are disjoint")
         return clip(x, max(lows, default=None), min(highs, default=None))
 
     return merge
@@ -209,7 +209,7 @@ def clips_v6(
     lows = [each for each in (low, low2) if each is not None]
     highs = [each for each in (high, high2) if each is not None]
     if lows and highs and not max(lows) <= min(highs):
-        return MatchFailure("the intervals do not meet")
+        return MatchFailure("the intervals are disjoint")
     return clip_v6(x, max(lows, default=None), min(highs, default=None))
 
 
@@ -329,7 +329,7 @@ def reduced_axes(op: Operation) -> tuple[int, ...] | None:
             axes = tuple(axis for axis in found if isinstance(axis, int))
     else:
         constant = constant_of(ONNX, op.operands[1])
-        axes = None if constant is None else whole(constant)
+        axes = None if constant is None else int_values_of(constant)
     return None if axes is None or size is None or not axes else normalised(axes, size)
 
 
@@ -339,13 +339,17 @@ def kept_axes(outer: Node, adds: bool) -> Rule:
     @rule(outer)
     def merge(reduced: SSAValue, axes: Constant | tuple[int, ...] | None) -> RewriteResult:
         """unsqueeze(reduce(x), axes) = reduce(x) with `keepdims` 1; squeeze likewise with `keepdims` 0"""
-        op, wanted = reduced.owner, axes_of(axes)
+        op, squeezed_axes = reduced.owner, axes_of(axes)
         if not isinstance(op, Operation) or op.name not in REDUCTIONS or not reduced.has_one_use():
             return MatchFailure("the data are no reduction read once")
-        if decode(op.properties.get("keepdims")) != (0 if adds else 1) or wanted is None:
+        if decode(op.properties.get("keepdims")) != (0 if adds else 1) or squeezed_axes is None:
             return MatchFailure("the axes are kept already, or not")
-        along, size = reduced_axes(op), rank(op.operands[0])
-        if along is None or size is None or set(normalised(wanted, size) or ()) != set(along):
+        reduction_axes, size = reduced_axes(op), rank(op.operands[0])
+        if (
+            reduction_axes is None
+            or size is None
+            or set(normalised(squeezed_axes, size) or ()) != set(reduction_axes)
+        ):
             return MatchFailure("other axes are reduced")
         made = Template(ONNX, op.name.removeprefix("onnx."))
         return made(*op.operands, like=op, keepdims=1 if adds else 0)

@@ -109,8 +109,8 @@ class LinearWeights:
         """Return the weights times a factor per channel."""
         tensor, grouped = self.w.tensor, self.grouped
         axes = self.axes(of_inputs)
-        along = [size if axis in axes else 1 for axis, size in enumerate(grouped)]
-        numbers = self.w.pool.create(factor.astype(tensor.dtype).reshape(along))
+        broadcast_shape = [size if axis in axes else 1 for axis, size in enumerate(grouped)]
+        numbers = self.w.pool.create(factor.astype(tensor.dtype).reshape(broadcast_shape))
         how = np.divide if divides else np.multiply
         made = self.w.pool.adopt(self.w.pool.combine(how, tensor.reshape(grouped), numbers))
         assert made is not None
@@ -120,10 +120,10 @@ class LinearWeights:
         """Return the output per channel for a constant per input channel."""
         axes = self.axes(True)
         grouped = self.w.array.reshape(self.grouped).astype(np.float64)
-        along = [size if axis in axes else 1 for axis, size in enumerate(self.grouped)]
-        product = grouped * offset.reshape(along)
-        kept = self.axes(False)
-        summed = tuple(axis for axis in range(product.ndim) if axis not in kept)
+        broadcast_shape = [size if axis in axes else 1 for axis, size in enumerate(self.grouped)]
+        product = grouped * offset.reshape(broadcast_shape)
+        result_axes = self.axes(False)
+        summed = tuple(axis for axis in range(product.ndim) if axis not in result_axes)
         return product.sum(summed).reshape(-1)
 
 
@@ -135,10 +135,10 @@ def numbers(c: Constant, rank: int | None, axis: int, count: int) -> ChannelValu
     if rank is None and (axis != -1 and array.ndim):
         return None
     aligned = (1,) * ((rank or max(array.ndim, 1)) - array.ndim) + array.shape
-    place = axis % len(aligned) if aligned else 0
-    if not aligned or any(size != 1 for at, size in enumerate(aligned) if at != place):
+    position = axis % len(aligned) if aligned else 0
+    if not aligned or any(size != 1 for at, size in enumerate(aligned) if at != position):
         return None
-    if aligned[place] not in (1, count):
+    if aligned[position] not in (1, count):
         return None
     found = np.broadcast_to(array.astype(np.float64).reshape(-1), (count,))
     return found if np.all(np.isfinite(found)) else None
@@ -308,10 +308,10 @@ def factor_of_result(
     root: Operation, weights: LinearWeights, c: Constant, divides: bool
 ) -> ChannelValues | MatchFailure:
     """Return c as one factor per output channel, if it can be folded into the weights."""
-    whole = rank(weights.op.results[0])
-    if len(weights.w.tensor.shape) < 2 or rank(root.results[0]) != whole:
+    result_rank = rank(weights.op.results[0])
+    if len(weights.w.tensor.shape) < 2 or rank(root.results[0]) != result_rank:
         return MatchFailure("the weights are a vector, or the rank changes")
-    factor = numbers(c, whole, channel_axis(weights.op), weights.channels(False))
+    factor = numbers(c, result_rank, channel_axis(weights.op), weights.channels(False))
     if factor is None or (divides and not np.all(factor)):
         return NOT_PER_CHANNEL
     return factor if read_once(weights.op.operands[1]) else SHARED
@@ -326,11 +326,11 @@ def offset_after(linear: Node) -> Rule:
     ) -> RewriteResult:
         """w x + b + c = w x + (b + c), c per channel"""
         weights = LinearWeights(linear, w)
-        whole = rank(linear.results[0])
-        offset = numbers(c, whole, channel_axis(linear), weights.channels(False))
+        result_rank = rank(linear.results[0])
+        offset = numbers(c, result_rank, channel_axis(linear), weights.channels(False))
         beta = decode(linear.properties.get("beta"))
         before = bias_of(b, weights, beta if isinstance(beta, float) else 1.0)
-        if offset is None or before is None or whole is None or rank(root.results[0]) != whole:
+        if offset is None or before is None or result_rank is None or rank(root.results[0]) != result_rank:
             return NOT_PER_CHANNEL
         after = typed(before + offset, w)
         if template.name == "Gemm":
@@ -351,15 +351,15 @@ def factor_before(linear: Node, divides: bool = False) -> Rule:
     def scale(root: Operation, scaling: Operation, x: SSAValue, w: Constant, c: Constant) -> RewriteResult:
         """w (c x) = (c w) x, c per channel"""
         weights = LinearWeights(root, w)
-        whole, axis = rank(scaling.results[0]), channel_axis(root)
-        if len(weights.w.tensor.shape) < 2 or whole != rank(x) or whole == 0:
+        result_rank, axis = rank(scaling.results[0]), channel_axis(root)
+        if len(weights.w.tensor.shape) < 2 or result_rank != rank(x) or result_rank == 0:
             return MatchFailure("the weights are a vector, or the rank changes")
         if c.array.size != 1:
             if decode(root.properties.get("transA")) == 1:
                 return MatchFailure("the data are transposed")
             if not is_ranked(x.type) or x.type.get_shape()[axis] != weights.channels(True):
                 return MatchFailure("the factors may make the data larger")
-        factor = numbers(c, whole, axis, weights.channels(True))
+        factor = numbers(c, result_rank, axis, weights.channels(True))
         if factor is None or (divides and not np.all(factor)):
             return NOT_PER_CHANNEL
         if not read_once(root.operands[1]):
@@ -397,7 +397,7 @@ def norm_before_conv(
         return NOT_PER_CHANNEL
     factor, offset = found
     if np.any(offset) and is_padded(root):
-        return MatchFailure("the zeros around the data are not normalised")
+        return MatchFailure("the padding zeros are not normalised")
     after = before + weights.applied(offset)
     if not np.all(np.isfinite(after)):
         return NOT_FINITE

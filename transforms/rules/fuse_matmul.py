@@ -86,8 +86,8 @@ def merged(root: Operation, x: SSAValue, pool: DisposablePool, biased: bool) -> 
     # Products in block order: the merged op is inserted before the first, so that it dominates all uses.
     block = root.parent
     assert block is not None
-    wanted = {part.last: part for part in parts}
-    ordered = [wanted[op] for op in block.ops if op in wanted]
+    part_of = {part.last: part for part in parts}
+    ordered = [part_of[op] for op in block.ops if op in part_of]
     if ordered[0].last is not root:
         return MatchFailure("another one of the products comes first")
     return ImperativeRewrite(lambda root: write(root, x, ordered, split, pool))
@@ -108,15 +108,15 @@ def write(
         insert_before(root, [made])
         return made.output
 
-    whole = writer(MatMul, x, joined([part.w for part in parts], 1), types=wide)
+    product = writer(MatMul, x, joined([part.w for part in parts], 1), types=wide)
     biases = [part.b for part in parts if part.b is not None]
     if biases:
-        whole = writer(Add, whole, joined(biases, 0), types=wide)
+        product = writer(Add, product, joined(biases, 0), types=wide)
     types = [part.last.results[0].type for part in parts]
     if split.name == "SplitV11":
-        made = writer.all(split, whole, types=types, axis=len(rows), split=columns)
+        made = writer.all(split, product, types=types, axis=len(rows), split=columns)
     else:
-        made = writer.all(split, whole, writer.ints(*columns), types=types, axis=len(rows))
+        made = writer.all(split, product, writer.ints(*columns), types=types, axis=len(rows))
     for part, result in zip(parts[1:], made[1:], strict=True):
         replace_uses(part.last.results[0], result)
     return made[:1]

@@ -56,7 +56,7 @@ from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.canonicalize_movement import axes_of
 from xonnc.transforms.rules.conditions import all_zeros, first_type_is_result_type, rank
-from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.rules.constprop_movement import int_values_of, normalised
 
 x, a, b, c = value.x, value.a, value.b, value.c
 
@@ -108,13 +108,13 @@ def one_reshape(first: str, second: str) -> Rule:
 @rule(Reshape(x, const.shape, allowzero=attr.allowzero))
 def reshape_to_itself(x: SSAValue, shape: Constant, allowzero: int) -> RewriteResult:
     """reshape(x, t) = x if t copies or repeats the dimensions of x, except one that may be inferred"""
-    wanted = whole(shape) or ()
+    target = int_values_of(shape) or ()
     known = x.type.get_shape() if is_ranked(x.type) else None
-    if known is None or len(known) != len(wanted):
+    if known is None or len(known) != len(target):
         return MatchFailure("the rank changes")
     left = [
         size
-        for size, own in zip(wanted, known, strict=True)
+        for size, own in zip(target, known, strict=True)
         if not (size == 0 and not allowzero) and (size != own or own == DYNAMIC_INDEX)
     ]
     # The inferred dimension equals that of x; a 0 beside -1 would be an error, which a valid model does not
@@ -150,8 +150,8 @@ def both_axes(x: SSAValue, first: Sequence[int], second: Sequence[int], more: in
     if more < 0:
         left = [axis for axis in range(before) if axis not in inner]
         return sorted([*inner, *(left[axis] for axis in outer)])
-    places = [axis for axis in range(between + len(second)) if axis not in outer]
-    return sorted([*outer, *(places[axis] for axis in inner)])
+    merged_axes = [axis for axis in range(between + len(second)) if axis not in outer]
+    return sorted([*outer, *(merged_axes[axis] for axis in inner)])
 
 
 def joined_axes(outer: Node, made: Template, more: int) -> Rule:
@@ -192,7 +192,7 @@ def one_slice(
     first = _cut(x, starts, ends, axes, steps)
     second = _cut(x, starts2, ends2, axes2, steps2)
     if first is None or second is None or set(first[2]) & set(second[2]):
-        return MatchFailure("both cut along one axis, or the rank is not known")
+        return MatchFailure("both slice one axis, or the rank is not known")
     return Slice(x, *(np.array([*one, *other], np.int64) for one, other in zip(first, second, strict=True)))
 
 
@@ -200,10 +200,10 @@ def _cut(
     x: SSAValue, starts: Constant, ends: Constant, axes: Constant | None, steps: Constant | None
 ) -> tuple[Sequence[int], ...] | None:
     """Return starts, ends, axes and steps with defaults filled in, or `None` if the rank is not known."""
-    begin, end, size = whole(starts) or (), whole(ends) or (), rank(x)
-    along = (None if axes is None else whole(axes)) or tuple(range(len(begin)))
-    known = None if size is None else normalised(along, size)
-    step = (None if steps is None else whole(steps)) or (1,) * len(begin)
+    begin, end, size = int_values_of(starts) or (), int_values_of(ends) or (), rank(x)
+    slice_axes = (None if axes is None else int_values_of(axes)) or tuple(range(len(begin)))
+    known = None if size is None else normalised(slice_axes, size)
+    step = (None if steps is None else int_values_of(steps)) or (1,) * len(begin)
     return None if known is None or len(known) != len(begin) else (begin, end, known, step)
 
 
@@ -228,10 +228,10 @@ def joined_parts(root: Operation, parts: Sequence[SSAValue], axis: int) -> Rewri
         part is not result for part, result in zip(parts, splitter.results, strict=True)
     ):
         return MatchFailure("the parts are not all of one split in their order")
-    along, data = decode(splitter.properties.get("axis")), splitter.operands[0]
+    split_axis, data = decode(splitter.properties.get("axis")), splitter.operands[0]
     size = rank(data)
-    if size is None or not isinstance(along, int) or along % size != axis % size:
-        return MatchFailure("they are joined along another axis")
+    if size is None or not isinstance(split_axis, int) or split_axis % size != axis % size:
+        return MatchFailure("they are concatenated along another axis")
     return data if data.type == root.results[0].type else MatchFailure("the type changes")
 
 
@@ -241,25 +241,29 @@ SPLITS = ("onnx.Split", "onnx.SplitV13", "onnx.SplitV11")
 @rule(Squeeze(value.part, const.axes))
 def squeezed_part(root: Operation, part: SSAValue, axes: Constant) -> RewriteResult:
     """squeeze(split(x)[i]) = gather(x, i), if all parts have length 1 and only such users"""
-    splitter, cut = part.owner, whole(axes) or ()
+    splitter, cut = part.owner, int_values_of(axes) or ()
     if not isinstance(splitter, Operation) or splitter.name not in SPLITS or not isinstance(part, OpResult):
         return MatchFailure("the data are no part of a split")
-    data, along = splitter.operands[0], decode(splitter.properties.get("axis"))
+    data, split_axis = splitter.operands[0], decode(splitter.properties.get("axis"))
     size = rank(data)
-    if size is None or not isinstance(along, int) or [axis % size for axis in cut] != [along % size]:
+    if (
+        size is None
+        or not isinstance(split_axis, int)
+        or [axis % size for axis in cut] != [split_axis % size]
+    ):
         return MatchFailure("another axis is squeezed")
     for result in splitter.results:
-        if not is_ranked(result.type) or result.type.get_shape()[along % size] != 1:
+        if not is_ranked(result.type) or result.type.get_shape()[split_axis % size] != 1:
             return MatchFailure("a part is longer than 1")
         if any(not same_squeeze(use.operation, cut, size) for use in result.uses):
             return MatchFailure("a part is read in another way")
-    return Gather(data, np.array(part.index, np.int64), axis=along % size)
+    return Gather(data, np.array(part.index, np.int64), axis=split_axis % size)
 
 
 def same_squeeze(reader: Operation, cut: Sequence[int], size: int) -> bool:
     """Return whether an op is a Squeeze of the same axes."""
     axes = constant_of(ONNX, reader.operands[1]) if reader.name == "onnx.Squeeze" else None
-    found = None if axes is None else whole(axes)
+    found = None if axes is None else int_values_of(axes)
     return found is not None and [axis % size for axis in found] == [axis % size for axis in cut]
 
 
@@ -267,7 +271,7 @@ def same_squeeze(reader: Operation, cut: Sequence[int], size: int) -> bool:
 def gathered_alone(x: SSAValue, index: Constant, axis: int, axes: Constant) -> RewriteResult:
     """unsqueeze(gather(x, i), axis) = gather(x, [i])"""
     size = rank(x)
-    if size is None or index.array.ndim or normalised(whole(axes) or (), size) != (axis % size,):
+    if size is None or index.array.ndim or normalised(int_values_of(axes) or (), size) != (axis % size,):
         return MatchFailure("the index is no scalar, or its axis is not added again")
     return Gather(x, index.array.reshape(1), axis=axis)
 
@@ -277,24 +281,24 @@ def swaps(matrix: SSAValue, perm: tuple[int, ...] | None) -> bool:
     return perm == (1, 0) or (perm is None and rank(matrix) == 2)
 
 
-@rule(Gemm(Transpose(a, perm=attr.perm), b, c, transA=attr.turned))
-def left_turned(
-    root: Operation, a: SSAValue, b: SSAValue, c: SSAValue, perm: tuple[int, ...] | None, turned: int
+@rule(Gemm(Transpose(a, perm=attr.perm), b, c, transA=attr.transposed))
+def transposed_left(
+    root: Operation, a: SSAValue, b: SSAValue, c: SSAValue, perm: tuple[int, ...] | None, transposed: int
 ) -> RewriteResult:
     """a'' b + c = a b + c"""
     if not swaps(a, perm):
         return MatchFailure("the axes are not swapped")
-    return Gemm(a, b, c, like=root, transA=1 - turned)
+    return Gemm(a, b, c, like=root, transA=1 - transposed)
 
 
-@rule(Gemm(a, Transpose(b, perm=attr.perm), c, transB=attr.turned))
-def right_turned(
-    root: Operation, a: SSAValue, b: SSAValue, c: SSAValue, perm: tuple[int, ...] | None, turned: int
+@rule(Gemm(a, Transpose(b, perm=attr.perm), c, transB=attr.transposed))
+def transposed_right(
+    root: Operation, a: SSAValue, b: SSAValue, c: SSAValue, perm: tuple[int, ...] | None, transposed: int
 ) -> RewriteResult:
     """a b'' + c = a b + c"""
     if not swaps(b, perm):
         return MatchFailure("the axes are not swapped")
-    return Gemm(a, b, c, like=root, transB=1 - turned)
+    return Gemm(a, b, c, like=root, transB=1 - transposed)
 
 
 def is_flat(x: SSAValue, axis: int) -> str | None:
@@ -308,10 +312,10 @@ def is_flat(x: SSAValue, axis: int) -> str | None:
 @rule(Cast(Cast(x, to=attr.first, saturate=attr.saturated), to=attr.second, saturate=attr.saturate))
 def one_cast(root: Operation, x: SSAValue, first: Attribute, second: Attribute) -> RewriteResult:
     """cast(cast(x, a), b) = cast(x, b) if the cast to a is exact"""
-    held = element_type(x.type)
-    if held is None:
+    source_type = element_type(x.type)
+    if source_type is None:
         return MatchFailure("the element type is not known")
-    before, between, after = (numpy_dtype(each) for each in (held, first, second))
+    before, between, after = (numpy_dtype(each) for each in (source_type, first, second))
     if not is_exact(before, between) or before.kind not in "biuf" or after.kind not in "biuf":
         return MatchFailure("the first cast may round")
     return Cast(x, like=root)
@@ -360,8 +364,8 @@ RULES = rules(
     ConcatOfSplit=joined_parts,
     GatherOfSqueezedPart=squeezed_part,
     GatherOfOneIndex=gathered_alone,
-    TransposeIntoGemmLeft=left_turned,
-    TransposeIntoGemmRight=right_turned,
+    TransposeIntoGemmLeft=transposed_left,
+    TransposeIntoGemmRight=transposed_right,
     # flatten(matrix) = matrix
     RemoveIdentityFlatten=rule(Flatten(x, axis=attr.axis), x, where=is_flat),
     JoinCasts=one_cast,

@@ -159,7 +159,7 @@ def maximum_rule(pad: Node) -> Rule:
         own, added = found
         zeros = number(fill) == 0 and is_not_negative(x) and not any(own)
         if not is_lowest(fill) and not zeros:
-            return MatchFailure("what is padded may be the largest")
+            return MatchFailure("the padding value may be the maximum")
         total = [one + other for one, other in zip(own, added, strict=True)]
         if not fits(root, total):
             return MatchFailure("a window may hold nothing but padding, or be cut off")

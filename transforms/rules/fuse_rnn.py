@@ -65,12 +65,14 @@ def without_zero_states(template: Template, last: Sequence[Pattern]) -> Rule:
     def without_states(root: Operation) -> RewriteResult:
         """Drop all-zero initial states of an RNN: zero is the default"""
         operands = list(root.operands)
-        places = range(*STATES.indices(len(operands) - (template.name == "LSTM")))
-        zeros = [place for place in places if not is_absent(operands[place]) and is_zero(operands[place])]
+        state_operands = range(*STATES.indices(len(operands) - (template.name == "LSTM")))
+        zeros = [
+            index for index in state_operands if not is_absent(operands[index]) and is_zero(operands[index])
+        ]
         if not zeros:
             return MatchFailure("no initial state is known to be 0")
-        kept = [None if place in zeros else operand for place, operand in enumerate(operands)]
-        return template(*kept, like=root).typed(*root.result_types)
+        operands_left = [None if index in zeros else operand for index, operand in enumerate(operands)]
+        return template(*operands_left, like=root).typed(*root.result_types)
 
     return without_states
 

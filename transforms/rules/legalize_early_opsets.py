@@ -93,16 +93,16 @@ def known(root: Operation) -> str | None:
     return None if is_known(root) else "a shape is not known"
 
 
-def aligned(part: SSAValue, whole: SSAValue, axis: int | None) -> OperandSpec | None:
+def aligned(part: SSAValue, target: SSAValue, axis: int | None) -> OperandSpec | None:
     """Reshape an operand that is broadcast from `axis` on, so that NumPy broadcasting applies."""
-    shape, size = static_shape(whole.type), static_shape(part.type)
+    shape, size = static_shape(target.type), static_shape(part.type)
     if shape is None or size is None:
         return None
     if axis is None or not size:
         return part
     # NumPy aligns trailing axes: y needs an axis of size 1 for each axis of x after those that it matches.
-    behind = len(shape) - axis % len(shape) - len(size)
-    return Reshape(part, listed([*size, *[1] * behind])) if behind > 0 else part
+    trailing = len(shape) - axis % len(shape) - len(size)
+    return Reshape(part, listed([*size, *[1] * trailing])) if trailing > 0 else part
 
 
 def with_axis(old: Template, new: Template) -> Rule:
@@ -147,8 +147,8 @@ def slice_1(
     root: Operation, x: SSAValue, axes: Sequence[int] | None, ends: Sequence[int], starts: Sequence[int]
 ) -> RewriteResult:
     """slice(x) with bounds as attributes = slice(x, starts, ends, axes)"""
-    along = absent if axes is None else listed(axes)
-    return Slice(x, listed(starts), listed(ends), along, absent) if is_known(root) else UNKNOWN
+    axes_operand = absent if axes is None else listed(axes)
+    return Slice(x, listed(starts), listed(ends), axes_operand, absent) if is_known(root) else UNKNOWN
 
 
 @rule(TopKV1(x, axis=attr.axis, k=attr.k))

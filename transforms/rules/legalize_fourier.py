@@ -107,8 +107,8 @@ class Transform:
         # (a + b i)(c + d i) = (a c - b d) + (a d + b c) i, one row per part of the input.
         rows = [[real, imaginary], [-imaginary, real]]
         chosen = [row[: self.result_parts] for row in rows[:parts]]
-        whole = np.array(chosen).transpose(2, 0, 3, 1)
-        return whole.reshape(self.terms * parts, self.results * self.result_parts)
+        blocks = np.array(chosen).transpose(2, 0, 3, 1)
+        return blocks.reshape(self.terms * parts, self.results * self.result_parts)
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,8 @@ class ComplexSignal:
             2,
             self.dtype,
         )
-        whole = twiddled.transformed(Transform(second, second, second, transform.inverse))
-        spectrum = self._reshaped(self._swapped(whole.value), transform.length, 2)
+        transformed = twiddled.transformed(Transform(second, second, second, transform.inverse))
+        spectrum = self._reshaped(self._swapped(transformed.value), transform.length, 2)
         return ComplexSignal(self.builder, spectrum, self.leading, transform.length, 2, self.dtype)
 
     def _twiddled(self, sums: ComplexSignal, transform: Transform, second: int) -> SSAValue:
@@ -181,8 +181,8 @@ class ComplexSignal:
     def _padded(self, size: int) -> SSAValue:
         if size == self.size:
             return self.value
-        behind = [0] * self.leading + [size - self.size, 0]
-        pads = self.builder.ints(*[0] * len(behind), *behind)
+        pads_after = [0] * self.leading + [size - self.size, 0]
+        pads = self.builder.ints(*[0] * len(pads_after), *pads_after)
         return self.builder(Pad, self.value, pads, self.builder.none(), self.builder.none(), mode="constant")
 
     def _reshaped(self, given: SSAValue, *sizes: int) -> SSAValue:
@@ -239,7 +239,7 @@ def dft(root: Operation, x: SSAValue, length: int | None, axis: int) -> RewriteR
     transform = Transform(length, terms, results, inverse, mirrored)
     first = None if length <= DIRECT else factor(length)
     if length > DIRECT and (first is None or mirrored):
-        return MatchFailure("the length has no factors that make it short")
+        return MatchFailure("the length has no factorization that saves work")
 
     def write(op: Operation) -> Sequence[SSAValue]:
         builder = OpBuilder(op)
@@ -248,12 +248,12 @@ def dft(root: Operation, x: SSAValue, length: int | None, axis: int) -> RewriteR
         given = _cast(builder, x, element)
         if axis != len(shape) - 2:
             given = builder(Transpose, given, perm=moved)
-        held = ComplexSignal(builder, given, len(shape) - 2, size, parts, numpy_dtype(element)).first(terms)
+        signal = ComplexSignal(builder, given, len(shape) - 2, size, parts, numpy_dtype(element)).first(terms)
         if first is None:
-            made = held.transformed(transform)
+            made = signal.transformed(transform)
         else:
-            made = held.transformed_in_two(transform, first).first(results)
-        back = [moved.index(place) for place in range(len(shape))]
+            made = signal.transformed_in_two(transform, first).first(results)
+        back = [moved.index(index) for index in range(len(shape))]
         last = made.value if axis == len(shape) - 2 else builder(Transpose, made.value, perm=back)
         return _finished(op, _cast(builder, last, element_type(x.type)))
 

@@ -35,7 +35,7 @@ def _moves(axis: int, kernel: Sequence[int]) -> bool:
 
 def _along(axis: int, numbers: Sequence[int], neutral: int) -> list[int]:
     """Return the values with all but one axis replaced by the neutral value."""
-    return [number if place == axis else neutral for place, number in enumerate(numbers)]
+    return [number if index == axis else neutral for index, number in enumerate(numbers)]
 
 
 def by_axis(template: Template) -> Rule:

@@ -60,8 +60,10 @@ def batch_normalization(
         BatchNormalizationInferenceMode(x, scale, bias, own_mean, own_variance, epsilon=epsilon)
     ]
     share, rest = like_data(root, momentum), like_data(root, 1 - momentum)
-    for result, kept, own in zip(root.results[1:], (mean, variance), (own_mean, own_variance), strict=True):
-        made.append(absent if result.type == NONE else Add(Mul(kept, share), Mul(own, rest)))
+    for result, statistic, own in zip(
+        root.results[1:], (mean, variance), (own_mean, own_variance), strict=True
+    ):
+        made.append(absent if result.type == NONE else Add(Mul(statistic, share), Mul(own, rest)))
     return made
 
 

@@ -106,5 +106,5 @@ RULES = RuleSet({**legalize_early_opsets.RULES}) | rules(
     SqueezeV11=decompose_versions.RULES["SqueezeV11"],
     UnsqueezeV11=decompose_versions.RULES["UnsqueezeV11"],
     Upsample=forwarded(Upsample, ResizeV10, x, scales),
-    **{f"ReduceSumV11_{place}": each for place, each in enumerate(reductions(ReduceSumV11, ReduceSum), 1)},
+    **{f"ReduceSumV11_{index}": each for index, each in enumerate(reductions(ReduceSumV11, ReduceSum), 1)},
 )

@@ -40,7 +40,7 @@ from xonnc.transforms.rules.canonicalize_movement import (
     written_permutation,
 )
 from xonnc.transforms.rules.conditions import is_absent
-from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.rules.constprop_movement import int_values_of, normalised
 from xonnc.transforms.rules.fuse_movement import target_of
 
 x = value.x
@@ -155,11 +155,11 @@ def meet_again(transposed: SSAValue) -> bool:
         found = [op for op in left if op.parent is block and _goes_through(op, inside, perm)]
         if block is None or not found:
             return False
-        inside.add(min(found, key=lambda op: _place(op)).results[0])
+        inside.add(min(found, key=lambda op: _block_index(op)).results[0])
     return False
 
 
-def _place(op: Operation) -> int:
+def _block_index(op: Operation) -> int:
     assert op.parent is not None
     return op.parent.get_operation_index(op)
 
@@ -191,7 +191,7 @@ def elementwise(name: str, *operands: Pattern, scalars: bool = False) -> Rule:
     return move
 
 
-def along(name: str) -> Rule:
+def move_past_axis_op(name: str) -> Rule:
     """f(transpose(x, p), a) = transpose(f(x, p[a]), p) for an op along one axis"""
     op = Template(ONNX, name)
 
@@ -199,7 +199,7 @@ def along(name: str) -> Rule:
     def move(root: Operation, x: SSAValue, perm: tuple[int, ...] | None, axis: int | None) -> RewriteResult:
         """f(transpose(x, p), a) = transpose(f(x, p[a]), p)"""
         if perm is None or min(perm, default=0) < 0 or axis is None:
-            return MatchFailure("a permutation or an axis is not written")
+            return MatchFailure("a permutation or an axis is implicit")
         node = op(x, like=root, axis=perm[axis]).typed(before(perm, root.results[0].type))
         return Transpose(node, perm=list(perm))
 
@@ -231,9 +231,9 @@ def reduction(name: str, by_operand: bool) -> Rule:
         kept: int | None,
     ) -> RewriteResult:
         """reduce(transpose(x, p), axes) = transpose(reduce(x, p[axes]), p without the reduced axes)"""
-        given = whole(axes) if isinstance(axes, Constant) else axes
+        given = int_values_of(axes) if isinstance(axes, Constant) else axes
         if perm is None or min(perm, default=0) < 0 or not given:
-            return MatchFailure("the permutation is not written, or the axes are not known")
+            return MatchFailure("the permutation is implicit, or the axes are unknown")
         cut = normalised(given, len(perm))
         if cut is None:
             return MatchFailure("an axis is out of range")
@@ -255,9 +255,9 @@ def without(perm: Sequence[int], cut: Sequence[int]) -> list[int]:
 @rule(Squeeze(moved, const.axes))
 def squeeze(root: Operation, x: SSAValue, perm: tuple[int, ...] | None, axes: Constant) -> RewriteResult:
     """squeeze(transpose(x, p), axes) = transpose(squeeze(x, p[axes]), p without the squeezed axes)"""
-    cut = None if perm is None else normalised(whole(axes) or (), len(perm))
+    cut = None if perm is None else normalised(int_values_of(axes) or (), len(perm))
     if perm is None or min(perm, default=0) < 0 or not cut:
-        return MatchFailure("the permutation is not written, or the axes are not known")
+        return MatchFailure("the permutation is implicit, or the axes are unknown")
     left = without(perm, cut)
     node = Squeeze(x, np.array(sorted(perm[axis] for axis in cut), np.int64))
     return Transpose(node.typed(before(left, root.results[0].type)), perm=left)
@@ -275,10 +275,10 @@ def cut_out(
 ) -> RewriteResult:
     """slice(transpose(x, p), axes) = transpose(slice(x, p[axes]), p)"""
     count = static_shape(starts.type)
-    given = whole(axes) if axes is not None else None if count is None else tuple(range(count[0]))
+    given = int_values_of(axes) if axes is not None else None if count is None else tuple(range(count[0]))
     cut = None if perm is None or given is None else normalised(given, len(perm))
     if perm is None or min(perm, default=0) < 0 or cut is None:
-        return MatchFailure("the permutation is not written, or the axes are not known")
+        return MatchFailure("the permutation is implicit, or the axes are unknown")
     node = Slice(x, starts, ends, np.array([perm[axis] for axis in cut], np.int64), steps)
     return Transpose(node.typed(before(perm, root.results[0].type)), perm=list(perm))
 
@@ -294,9 +294,9 @@ def padding(name: str) -> Rule:
         root: Operation, x: SSAValue, perm: tuple[int, ...] | None, pads: Constant, fill: SSAValue
     ) -> RewriteResult:
         """pad(transpose(x, p), a) = transpose(pad(x, a permuted back by p), p)"""
-        amounts = whole(pads) or ()
+        amounts = int_values_of(pads) or ()
         if perm is None or min(perm, default=0) < 0 or len(amounts) != 2 * len(perm):
-            return MatchFailure("the permutation is not written")
+            return MatchFailure("the permutation is implicit")
         own = [[amounts[axis + side * len(perm)] for axis in inverse(perm)] for side in (0, 1)]
         absent = [root.operands[3]] if len(root.operands) > 3 else []
         node = op(x, np.array([*own[0], *own[1]], np.int64), fill, *absent, like=root)
@@ -319,10 +319,10 @@ def reshaping(root: Node) -> Rule:
         if perm is None or min(perm, default=0) < 0 or not is_ranked(x.type):
             return MatchFailure("the permutation or the rank is not known")
         sizes = x.type.get_shape()
-        kept = [axis for axis in perm if sizes[axis] != 1]
+        remaining = [axis for axis in perm if sizes[axis] != 1]
         target = target_of(root.results[0].type)
-        if kept != sorted(kept):
-            return MatchFailure("axes longer than 1 change places")
+        if remaining != sorted(remaining):
+            return MatchFailure("axes longer than 1 are permuted")
         if target is None:
             return MatchFailure("two sizes of the result are not known, or one is 0")
         return Reshape(x, np.array(target, np.int64), allowzero=0)
@@ -358,7 +358,7 @@ RULES = rules(
         f"MoveTransposeAfter{name}": elementwise(name, *OPERANDS[:count], scalars=True)
         for name, count in WITH_SCALARS.items()
     },
-    **{f"MoveTransposeAfter{name}": along(name) for name in ("Softmax", "LogSoftmax", "Hardmax")},
+    **{f"MoveTransposeAfter{name}": move_past_axis_op(name) for name in ("Softmax", "LogSoftmax", "Hardmax")},
     **{f"MoveTransposeAfter{name}": reduction(name, by_operand=True) for name in REDUCTIONS},
     **{
         f"MoveTransposeAfter{name}": reduction(name, by_operand=True)

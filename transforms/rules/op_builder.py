@@ -105,6 +105,6 @@ class OpBuilder:
 
     def none(self) -> SSAValue:
         """Create an absent operand."""
-        op = NoValueOp.create(result_types=[NONE], location=derived(self.root.location))
+        op = NoValueOp(derived(self.root.location))
         insert_before(self.root, [op])
         return op.results[0]

@@ -93,7 +93,7 @@ def factored(found: SSAValue, x: SSAValue) -> bool:
     def scaled(part: SSAValue) -> bool:
         return is_multiple(part, sqrt(2 / pi), lambda term: term is x, x)
 
-    def whole(part: SSAValue) -> bool:
+    def is_integer(part: SSAValue) -> bool:
         inner = made_by(part, MulOp)
         return inner is not None and any(a is x and bracket(b) for a, b in either_way(inner))
 
@@ -102,7 +102,7 @@ def factored(found: SSAValue, x: SSAValue) -> bool:
 
     return any(
         (scaled(a) and bracket(b))
-        or (whole(a) and holds(b, sqrt(2 / pi), x))
+        or (is_integer(a) and holds(b, sqrt(2 / pi), x))
         or (a is x and scaled_bracket(b))
         for a, b in either_way(product)
     )
@@ -151,7 +151,7 @@ def gelu(erf: tuple[Argument, ...], tanh: tuple[Argument, ...]) -> Rule:
                 kind = approximation(found, x, erf, tanh)
                 if kind and holds(half, 0.5, x):
                     return Gelu(x, approximate=kind).typed(exact_type(root.results[0], x))
-        return MatchFailure("it is no half of x (1 + erf(…)) or x (1 + tanh(…))")
+        return MatchFailure("it is not 0.5 x (1 + erf(…)) or x (1 + tanh(…))")
 
     return recompose
 

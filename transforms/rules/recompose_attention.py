@@ -65,13 +65,15 @@ def scaled(found: SSAValue) -> Scores | None:
 
 def keys(builder: OpBuilder, product: MatMulOp) -> SSAValue:
     """Return K, of which the MatMul reads the transpose."""
-    turned = made_by(product.B, TransposeOp)
-    perm = decode(turned.perm) if turned else None
-    if turned is None or not isinstance(perm, tuple) or len(perm) != RANK:
+    transpose = made_by(product.B, TransposeOp)
+    perm = decode(transpose.perm) if transpose else None
+    if transpose is None or not isinstance(perm, tuple) or len(perm) != RANK:
         return builder(Transpose, product.B, perm=[0, 1, 3, 2])
-    order = [place for place in perm if isinstance(place, int)]
-    straight = [*order[:2], order[3], order[2]]
-    return turned.data if straight == list(range(RANK)) else builder(Transpose, turned.data, perm=straight)
+    order = [axis for axis in perm if isinstance(axis, int)]
+    composed = [*order[:2], order[3], order[2]]
+    return (
+        transpose.data if composed == list(range(RANK)) else builder(Transpose, transpose.data, perm=composed)
+    )
 
 
 def shape_problem(found: Scores, v: SSAValue) -> str | None:

@@ -115,10 +115,10 @@ def combine(root: Operation, x: SSAValue) -> RewriteResult:
     parallel = between(root, convs) if isinstance(root, ConvOp) and not isinstance(convs, str) else convs
     if not isinstance(parallel, Parallel):
         return MatchFailure(parallel if isinstance(parallel, str) else "it is no convolution")
-    whole = joined(parallel.convs)
-    if whole is None:
+    joined_conv = joined(parallel.convs)
+    if joined_conv is None:
         return ImperativeRewrite(lambda last: split(last, parallel))
-    return ImperativeRewrite(lambda last: in_place_of(last, parallel, whole))
+    return ImperativeRewrite(lambda last: in_place_of(last, parallel, joined_conv))
 
 
 def one_convolution(builder: OpBuilder, convs: Sequence[ConvOp]) -> SSAValue:
@@ -169,12 +169,12 @@ def split(last: Operation, parallel: Parallel) -> Sequence[SSAValue]:
     return parts[:1]
 
 
-def in_place_of(last: Operation, parallel: Parallel, whole: ConcatOp) -> Sequence[SSAValue]:
+def in_place_of(last: Operation, parallel: Parallel, joined_conv: ConcatOp) -> Sequence[SSAValue]:
     """Create the convolution that replaces the Concat, with its order of channels."""
-    convs = [operand.owner for operand in whole.operands]
+    convs = [operand.owner for operand in joined_conv.operands]
     made = one_convolution(OpBuilder(last), [conv for conv in convs if isinstance(conv, ConvOp)])
-    replace_uses(whole.results[0], made)
-    erase(whole)
+    replace_uses(joined_conv.results[0], made)
+    erase(joined_conv)
     return [made]
 
 

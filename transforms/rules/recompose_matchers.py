@@ -57,10 +57,10 @@ def number_in(value: SSAValue) -> float | None:
     return float(first) if np.all(array == first) else None
 
 
-def holds(value: SSAValue, number: float, beside: SSAValue) -> bool:
+def holds(value: SSAValue, number: float, like: SSAValue) -> bool:
     """Return whether a constant equals `number` up to rounding and broadcasts into `beside`."""
     found = number_in(value)
-    return found is not None and is_about(found, number, value) and broadcasts_into(value, beside)
+    return found is not None and is_about(found, number, value) and broadcasts_into(value, like)
 
 
 def is_about(found: float, number: float, value: SSAValue) -> bool:
@@ -73,14 +73,14 @@ def is_about(found: float, number: float, value: SSAValue) -> bool:
     return is_float(dtype) and dtype.itemsize < SINGLE and found == float(np.float64(number).astype(dtype))
 
 
-def broadcasts_into(value: SSAValue, whole: SSAValue) -> bool:
-    """Return whether `value` broadcasts to the shape of `whole` without enlarging it."""
+def broadcasts_into(value: SSAValue, target: SSAValue) -> bool:
+    """Return whether `value` broadcasts to the shape of `target` without enlarging it."""
     if not is_ranked(value.type):
         return False
     inner = value.type.get_shape()
-    if not is_ranked(whole.type):
+    if not is_ranked(target.type):
         return not inner
-    outer = whole.type.get_shape()
+    outer = target.type.get_shape()
     if len(inner) > len(outer):
         return False
     sizes = zip(inner, outer[len(outer) - len(inner) :], strict=True)

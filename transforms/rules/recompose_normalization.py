@@ -131,11 +131,11 @@ def mean_by_operand(found: SSAValue) -> tuple[SSAValue, int] | None:
 
 def last_axes(data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, int] | None:
     """Return `data` and the first axis, if the axes are all trailing ones."""
-    whole = rank(data)
-    if whole is None or not axes:
+    data_rank = rank(data)
+    if data_rank is None or not axes:
         return None
-    found = sorted({axis + whole if axis < 0 else axis for axis in axes})
-    return (data, found[0]) if found == list(range(found[0], whole)) else None
+    found = sorted({axis + data_rank if axis < 0 else axis for axis in axes})
+    return (data, found[0]) if found == list(range(found[0], data_rank)) else None
 
 
 def find(root: Operation, forms: Forms) -> Normalized | str:
@@ -175,9 +175,9 @@ def variance(x: SSAValue, below: SSAValue, forms: Forms) -> tuple[int, float] | 
 def is_scalar_of(added: SSAValue, x: SSAValue) -> bool:
     """Return whether a one-element constant adds no axis to a mean of x."""
     size = rank(added)
-    whole = rank(x)
+    data_rank = rank(x)
     shape = added.type.get_shape() if is_ranked(added.type) else ()
-    return size is not None and whole is not None and size <= whole and set(shape) <= {1}
+    return size is not None and data_rank is not None and size <= data_rank and set(shape) <= {1}
 
 
 def center(x: SSAValue, axis: int, forms: Forms) -> SSAValue | None:

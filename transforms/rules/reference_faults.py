@@ -13,9 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation
 
-from xonnc.dialects.onnx.types import NONE, static_shape
+from xonnc.dialects.onnx.types import NONE, element_type, static_shape
 from xonnc.rewriting.attribute_conversion import Decoded, decode
 from xonnc.transforms.constant_evaluation import constant_value
 from xonnc.transforms.model_opsets import version_at
@@ -57,20 +58,22 @@ def _recurrent(op: Operation) -> bool:
 def _whole_sequences(op: Operation) -> bool:
     """Return whether every sequence has the full length."""
     lengths = constant_value(op.operands[4])
-    if lengths is None or not isinstance(lengths.held, np.ndarray):
+    if lengths is None or not isinstance(lengths.value, np.ndarray):
         return op.operands[4].type == NONE
     shape = static_shape(op.operands[0].type)
-    return shape is not None and bool(np.all(lengths.held == shape[1 if given(op, "layout") else 0]))
+    return shape is not None and bool(np.all(lengths.value == shape[1 if given(op, "layout") else 0]))
 
 
 def _resize(op: Operation) -> bool:
     """
     Return whether the reference is wrong for a Resize.
 
-    That is so for -0 and very large values, and for the modes that align corners (`align_corners`,
+    That is so for doubles, -0 and very large values, and for the modes that align corners (`align_corners`,
     `pytorch_half_pixel`) if the result size is rounded or 1.
     """
-    if _any(op, lambda held: (held == 0) & np.signbit(held)) or _has_large(op):
+    if _any(op, lambda values: (values == 0) & np.signbit(values)) or _has_large(op):
+        return True
+    if given(op, "mode") not in (None, "nearest") and element_type(op.operands[0].type) == f64:
         return True
     if given(op, "coordinate_transformation_mode") not in ("align_corners", "pytorch_half_pixel"):
         return False
@@ -82,15 +85,18 @@ def _resize(op: Operation) -> bool:
     ):
         return True
     scales = constant_value(op.operands[2]) if len(op.operands) > 2 else None
-    if scales is None or not isinstance(scales.held, np.ndarray) or scales.held.size != len(shape):
+    if scales is None or not isinstance(scales.value, np.ndarray) or scales.value.size != len(shape):
         return False
-    factors = [float(scale) for scale in scales.held.reshape(-1)]
+    factors = [float(scale) for scale in scales.value.reshape(-1)]
     return not all(map(isfinite, factors)) or any(
         scale * size != floor(scale * size) for scale, size in zip(factors, shape, strict=True)
     )
 
 
 def _grid_sample(op: Operation) -> bool:
+    x, grid = (element_type(value.type) for value in op.operands[:2])
+    if x == f64 and grid != f64:
+        return True
     return given(op, "mode") in ("cubic", "bicubic") and given(op, "padding_mode") == "border"
 
 
@@ -100,27 +106,27 @@ def _affine_grid(op: Operation) -> bool:
 
 
 def _normalizer(op: Operation) -> bool:
-    return given(op, "norm") == "MAX" or not _any(op, lambda held: np.abs(held) > 1e-15)
+    return given(op, "norm") == "MAX" or not _any(op, lambda values: np.abs(values) > 1e-15)
 
 
 def _has_large(op: Operation) -> bool:
     """Return whether integers exceed 2^53, the exact range of float64, or floats 1/8 of their maximum."""
-    held = constant_value(op.operands[0])
-    if held is None or not isinstance(held.held, np.ndarray):
+    values = constant_value(op.operands[0])
+    if values is None or not isinstance(values.value, np.ndarray):
         return False
-    dtype = held.held.dtype
+    dtype = values.value.dtype
     most = largest(dtype) / 8 if is_float(dtype) else 2.0**53
-    return bool(np.any(np.abs(held.held.astype(np.float64)) > most))
+    return bool(np.any(np.abs(values.value.astype(np.float64)) > most))
 
 
 def _any(op: Operation, is_so: Callable[[Floats], Truths]) -> bool:
     """Return whether a predicate holds for an element of the first operand."""
-    held = constant_value(op.operands[0])
+    values = constant_value(op.operands[0])
     return (
-        held is not None
-        and isinstance(held.held, np.ndarray)
-        and is_float(held.held.dtype)
-        and bool(np.any(is_so(held.held.astype(np.float64))))
+        values is not None
+        and isinstance(values.value, np.ndarray)
+        and is_float(values.value.dtype)
+        and bool(np.any(is_so(values.value.astype(np.float64))))
     )
 
 
@@ -136,9 +142,12 @@ def _trains(op: Operation) -> bool:
 
 
 RECURRENT = ReferenceFault("ignores `sequence_lens`, `clip`, `input_forget` and `activations`", _recurrent)
-GRID = ReferenceFault("cubic interpolation with padding mode `border`", _grid_sample)
+GRID = ReferenceFault(
+    "cubic interpolation with padding mode `border`; doubles at coordinates of 32 bits", _grid_sample
+)
 RESIZE = ReferenceFault(
-    "modes that align corners if an output size is rounded or 1; the sign of zero; very large values",
+    "modes that align corners if an output size is rounded or 1; the sign of zero; very large values; "
+    "weights of doubles, which have 32 bits",
     _resize,
 )
 

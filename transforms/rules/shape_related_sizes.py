@@ -28,12 +28,12 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.rules.constprop_movement import int_values_of, normalised
 from xonnc.transforms.shapes.inference_context import UNKNOWN, axis_slice, constant_array
 
 x = value.x
 
-NO_SIZES = MatchFailure("the operand is not put together from sizes")
+NO_SIZES = MatchFailure("the operand is not a concatenation of sizes")
 
 
 def is_size(given: SSAValue) -> bool:
@@ -113,7 +113,7 @@ def gather_sizes(root: Operation, x: SSAValue, indices: Constant) -> RewriteResu
     sizes = sizes_of(x)
     if sizes is None:
         return NO_SIZES
-    picked = normalised(whole(indices) or (), len(sizes))
+    picked = normalised(int_values_of(indices) or (), len(sizes))
     if picked is None or indices.array.ndim > 1:
         return MatchFailure("an index is out of range, or the indices are no vector")
     return concatenation_of([sizes[index] for index in picked], scalar=indices.array.ndim == 0)
@@ -125,7 +125,7 @@ def slice_sizes(x: SSAValue, starts: Constant, ends: Constant, steps: Constant |
     sizes = sizes_of(x)
     if sizes is None:
         return NO_SIZES
-    begin, end, step = (whole(given) or (1,) for given in (starts, ends, steps))
+    begin, end, step = (int_values_of(given) or (1,) for given in (starts, ends, steps))
     if len(begin) != 1 or len(end) != 1 or len(step) != 1 or step[0] == 0:
         return MatchFailure("starts, ends and steps are not one number each, or the step is 0")
     picked = sizes[axis_slice(begin[0], end[0], step[0], len(sizes))]
@@ -168,7 +168,7 @@ def constant_type(root: Operation, shape: SSAValue) -> RewriteResult:
     return NO_NEWS if made is None else ConstantOfShape(shape, like=root).typed(made)
 
 
-NO_NEWS = MatchFailure("the shape operand says nothing that the type does not")
+NO_NEWS = MatchFailure("the shape operand adds nothing to the type")
 
 RULES = rules(
     ShapeToDimConcat=shape_to_sizes,

@@ -6,15 +6,18 @@ from xdsl.dialects.builtin import NoneType
 
 from xonnc.transforms.shapes.inference_context import (
     UNKNOWN,
+    Dim,
+    Dims,
     InferenceContext,
-    Shape,
     Types,
+    form,
     infers,
+    infers_dims,
     typed,
 )
 
 
-@infers("Attention")
+@infers_dims("Attention")
 def attention(ctx: InferenceContext) -> Types:
     """Y, the present key and value, and the products of queries with all keys, past ones first."""
     heads = _heads(ctx)
@@ -22,10 +25,10 @@ def attention(ctx: InferenceContext) -> Types:
         return [None] * 4
     queries, keys, values = heads
     batch, query_heads, length, _ = queries
-    total = _sum(keys[2], _past_length(ctx))
+    total = ctx.total((keys[2], _past_length(ctx)))
     result = (batch, query_heads, length, values[3])
     if len(ctx.shape(0) or ()) == 3:
-        result = (batch, length, _product(query_heads, values[3]))
+        result = (batch, length, ctx.product((query_heads, values[3])))
     present = [(*keys[:2], total, keys[3]), (*values[:2], total, values[3])]
     found = zip((result, *present, (batch, query_heads, length, total)), (0, 1, 2, 0), strict=True)
     types = [kind for shape, like in found for kind in typed(shape, ctx.element(like))]
@@ -33,9 +36,9 @@ def attention(ctx: InferenceContext) -> Types:
     return [None if absent else kind for kind, absent in zip(types, are_absent, strict=True)]
 
 
-def _heads(ctx: InferenceContext) -> tuple[Shape, Shape, Shape] | None:
+def _heads(ctx: InferenceContext) -> tuple[Dims, Dims, Dims] | None:
     """Return the shapes of Q, K and V as [batch, heads, length, width], or `None` if a rank is unknown."""
-    shapes = [ctx.shape(place) for place in range(3)]
+    shapes = [ctx.dims(index) for index in range(3)]
     counts = [ctx.integer(name) for name in ("q_num_heads", "kv_num_heads", "kv_num_heads")]
     found = [
         None if shape is None else _split(shape, count) for shape, count in zip(shapes, counts, strict=True)
@@ -44,30 +47,25 @@ def _heads(ctx: InferenceContext) -> tuple[Shape, Shape, Shape] | None:
     return None if queries is None or keys is None or values is None else (queries, keys, values)
 
 
-def _split(shape: Shape, heads: int) -> Shape | None:
+def _split(shape: Dims, heads: int) -> Dims | None:
     """Return [batch, heads, length, width] of a shape that may hold the heads in its last axis."""
     if len(shape) == 4:
         return shape
     if len(shape) != 3 or heads < 1:
         return None
     batch, length, width = shape
-    return (batch, heads, length, UNKNOWN if width == UNKNOWN else width // heads)
+    if isinstance(width, int):
+        return (batch, heads, length, UNKNOWN if width == UNKNOWN else width // heads)
+    exact = width.divided_by(form(heads))
+    return (batch, heads, length, UNKNOWN if exact is None else exact)
 
 
-def _past_length(ctx: InferenceContext) -> int:
+def _past_length(ctx: InferenceContext) -> Dim:
     """Return the number of past keys: 0 without a past."""
     if not ctx.has(4):
         return 0
-    past = ctx.shape(4)
+    past = ctx.dims(4)
     return UNKNOWN if past is None or len(past) != 4 else past[2]
-
-
-def _sum(left: int, right: int) -> int:
-    return UNKNOWN if UNKNOWN in (left, right) else left + right
-
-
-def _product(left: int, right: int) -> int:
-    return UNKNOWN if UNKNOWN in (left, right) else left * right
 
 
 @infers("FlexAttention")
@@ -79,8 +77,8 @@ def flex_attention(ctx: InferenceContext) -> Types:
     return ctx.ranked((*queries[:3], values[3]))
 
 
-@infers("RotaryEmbedding", "TensorScatter")
+@infers_dims("RotaryEmbedding", "TensorScatter")
 def first_operand(ctx: InferenceContext) -> Types:
     """The type of the first operand."""
-    shape = ctx.shape(0)
+    shape = ctx.dims(0)
     return [None] if shape is None else ctx.ranked(shape)

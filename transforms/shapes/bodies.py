@@ -58,22 +58,22 @@ def infer_body(ctx: InferenceContext, infer_block: Callable[[Block], bool]) -> b
     dynamic, and the body is inferred again from its saved state.
     """
     block = ctx.op.regions[0].block
-    wanted = argument_types(ctx)
-    if len(wanted) != len(block.args):
+    body_types = argument_types(ctx)
+    if len(body_types) != len(block.args):
         return infer_block(block)
     before = [argument.type for argument in block.args]
     first = 2 if ctx.name == "Loop" else 0
     count = carried_count(ctx)
-    current = [_narrowed(known, outside) for known, outside in zip(before, wanted, strict=True)]
+    current = [_narrowed(known, outside) for known, outside in zip(before, body_types, strict=True)]
     saved = Saved.of(block) if count else None
     changed = False
-    for turn in range(MAX_ITERATIONS + 1):
+    for iteration in range(MAX_ITERATIONS + 1):
         for argument, type_ in zip(block.args, current, strict=True):
             retype(argument, type_)
         changed |= infer_block(block)
         ends = yielded(ctx.op, 0)[1 if ctx.name == "Loop" else 0 :][:count]
         widened = [
-            _widened(known, end, turn == MAX_ITERATIONS - 1)
+            _widened(known, end, iteration == MAX_ITERATIONS - 1)
             for known, end in zip(current[first : first + count], ends, strict=True)
         ]
         if saved is None or widened == current[first : first + count]:

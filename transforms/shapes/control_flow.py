@@ -54,8 +54,8 @@ def without_axis(type_: Attribute, axis: int) -> Attribute | None:
     element = element_type(type_)
     if element is None or not -len(shape) <= axis < len(shape):
         return None
-    place = axis % len(shape)
-    return tensor_type((*shape[:place], *shape[place + 1 :]), element)
+    position = axis % len(shape)
+    return tensor_type((*shape[:position], *shape[position + 1 :]), element)
 
 
 def with_axis(type_: Attribute, axis: int, size: int) -> Attribute | None:
@@ -67,8 +67,8 @@ def with_axis(type_: Attribute, axis: int, size: int) -> Attribute | None:
     rank = len(shape) + 1
     if not -rank <= axis < rank:
         return None
-    place = axis % rank
-    return tensor_type((*shape[:place], size, *shape[place:]), element)
+    position = axis % rank
+    return tensor_type((*shape[:position], size, *shape[position:]), element)
 
 
 @dataclass(frozen=True)
@@ -203,14 +203,14 @@ def scan(ctx: InferenceContext) -> Types:
     if bodies is None or len(ends) != len(ctx.op.results):
         raise ctx.fail(f"the body gives {len(ends)} values for {len(ctx.op.results)} results")
     lengths: set[int] = set()
-    for place, axis in enumerate(bodies.input_axes, bodies.states):
-        shape = ctx.shape(place)
+    for index, axis in enumerate(bodies.input_axes, bodies.states):
+        shape = ctx.shape(index)
         if shape is not None:
             lengths.add(shape[ctx.axis(axis, len(shape))])
     lengths.discard(UNKNOWN)
     if len(lengths) > 1:
         listed = " and ".join(map(str, sorted(lengths)))
-        raise ctx.fail(f"what is scanned has lengths {listed}; all must be equal")
+        raise ctx.fail(f"the scanned axes have lengths {listed}, which must be equal")
     length = lengths.pop() if lengths else UNKNOWN
     states = [operand.type for operand in ctx.op.operands[: bodies.states]]
     finals = [union(start, end) for start, end in zip(states, ends, strict=False)]
@@ -223,13 +223,13 @@ def batched_scan(ctx: InferenceContext) -> Types:
     """Scan-8: as Scan, with a batch axis; scanned values have axes [batch, length, …]."""
     ends = yielded(ctx.op, 0)
     states = len(ctx.op.operands) - 1 - ctx.integer("num_scan_inputs")
-    shapes = [ctx.shape(place) for place in range(1, len(ctx.op.operands))]
+    shapes = [ctx.shape(index) for index in range(1, len(ctx.op.operands))]
     batch = next((shape[0] for shape in shapes if shape and shape[0] != UNKNOWN), UNKNOWN)
     lengths = (shape[1] for shape in shapes[states:] if shape is not None and len(shape) > 1)
     length = next((size for size in lengths if size != UNKNOWN), UNKNOWN)
     found: list[Attribute | None] = []
-    for place, end in enumerate(ends):
-        inner = end if place < states else with_axis(end, 0, length)
+    for index, end in enumerate(ends):
+        inner = end if index < states else with_axis(end, 0, length)
         found.append(None if inner is None else with_axis(inner, 0, batch))
     return found if len(found) == len(ctx.op.results) else [None] * len(ctx.op.results)
 

@@ -8,54 +8,60 @@ from xdsl.dialects.builtin import i32, i64
 
 from xonnc.transforms.shapes.inference_context import (
     UNKNOWN,
+    Dim,
+    Dims,
     InferenceContext,
     Shape,
     Types,
-    infers,
+    differ,
+    infers_dims,
     shown,
+    static,
     typed,
 )
 
 
-@infers("Conv", "ConvInteger", "QLinearConv")
+@infers_dims("Conv", "ConvInteger", "QLinearConv")
 def conv(ctx: InferenceContext) -> Types:
     """[N, filters, one dimension per spatial axis]."""
     weight = 3 if ctx.name == "QLinearConv" else 1
-    data, filters = ctx.shape(0), ctx.shape(weight)
+    data, filters = ctx.dims(0), ctx.dims(weight)
     if data is None or filters is None:
         return [None]
     if len(data) != len(filters) or len(data) < 3:
         raise ctx.fail(f"{ctx.operand(0)} and {ctx.operand(weight)} need one rank, at least 3")
     group = ctx.integer("group", 1)
-    if UNKNOWN not in (data[1], filters[1]) and data[1] != filters[1] * group:
+    channels = ctx.product((filters[1], group))
+    if differ(data[1], channels):
         raise ctx.fail(
             f"{data[1]} channels are not {filters[1]} of each filter times {group} groups: "
             f"{ctx.operand(0)} and {ctx.operand(weight)}"
         )
-    kernel = ctx.integers("kernel_shape") or filters[2:]
+    ctx.equate(data[1], channels)
+    kernel = ctx.integers("kernel_shape") or static(filters[2:])
     sizes = windows(ctx, data[2:], kernel)
     elements = {"ConvInteger": i32, "QLinearConv": ctx.element(7 if weight == 3 else 0)}
     element = elements.get(ctx.name, ctx.element())
     return typed((data[0], filters[0], *sizes), element)
 
 
-@infers("AveragePool", "LpPool", "MaxPool", "MaxPoolSingleOut")
+@infers_dims("AveragePool", "LpPool", "MaxPool", "MaxPoolSingleOut")
 def pool(ctx: InferenceContext) -> Types:
     """[N, C, one dimension per spatial axis]."""
-    data, kernel = ctx.shape(0), ctx.integers("kernel_shape") or ()
-    places = len(ctx.op.results)
+    data, kernel = ctx.dims(0), ctx.integers("kernel_shape") or ()
+    result_count = len(ctx.op.results)
     if data is None:
-        return [None] * places
+        return [None] * result_count
     if len(data) < 3:
         raise ctx.fail(f"data {shown(data)} has no axes to pool")
     shape = (*data[:2], *windows(ctx, data[2:], kernel, ceil=bool(ctx.integer("ceil_mode"))))
-    return [*ctx.ranked(shape), *typed(shape, i64)][:places]
+    return [*ctx.ranked(shape), *typed(shape, i64)][:result_count]
 
 
-@infers("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool")
+@infers_dims("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool")
 def global_pool(ctx: InferenceContext) -> Types:
     """[N, C, 1, …]."""
-    data = ctx.shape(0)
+    data = ctx.dims(0)
     if data is None:
         return [None]
     if len(data) < 3:
@@ -63,31 +69,33 @@ def global_pool(ctx: InferenceContext) -> Types:
     return ctx.ranked((*data[:2], *(1 for _ in data[2:])))
 
 
-@infers("ConvTranspose")
+@infers_dims("ConvTranspose")
 def conv_transpose(ctx: InferenceContext) -> Types:
     """[N, filters × groups, stride (size - 1) + window - pads per axis]."""
-    data, filters = ctx.shape(0), ctx.shape(1)
+    data, filters = ctx.dims(0), ctx.dims(1)
     if data is None or filters is None or len(data) != len(filters):
         return [None]
     axes = len(data) - 2
-    kernel = ctx.integers("kernel_shape") or filters[2:]
+    ctx.equate(data[1], filters[0])
+    kernel = ctx.integers("kernel_shape") or static(filters[2:])
     strides, dilations = steps(ctx, "strides", axes), steps(ctx, "dilations", axes)
     extra = ctx.integers("output_padding") or (0,) * axes
-    channels = UNKNOWN if filters[1] == UNKNOWN else filters[1] * ctx.integer("group", 1)
+    channels = ctx.product((filters[1], ctx.integer("group", 1)))
     given, auto_pad = ctx.integers("output_shape"), ctx.text("auto_pad", "NOTSET")
     pads = ctx.integers("pads") or (0,) * (2 * axes)
-    sizes: list[int] = []
+    sizes: list[Dim] = []
     for axis, size in enumerate(data[2:]):
         if given:
             sizes.append(given[axis - axes])
         elif UNKNOWN in (size, kernel[axis]):
             sizes.append(UNKNOWN)
         elif auto_pad.startswith("SAME"):
-            sizes.append(size * strides[axis])
+            sizes.append(ctx.product((size, strides[axis])))
         else:
             padding = 0 if auto_pad == "VALID" else pads[axis] + pads[axis + axes]
             window = (kernel[axis] - 1) * dilations[axis] + 1
-            sizes.append(strides[axis] * (size - 1) + extra[axis] + window - padding)
+            rest = extra[axis] + window - padding - strides[axis]
+            sizes.append(ctx.total((ctx.product((size, strides[axis])), rest)))
     return ctx.ranked((data[0], channels, *sizes))
 
 
@@ -99,9 +107,9 @@ def steps(ctx: InferenceContext, name: str, axes: int) -> Shape:
     return found
 
 
-def windows(ctx: InferenceContext, sizes: Shape, kernel: Shape, ceil: bool = False) -> list[int]:
+def windows(ctx: InferenceContext, sizes: Dims, kernel: Shape, ceil: bool = False) -> list[Dim]:
     """
-    Return the number of windows per axis; write resolved properties to the op.
+    Return the number of windows per axis; write resolved properties to the op unless windows are kept.
 
     Absent strides and dilations become ones, an absent kernel becomes that of the weights, `auto_pad` becomes
     pads where dimensions are static (docs/internals/onnx-rules.md §1.5).
@@ -114,17 +122,17 @@ def windows(ctx: InferenceContext, sizes: Shape, kernel: Shape, ceil: bool = Fal
         UNKNOWN if size == UNKNOWN else (size - 1) * dilation + 1
         for size, dilation in zip(kernel, dilations, strict=True)
     ]
-    pads = resolved_pads(ctx, sizes, spans, strides)
+    pads = resolved_pads(ctx, static(sizes), spans, strides)
     if UNKNOWN not in kernel:
-        ctx.set("kernel_shape", kernel)
-    ctx.set("strides", strides)
+        ctx.set_window("kernel_shape", kernel)
+    ctx.set_window("strides", strides)
     if not ctx.name.endswith("Pool") and ctx.name != "MaxPoolSingleOut":
         # Pools have dilations only since opset 10 (MaxPool) and 19 (AveragePool): do not write what older
         # models cannot have.
-        ctx.set("dilations", dilations)
-    found: list[int] = []
+        ctx.set_window("dilations", dilations)
+    found: list[Dim] = []
     for axis, (size, span, stride) in enumerate(zip(sizes, spans, strides, strict=True)):
-        found.append(_places(ctx, size, span, stride, pads, axis, ceil))
+        found.append(_window_count(ctx, size, span, stride, pads, axis, ceil))
     return found
 
 
@@ -143,8 +151,8 @@ def resolved_pads(ctx: InferenceContext, sizes: Shape, spans: Sequence[int], str
         return None
     else:
         pads = same_pads(sizes, spans, strides, upper=auto_pad == "SAME_UPPER")
-    ctx.set("pads", pads)
-    ctx.set("auto_pad", "NOTSET")
+    ctx.set_window("pads", pads)
+    ctx.set_window("auto_pad", "NOTSET")
     return pads
 
 
@@ -172,21 +180,22 @@ def transposed_pads(total: int, upper: bool) -> tuple[int, int]:
     return (small, large) if upper else (large, small)
 
 
-def _places(
-    ctx: InferenceContext, size: int, span: int, stride: int, pads: Shape | None, axis: int, ceil: bool
-) -> int:
-    if size == UNKNOWN:
-        return UNKNOWN
+def _window_count(
+    ctx: InferenceContext, size: Dim, span: int, stride: int, pads: Shape | None, axis: int, ceil: bool
+) -> Dim:
     if pads is None:
-        return -(-size // stride)
-    if span == UNKNOWN:
+        return ctx.floor(ctx.total((size, stride - 1)), stride)
+    if UNKNOWN in (size, span):
         return UNKNOWN
     before, after = pads[axis], pads[axis + len(pads) // 2]
-    free = size + before + after - span
+    free = ctx.total((size, before + after - span))
+    if not isinstance(free, int) or not isinstance(size, int):
+        is_floor = not ceil or stride == 1
+        return ctx.total((ctx.floor(free, stride), 1)) if is_floor else UNKNOWN
     if free < 0:
         raise ctx.fail(
             f"a window of {span} does not fit into axis {axis + 2} of {size} with pads {before}, {after}"
         )
-    places = (-(-free // stride) if ceil else free // stride) + 1
+    positions = (-(-free // stride) if ceil else free // stride) + 1
     # With ceil_mode, a window that starts in the end padding is dropped (clarified by ONNX opset 19).
-    return places - 1 if ceil and (places - 1) * stride >= size + before else places
+    return positions - 1 if ceil and (positions - 1) * stride >= size + before else positions

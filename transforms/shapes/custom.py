@@ -43,13 +43,13 @@ def _by_pattern(ctx: InferenceContext, op: CustomOp, pattern: str) -> Types:
     if len(op.results) != 1:
         raise ctx.fail(f"shape_infer_pattern is for one result, not {len(op.results)}")
     given = ctx.integers("inputs_for_infer")
-    selected = [place for place in range(count) if ctx.has(place)] if given is None else list(given)
-    if not selected or any(not 0 <= place < count or not ctx.has(place) for place in selected):
+    selected = [index for index in range(count) if ctx.has(index)] if given is None else list(given)
+    if not selected or any(not 0 <= index < count or not ctx.has(index) for index in selected):
         raise ctx.fail(f"inputs_for_infer {selected} must select some of the {count} inputs")
     element = ctx.element(selected[0]) if op.output_element_type is None else op.output_element_type
     if pattern == "SameAs":
         selected = selected[:1]
-    shapes = [shape for place in selected if (shape := ctx.shape(place)) is not None]
+    shapes = [shape for index in selected if (shape := ctx.shape(index)) is not None]
     if len(shapes) < len(selected):
         return [None]
-    return typed(broadcast(ctx, shapes, lambda: [ctx.operand(place) for place in selected]), element)
+    return typed(broadcast(ctx, shapes, lambda: [ctx.operand(index) for index in selected]), element)

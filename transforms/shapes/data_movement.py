@@ -10,18 +10,24 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32, i64
 
 from xonnc.dialects.onnx.elements import type_of_elements
 from xonnc.rewriting.patterns import elements_type
+from xonnc.transforms.dims.expressions import ZERO, DimExpr, DimSymbols, number
 from xonnc.transforms.shapes.inference_context import (
     UNKNOWN,
+    Dim,
+    Dims,
     InferenceContext,
     Shape,
     Types,
     any_shape,
     axis_slice,
-    broadcast,
+    differ,
+    form,
     infers,
+    infers_dims,
     product,
     shape_slice,
     shown,
+    static,
     typed,
 )
 
@@ -33,18 +39,18 @@ def constant(ctx: InferenceContext) -> Types:
     return [type_of_elements(properties.get("value", properties.get("sparse_value")))]
 
 
-@infers("ConstantOfShape")
+@infers_dims("ConstantOfShape")
 def constant_of_shape(ctx: InferenceContext) -> Types:
     """The value of the operand; an absent `value` becomes 0.0 : f32."""
-    sizes = ctx.partly(0)
+    sizes = ctx.values(0)
     value = ctx.op.properties.get("value")
     if value is None and ctx.shape(0) is not None:
         value = DenseIntOrFPElementsAttr.from_list(TensorType(f32, [1]), [0.0])
-        ctx.op.properties["value"] = value
+        ctx.write("value", value)
     element = f32 if value is None else elements_type(value).element_type
     if sizes is None:
         return any_shape(element)
-    if any(size < 0 and size != UNKNOWN for size in sizes):
+    if any(size < 0 and size != UNKNOWN for size in static(sizes)):
         raise ctx.fail(f"{shown(sizes)} is no shape")
     return typed(sizes, element)
 
@@ -68,55 +74,73 @@ def dim(ctx: InferenceContext) -> Types:
     return typed((1,), i64)
 
 
-@infers("Reshape")
+@infers_dims("Reshape")
 def reshape(ctx: InferenceContext) -> Types:
     """The target: 0 copies a dimension unless `allowzero`, -1 is inferred."""
-    wanted, data = ctx.partly(1), ctx.shape(0)
-    if wanted is None:
+    target, data = ctx.known_sizes(1), ctx.dims(0)
+    if target is None:
         return any_shape(ctx.element())
     if data is None:
-        return ctx.ranked(tuple(UNKNOWN if number in (0, -1) else number for number in wanted))
+        return ctx.ranked(tuple(UNKNOWN if size in (0, -1) else size for size in target))
     copied = not ctx.integer("allowzero")
-    sizes = list(wanted)
-    left = list(data)
-    for place, number in enumerate(wanted):
-        if number == 0 and copied:
-            if place >= len(data):
-                raise ctx.fail(f"shape {shown(wanted)} copies axis {place} of {shown(data)}")
-            sizes[place] = data[place]
-            left[place] = 1
-    if -1 in wanted:
-        others = [number for number in wanted if number != -1 and not (number == 0 and copied)]
-        sizes[wanted.index(-1)] = _rest(ctx, left, others, wanted)
-    elif UNKNOWN not in (*sizes, *data) and product(sizes) != product(data):
-        raise ctx.fail(f"{ctx.operand(0)} does not reshape to {shown(wanted)}")
+    sizes = list(target)
+    for index, size in enumerate(target):
+        if size == 0 and copied:
+            if index >= len(data):
+                raise ctx.fail(f"shape {shown(target)} copies axis {index} of {shown(data)}")
+            sizes[index] = data[index]
+    open_axes = [index for index, size in enumerate(target) if size in (-1, UNKNOWN)]
+    if len(open_axes) == 1:
+        axis = open_axes[0]
+        others = [*sizes[:axis], *sizes[axis + 1 :]]
+        sizes[axis] = _rest(ctx, data, others, target, is_inferred=target[axis] == -1)
+    elif open_axes:
+        sizes = [UNKNOWN if size == -1 else size for size in sizes]
+    elif UNKNOWN not in (*static(sizes), *static(data)) and differ(ctx.product(sizes), ctx.product(data)):
+        raise ctx.fail(f"{ctx.operand(0)} does not reshape to {shown(target)}")
     return ctx.ranked(tuple(sizes))
 
 
-def _rest(ctx: InferenceContext, data: Sequence[int], others: Sequence[int], wanted: Shape) -> int:
-    total, known = product(data), product(others)
-    if UNKNOWN in (total, known) or wanted.count(-1) > 1:
+def _rest(
+    ctx: InferenceContext, data: Sequence[Dim], others: Sequence[Dim], target: Dims, is_inferred: bool
+) -> Dim:
+    """
+    Return the missing dimension: result and data have equal numbers of elements.
+
+    A dimension that may be 0 is divided out only where a 0 is an error, as it is next to a -1.
+    """
+    left, missing = list(data), list[Dim]()
+    for other in others:
+        if other in left and (is_inferred or (other != UNKNOWN and form(other).number)):
+            left.remove(other)
+        else:
+            missing.append(other)
+    total, divisor = ctx.product(left), ctx.product(missing)
+    if UNKNOWN in (total, divisor) or not (is_inferred or form(divisor).number):
         return UNKNOWN
-    if known == 0 or total % known:
-        raise ctx.fail(f"{total} elements of {ctx.operand(0)} do not reshape to {shown(wanted)}")
-    return total // known
+    exact = form(total).divided_by(form(divisor))
+    if exact is None and is_inferred and isinstance(total, int) and isinstance(divisor, int):
+        raise ctx.fail(
+            f"{product(static(data))} elements of {ctx.operand(0)} do not reshape to {shown(target)}"
+        )
+    return UNKNOWN if exact is None else exact if exact.number is None else exact.number
 
 
-@infers("Flatten")
+@infers_dims("Flatten")
 def flatten(ctx: InferenceContext) -> Types:
     """[product before `axis`, product from `axis` on]."""
-    data = ctx.shape(0)
+    data = ctx.dims(0)
     if data is None:
         return [None]
     axis = ctx.integer("axis", 1)
     axis = len(data) if axis == len(data) else ctx.axis(axis, len(data))
-    return ctx.ranked((product(data[:axis]), product(data[axis:])))
+    return ctx.ranked((ctx.product(data[:axis]), ctx.product(data[axis:])))
 
 
-@infers("Transpose")
+@infers_dims("Transpose")
 def transpose(ctx: InferenceContext) -> Types:
     """Axis i of the result is axis perm[i]; an absent perm reverses the axes."""
-    data = ctx.shape(0)
+    data = ctx.dims(0)
     if data is None:
         return [None]
     perm = ctx.integers("perm") or tuple(reversed(range(len(data))))
@@ -127,27 +151,31 @@ def transpose(ctx: InferenceContext) -> Types:
     return ctx.ranked(tuple(data[axis] for axis in axes))
 
 
-@infers("Concat")
+@infers_dims("Concat")
 def concat(ctx: InferenceContext) -> Types:
     """The dimensions along `axis` add up; a negative axis is normalised."""
-    shapes = ctx.shapes()
-    if shapes is None:
+    shapes = ctx.all_dims()
+    if not shapes:
         return [None]
     full = [shape for shape in shapes if shape != (0,)] or shapes
     rank = len(full[0])
-    axis = ctx.axis(ctx.integer("axis"), rank)
+    axis = ctx.own_axis(rank)
     if any(len(shape) != rank for shape in full):
         raise ctx.fail(f"{_differing(ctx, len)} have different ranks")
-    sizes: list[int] = []
-    for place in range(rank):
-        column = [shape[place] for shape in full]
-        if place == axis:
-            sizes.append(UNKNOWN if UNKNOWN in column else sum(column))
+    sizes: list[Dim] = []
+    for index in range(rank):
+        column = [shape[index] for shape in full]
+        if index == axis:
+            sizes.append(ctx.total(column))
             continue
-        known = set(column) - {UNKNOWN}
+        known = set(static(column)) - {UNKNOWN}
         if len(known) > 1:
-            raise ctx.fail(f"{_differing(ctx, itemgetter(place))} differ in axis {place}")
-        sizes.append(known.pop() if known else UNKNOWN)
+            raise ctx.fail(f"{_differing(ctx, itemgetter(index))} differ in axis {index}")
+        sizes.append(column[0] if isinstance(column[0], DimExpr) else known.pop() if known else UNKNOWN)
+    for shape in full[1:]:
+        for index, (size, other) in enumerate(zip(full[0], shape, strict=True)):
+            if index != axis and size != other:
+                ctx.equate(size, other)
     ctx.set("axis", axis)
     return ctx.ranked(tuple(sizes))
 
@@ -155,29 +183,51 @@ def concat(ctx: InferenceContext) -> Types:
 def _differing(ctx: InferenceContext, kind: Callable[[Shape], int]) -> str:
     """Describe the first two operands of Concat known to differ; empty ones do not count."""
     chosen: dict[int, str] = {}
-    for place in range(len(ctx.op.operands)):
-        shape = ctx.shape(place)
+    for index in range(len(ctx.op.operands)):
+        shape = ctx.shape(index)
         if shape is not None and shape != (0,) and kind(shape) != UNKNOWN:
-            chosen.setdefault(kind(shape), ctx.operand(place))
+            chosen.setdefault(kind(shape), ctx.operand(index))
     return " and ".join(list(chosen.values())[:2])
 
 
-@infers("Split", "SplitV11", "SplitV13")
+@infers_dims("Split", "SplitV11", "SplitV13")
 def split(ctx: InferenceContext) -> Types:
     """Parts of the given or of equal sizes; a negative axis is normalised."""
-    data, parts = ctx.shape(0), len(ctx.op.results)
+    data, parts = ctx.dims(0), len(ctx.op.results)
     if data is None:
         return [None] * parts
-    axis = ctx.axis(ctx.integer("axis"), len(data))
+    axis = ctx.own_axis(len(data))
     by_operand = ctx.name != "SplitV11"
-    sizes = ctx.numbers(1) if by_operand else ctx.integers("split")
-    if sizes is None:
-        waits = (by_operand and ctx.has(1)) or data[axis] == UNKNOWN
-        sizes = (UNKNOWN,) * parts if waits else equal_parts(data[axis], parts)
-    if len(sizes) != parts or (UNKNOWN not in (data[axis], *sizes) and sum(sizes) != data[axis]):
-        raise ctx.fail(f"axis {axis} of {data[axis]} does not split into {shown(sizes)} for {parts} results")
+    sizes = ctx.values(1) if by_operand else ctx.integers("split")
+    if sizes is not None:
+        total = ctx.total(sizes)
+        if len(sizes) != parts or differ(total, data[axis]):
+            size, given = shown(data[axis : axis + 1])[1:-1], shown(sizes)
+            raise ctx.fail(f"axis {axis} of {size} does not split into {given} for {parts} results")
+        ctx.equate(data[axis], total)
+    elif by_operand and ctx.has(1):
+        sizes = (UNKNOWN,) * parts
+    else:
+        sizes = _parts(ctx, data[axis], parts)
     ctx.set("axis", axis)
     return [each for size in sizes for each in ctx.ranked((*data[:axis], size, *data[axis + 1 :]))]
+
+
+def _parts(ctx: InferenceContext, size: Dim, parts: int) -> Dims:
+    """Return equal parts; since opset 18 the last is smaller if the size is not divisible."""
+    if isinstance(size, int):
+        return (UNKNOWN,) * parts if size == UNKNOWN else equal_parts(size, parts)
+    exact = size.divided_by(number(parts))
+    if exact is not None:
+        return (exact,) * parts
+    if ctx.name != "Split":
+        return (ctx.floor(size, parts),) * parts
+    assert ctx.symbols is not None
+    extent = ctx.symbols.floor(size + number(parts - 1), parts)
+    if parts == 2:
+        return (extent, size - extent)
+    left = [ctx.symbols.maximum(size - extent * number(part), ZERO) for part in range(1, parts)]
+    return (extent, *(ctx.symbols.minimum(extent, rest) for rest in left))
 
 
 def equal_parts(size: int, parts: int) -> Shape:
@@ -186,117 +236,143 @@ def equal_parts(size: int, parts: int) -> Shape:
     return tuple(max(0, min(chunk, size - chunk * part)) for part in range(parts))
 
 
-@infers("Gather")
+@infers_dims("Gather")
 def gather(ctx: InferenceContext) -> Types:
     """The axis is replaced by the axes of the indices."""
-    data, indices = ctx.shape(0), ctx.shape(1)
+    data, indices = ctx.dims(0), ctx.dims(1)
     if data is None or indices is None:
         return [None]
-    axis = ctx.axis(ctx.integer("axis"), len(data))
+    axis = ctx.own_axis(len(data))
     return ctx.ranked((*data[:axis], *indices, *data[axis + 1 :]))
 
 
-@infers("GatherElements")
+@infers_dims("GatherElements")
 def gather_elements(ctx: InferenceContext) -> Types:
     """The shape of the indices."""
-    indices = ctx.shape(1)
+    indices = ctx.dims(1)
     return [None] if indices is None else ctx.ranked(indices)
 
 
-@infers("Squeeze", "SqueezeV11")
+@infers_dims("Squeeze", "SqueezeV11")
 def squeeze(ctx: InferenceContext) -> Types:
     """Without the given axes, or all of length 1."""
-    data = ctx.shape(0)
+    data = ctx.dims(0)
     if data is None:
         return [None]
     by_operand = ctx.name == "Squeeze"
     axes = ctx.numbers(1) if by_operand else ctx.integers("axes")
     if axes is None:
-        if (by_operand and ctx.has(1)) or UNKNOWN in data:
+        if (by_operand and ctx.has(1)) or UNKNOWN in static(data):
             return [None]
         axes = tuple(axis for axis, size in enumerate(data) if size == 1)
-    places = [ctx.axis(axis, len(data)) for axis in axes]
-    gone = set(places)
-    if any(data[axis] not in (1, UNKNOWN) for axis in gone):
-        raise ctx.fail(f"axes {sorted(gone)} of {shown(data)} are not all of length one")
+    squeezed = [ctx.axis(axis, len(data)) for axis in axes]
+    removed = set(squeezed)
+    if any(differ(data[axis], 1) for axis in removed):
+        raise ctx.fail(f"axes {sorted(removed)} of {shown(data)} are not all of length one")
     if not by_operand and "axes" in ctx.op.properties:
-        ctx.set("axes", places)
-    return ctx.ranked(tuple(size for axis, size in enumerate(data) if axis not in gone))
+        ctx.set("axes", squeezed)
+    return ctx.ranked(tuple(size for axis, size in enumerate(data) if axis not in removed))
 
 
-@infers("Unsqueeze", "UnsqueezeV11")
+@infers_dims("Unsqueeze", "UnsqueezeV11")
 def unsqueeze(ctx: InferenceContext) -> Types:
     """With axes of length 1 at the given positions."""
-    data = ctx.shape(0)
+    data = ctx.dims(0)
     axes = ctx.numbers(1) if ctx.name == "Unsqueeze" else ctx.integers("axes")
     if data is None or axes is None:
         return [None]
-    places = [ctx.axis(axis, len(data) + len(axes)) for axis in axes]
-    new = set(places)
+    inserted = [ctx.axis(axis, len(data) + len(axes)) for axis in axes]
+    new = set(inserted)
     if len(new) != len(axes):
-        raise ctx.fail(f"axes {shown(axes)} name a place twice")
+        raise ctx.fail(f"axes {shown(axes)} contain a duplicate")
     if ctx.name == "UnsqueezeV11":
-        ctx.set("axes", places)
+        ctx.set("axes", inserted)
     sizes = iter(data)
     return ctx.ranked(tuple(1 if axis in new else next(sizes) for axis in range(len(data) + len(axes))))
 
 
-@infers("Slice")
+@infers_dims("Slice")
 def slice_(ctx: InferenceContext) -> Types:
     """Dimensions of start, end and step along some axes."""
-    data, starts, ends = ctx.shape(0), ctx.partly(1), ctx.partly(2)
+    data, starts, ends = ctx.dims(0), ctx.values(1), ctx.values(2)
     axes, steps = ctx.numbers(3), ctx.numbers(4)
     if data is None:
         return [None]
     if (ctx.has(3) and axes is None) or (axes is None and starts is None):
         return ctx.ranked((UNKNOWN,) * len(data))
-    places = [ctx.axis(axis, len(data)) for axis in (axes if axes is not None else range(len(starts or ())))]
+    slice_axes = [
+        ctx.axis(axis, len(data)) for axis in (axes if axes is not None else range(len(starts or ())))
+    ]
     sizes = list(data)
-    for number, place in enumerate(places):
-        bounds = [known[number] if known else None for known in (ctx.numbers(1), ctx.numbers(2))]
-        step = steps[number] if steps else (None if ctx.has(4) else 1)
+    for index, axis in enumerate(slice_axes):
+        step = steps[index] if steps else (None if ctx.has(4) else 1)
         if step == 0:
             raise ctx.fail("steps must not be 0")
-        start, end = bounds
-        if start is None or end is None or step is None or data[place] == UNKNOWN or ends is None:
-            sizes[place] = UNKNOWN
+        if starts is None or ends is None or step is None or index >= min(len(starts), len(ends)):
+            sizes[axis] = UNKNOWN
         else:
-            sizes[place] = len(range(*axis_slice(start, end, step, data[place]).indices(data[place])))
+            is_size = UNKNOWN not in (ctx.known_sizes(2) or ())[index : index + 1]
+            sizes[axis] = _sliced(ctx, data[axis], starts[index], ends[index], step, is_size)
     return ctx.ranked(tuple(sizes))
 
 
-@infers("Pad")
+def _sliced(ctx: InferenceContext, size: Dim, start: Dim, end: Dim, step: int, is_size: bool) -> Dim:
+    """Return the number of elements from `start` to `end`, which is not negative if `is_size`."""
+    if UNKNOWN in (size, start, end):
+        return UNKNOWN
+    extent = form(size).number
+    if extent is not None and isinstance(start, int) and isinstance(end, int):
+        return len(range(*axis_slice(start, end, step, extent).indices(extent)))
+    assert ctx.symbols is not None
+    cut = _cut(ctx.symbols, form(size), start, end, is_size) if step == 1 and isinstance(start, int) else None
+    # One symbol per (dimension, start, end, step): equal slices of equal dimensions are equal.
+    return ctx.symbols.symbol(("slice", form(size), form(start), form(end), step)) if cut is None else cut
+
+
+def _cut(symbols: DimSymbols, size: DimExpr, first: int, end: Dim, is_size: bool) -> DimExpr | None:
+    """Return the number of elements from `first` to `end`, clamped to the dimension."""
+    last = end if isinstance(end, int) else None
+    goes_on = form(end) == size or (last is not None and last >= 2**31 - 1)
+    if goes_on and first >= 0:
+        return symbols.maximum(size - number(first), ZERO) if first else size
+    if goes_on:
+        return symbols.minimum(size, number(-first))
+    if first == 0 and last is not None and last < 0:
+        return symbols.maximum(size + number(last), ZERO)
+    return symbols.minimum(size, form(end)) if first == 0 and is_size else None
+
+
+@infers_dims("Pad", "PadV11", "PadV13", "PadV18", "PadV19")
 def pad(ctx: InferenceContext) -> Types:
     """Each dimension plus its pads."""
-    data, pads = ctx.shape(0), ctx.numbers(1)
+    data, pads = ctx.dims(0), ctx.values(1)
     axes = ctx.numbers(3)
     if data is None:
         return [None]
     if pads is None or (ctx.has(3) and axes is None):
         return ctx.ranked((UNKNOWN,) * len(data))
-    places = [ctx.axis(axis, len(data)) for axis in (axes if axes is not None else range(len(data)))]
-    if len(pads) != 2 * len(places):
-        raise ctx.fail(f"{len(pads)} pads do not fit {len(places)} axes")
+    padded_axes = [ctx.axis(axis, len(data)) for axis in (axes if axes is not None else range(len(data)))]
+    if len(pads) != 2 * len(padded_axes):
+        raise ctx.fail(f"{len(pads)} pads do not fit {len(padded_axes)} axes")
     sizes = list(data)
-    for number, place in enumerate(places):
-        if data[place] != UNKNOWN:
-            sizes[place] += pads[number] + pads[number + len(places)]
+    for position, index in enumerate(padded_axes):
+        sizes[index] = ctx.total((sizes[index], pads[position], pads[position + len(padded_axes)]))
     return ctx.ranked(tuple(sizes))
 
 
-@infers("Expand")
+@infers_dims("Expand")
 def expand(ctx: InferenceContext) -> Types:
     """The broadcast of shape and target."""
-    data, wanted = ctx.shape(0), ctx.partly(1)
-    if data is None or wanted is None:
+    data, target = ctx.dims(0), ctx.values(1)
+    if data is None or target is None:
         return any_shape(ctx.element())
-    return ctx.ranked(broadcast(ctx, [data, wanted], lambda: [ctx.operand(0), f"shape {shown(wanted)}"]))
+    return ctx.ranked(ctx.broadcast([data, target], lambda: [ctx.operand(0), f"shape {shown(target)}"]))
 
 
-@infers("Tile")
+@infers_dims("Tile")
 def tile(ctx: InferenceContext) -> Types:
     """Each dimension times its repeats."""
-    data, repeats = ctx.shape(0), ctx.numbers(1)
+    data, repeats = ctx.dims(0), ctx.values(1)
     if data is None:
         return [None]
     if repeats is None:
@@ -304,42 +380,55 @@ def tile(ctx: InferenceContext) -> Types:
     if len(repeats) != len(data):
         raise ctx.fail(f"{len(repeats)} repeats do not fit {len(data)} axes")
     pairs = zip(data, repeats, strict=True)
-    return ctx.ranked(tuple(UNKNOWN if size == UNKNOWN else size * count for size, count in pairs))
+    return ctx.ranked(tuple(ctx.product(pair) for pair in pairs))
 
 
-@infers("Range")
+@infers_dims("Range")
 def range_(ctx: InferenceContext) -> Types:
     """max(0, ceil((limit - start) / delta)) elements."""
-    bounds = [ctx.constant(place) for place in range(3)]
+    bounds = [ctx.constant(index) for index in range(3)]
     known = [float(bound.reshape(())) for bound in bounds if bound is not None]
     if len(known) < 3:
-        return ctx.ranked((UNKNOWN,))
+        return ctx.ranked((_steps_to_limit(ctx),))
     start, limit, delta = known
     if delta == 0:
         raise ctx.fail("delta must not be 0")
     return ctx.ranked((max(0, ceil((limit - start) / delta)),))
 
 
-@infers("DepthToSpace")
+def _steps_to_limit(ctx: InferenceContext) -> Dim:
+    """Return the length of a Range of integers that are not all constant."""
+    start, limit, delta = (ctx.values(index) for index in range(3))
+    step = delta[0] if delta else None
+    if ctx.symbols is None or not start or not limit or not isinstance(step, int) or step <= 0:
+        return UNKNOWN
+    difference = form(limit[0]) - form(start[0])
+    if start[0] != 0 or isinstance(limit[0], int) or UNKNOWN in (ctx.known_sizes(1) or ()):
+        difference = ctx.symbols.maximum(difference, ZERO)
+    return ctx.floor(difference + number(step - 1), step)
+
+
+@infers_dims("DepthToSpace")
 def depth_to_space(ctx: InferenceContext) -> Types:
     """[N, C / b², H b, W b]."""
-    data, block = ctx.shape(0), ctx.integer("blocksize", 1)
-    if data is None:
+    data, block = ctx.dims(0), ctx.integer("blocksize", 1)
+    if data is None or len(data) != 4:
         return [None]
     n, c, h, w = data
-    deep = UNKNOWN if c == UNKNOWN else c // (block * block)
-    return ctx.ranked((n, deep, *(UNKNOWN if size == UNKNOWN else size * block for size in (h, w))))
+    exact = c // (block * block) if isinstance(c, int) else c.divided_by(number(block * block))
+    deep = UNKNOWN if c == UNKNOWN or exact is None else exact
+    return ctx.ranked((n, deep, *(ctx.product((size, block)) for size in (h, w))))
 
 
-@infers("SpaceToDepth")
+@infers_dims("SpaceToDepth")
 def space_to_depth(ctx: InferenceContext) -> Types:
     """[N, C b², H / b, W / b]."""
-    data, block = ctx.shape(0), ctx.integer("blocksize", 1)
-    if data is None:
+    data, block = ctx.dims(0), ctx.integer("blocksize", 1)
+    if data is None or len(data) != 4:
         return [None]
     n, c, h, w = data
-    deep = UNKNOWN if c == UNKNOWN else c * block * block
-    return ctx.ranked((n, deep, *(UNKNOWN if size == UNKNOWN else size // block for size in (h, w))))
+    deep = ctx.product((c, block * block))
+    return ctx.ranked((n, deep, *(ctx.floor(size, block) for size in (h, w))))
 
 
 @infers("NonZero")

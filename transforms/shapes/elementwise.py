@@ -12,15 +12,14 @@ from xonnc.transforms.shapes.inference_context import (
     InferenceContext,
     Types,
     any_shape,
-    broadcast,
-    infers,
+    infers_dims,
     typed,
 )
 
 SAME_TYPE = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalizationInferenceMode BitwiseNot Ceil Celu Clip Cos Cosh"
+    "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Clip Cos Cosh"
     " CumSum Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity"
-    " InstanceNormalization LRN LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg"
+    " LRN LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg"
     " Not PRelu Reciprocal Relu Round Scatter ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh"
     " Softmax SoftmaxV11 Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu"
 )
@@ -28,86 +27,100 @@ BROADCASTING = "Add BitShift BitwiseAnd BitwiseOr BitwiseXor Div Max Mean Min Mo
 COMPARING = "Equal Greater GreaterOrEqual Less LessOrEqual"
 
 
-@infers(*SAME_TYPE.split())
+@infers_dims(*SAME_TYPE.split())
 def same_type(ctx: InferenceContext) -> Types:
     """The type of the first operand."""
-    shape = ctx.shape(0)
+    shape = ctx.dims(0)
     if shape is not None:
         return ctx.ranked(shape)
     type_ = ctx.op.operands[0].type
     return [type_ if isinstance(type_, OptType | SeqType) else None]
 
 
-@infers("IsInf", "IsNaN")
+@infers_dims("BatchNormalizationInferenceMode", "InstanceNormalization")
+def by_channel(ctx: InferenceContext) -> Types:
+    """The type of the first operand; the others have one element per channel."""
+    equate_channels(ctx)
+    return same_type(ctx)
+
+
+def equate_channels(ctx: InferenceContext) -> None:
+    """Note that all vectors are as long as the channel axis of the data."""
+    data = ctx.dims(0)
+    if data is None or len(data) < 2:
+        return
+    for index in range(1, len(ctx.op.operands)):
+        other = ctx.dims(index) if ctx.has(index) else None
+        if other is not None and len(other) == 1:
+            ctx.equate(data[1], other[0])
+
+
+@infers_dims("IsInf", "IsNaN")
 def tested(ctx: InferenceContext) -> Types:
     """A boolean tensor of the operand's shape."""
-    shape = ctx.shape(0)
+    shape = ctx.dims(0)
     return [None] if shape is None else typed(shape, i1)
 
 
-@infers(*BROADCASTING.split())
+@infers_dims(*BROADCASTING.split())
 def broadcasting(ctx: InferenceContext) -> Types:
     """The broadcast of all operands."""
     return _together(ctx, ctx.element())
 
 
-@infers(*COMPARING.split())
+@infers_dims(*COMPARING.split())
 def comparing(ctx: InferenceContext) -> Types:
     """A boolean tensor, the broadcast of both operands."""
     return _together(ctx, i1)
 
 
 def _together(ctx: InferenceContext, element: Attribute | None) -> Types:
-    shapes = ctx.shapes()
-    return any_shape(element) if shapes is None else typed(broadcast(ctx, shapes, ctx.operands), element)
+    shapes = ctx.all_dims()
+    return any_shape(element) if shapes is None else typed(ctx.broadcast(shapes, ctx.operands), element)
 
 
-@infers("Where")
+@infers_dims("Where")
 def where(ctx: InferenceContext) -> Types:
     """The broadcast of all three operands, with the element type of the second."""
     return _together(ctx, ctx.element(1))
 
 
-@infers("Cast")
+@infers_dims("Cast")
 def cast(ctx: InferenceContext) -> Types:
     """The operand's shape with element type `to`."""
-    shape, to = ctx.shape(0), ctx.op.properties["to"]
+    shape, to = ctx.dims(0), ctx.op.properties["to"]
     return any_shape(to) if shape is None else typed(shape, to)
 
 
-@infers("CastLike")
+@infers_dims("CastLike")
 def cast_like(ctx: InferenceContext) -> Types:
     """The first operand's shape with the second operand's element type."""
-    shape = ctx.shape(0)
+    shape = ctx.dims(0)
     return any_shape(ctx.element(1)) if shape is None else typed(shape, ctx.element(1))
 
 
-@infers("DropoutV7")
-def old_dropout(ctx: InferenceContext) -> Types:
-    """The operand's type, for the mask too."""
-    shape = ctx.shape(0)
-    return [None] * len(ctx.op.results) if shape is None else ctx.ranked(shape) * len(ctx.op.results)
-
-
-@infers("Dropout")
+@infers_dims("Dropout", "DropoutV7", "DropoutV10")
 def dropout(ctx: InferenceContext) -> Types:
-    """The data's type, and a boolean mask."""
-    shape = ctx.shape(0)
-    return [None, None] if shape is None else [*ctx.ranked(shape), *typed(shape, i1)]
+    """The data's type, and a mask: boolean since opset 10."""
+    shape, count = ctx.dims(0), len(ctx.op.results)
+    if shape is None:
+        return [None] * count
+    mask = ctx.element() if ctx.name == "DropoutV7" else i1
+    return [*ctx.ranked(shape), *typed(shape, mask)][:count]
 
 
 STASH_TYPES: Mapping[int | None, Attribute] = {1: f32, 16: bf16}
 """Element types by ONNX's numbers of them."""
 
 
-@infers("LayerNormalization", "RMSLayerNormalization", "RMSNormalization")
+@infers_dims("LayerNormalization", "RMSLayerNormalization", "RMSNormalization")
 def layer_normalization(ctx: InferenceContext) -> Types:
     """The data's type, and statistics with 1 from `axis` on."""
-    shape = ctx.shape(0)
+    shape = ctx.dims(0)
     count = len(ctx.op.results) - 1
     if shape is None:
         return [None] * (count + 1)
-    axis = ctx.axis(ctx.integer("axis", -1), len(shape))
+    axis = ctx.own_axis(len(shape), -1)
     reduced = shape[:axis] + (1,) * (len(shape) - axis)
     # The statistics have the type in which they are computed, by default float32 for every type of data.
     element = STASH_TYPES.get(ctx.integer("stash_type", 1))

@@ -21,12 +21,26 @@ from xonnc.dialects.onnx.types import element_type, is_ranked, tensor_type, unra
 from xonnc.errors import XonncError
 from xonnc.rewriting.attribute_conversion import Decoded, decode, encode
 from xonnc.rewriting.patterns import Array
+from xonnc.transforms.dims.expressions import ZERO, DimExpr, DimSymbols, number
 
 UNKNOWN = DYNAMIC_INDEX
 """A dynamic dimension, as in MLIR's tensor types."""
 
 Shape: TypeAlias = tuple[int, ...]
-Types: TypeAlias = "Sequence[Attribute | None]"
+Dim: TypeAlias = int | DimExpr
+"""A dimension: static, symbolic (in the dimension analysis), or `UNKNOWN`."""
+Dims: TypeAlias = tuple[Dim, ...]
+
+
+@dataclass(frozen=True)
+class SymbolicShape:
+    """The shape of a result with symbolic dimensions; its element type is known from shape inference."""
+
+    dims: Dims
+
+
+InferredType: TypeAlias = Attribute | SymbolicShape | None
+Types: TypeAlias = Sequence[InferredType]
 """One type per result; `None` leaves a result unchanged."""
 
 Integers: TypeAlias = "Callable[[SSAValue], Shape | None]"
@@ -55,10 +69,17 @@ class InferenceContext:
     op: Operation
     known: Integers | None = None
     """Elements of integer tensors known from the shape analysis."""
+    keeps_windows: bool = False
+    """Whether strides, dilations, pads and kernel sizes stay as they are written."""
 
     def fail(self, problem: str) -> ShapeError:
         """Return an error that names the node."""
         return ShapeError(f"{describe(self.op)}: {self.name}: {problem}", self.op)
+
+    @property
+    def symbols(self) -> DimSymbols | None:
+        """Return the symbols of the dimension analysis; `None` in shape inference."""
+        return None
 
     @cached_property
     def name(self) -> str:
@@ -71,62 +92,108 @@ class InferenceContext:
         assert isinstance(self.op, IRDLOperation)
         return self.op.get_irdl_definition()
 
-    def operand(self, place: int) -> str:
+    def operand(self, index: int) -> str:
         """Describe an operand for messages: its ONNX name, its name in the model, its shape."""
-        value, shape = self.op.operands[place], self.shape(place)
+        value, shape = self.op.operands[index], self.shape(index)
         names = [name for name, _ in self.definition.operands]
-        name = names[place] if place < len(names) - 1 or len(self.op.operands) == len(names) else None
-        title = name or f"{names[-1]}[{place - len(names) + 1}]"
+        name = names[index] if index < len(names) - 1 or len(self.op.operands) == len(names) else None
+        title = name or f"{names[-1]}[{index - len(names) + 1}]"
         called = f" '{found}'" if (found := _name(value)) else ""
         return f"{title}{called} {'of unknown rank' if shape is None else shown(shape)}"
 
     def operands(self) -> list[str]:
         """Describe the present operands for messages."""
-        return [self.operand(place) for place in range(len(self.op.operands)) if self.has(place)]
+        return [self.operand(index) for index in range(len(self.op.operands)) if self.has(index)]
 
-    def has(self, place: int) -> bool:
+    def has(self, index: int) -> bool:
         """Return whether the operand is present."""
-        return place < len(self.op.operands) and not isinstance(self.op.operands[place].type, NoneType)
+        return index < len(self.op.operands) and not isinstance(self.op.operands[index].type, NoneType)
 
-    def shape(self, place: int) -> Shape | None:
+    def shape(self, index: int) -> Shape | None:
         """Return the shape of an operand, or `None` if its rank is unknown."""
-        type_ = self.op.operands[place].type
+        type_ = self.op.operands[index].type
         return type_.get_shape() if is_ranked(type_) else None
 
     def shapes(self) -> list[Shape] | None:
         """Return the shapes of all present operands, or `None` if a rank is unknown."""
-        found = [self.shape(place) for place in range(len(self.op.operands)) if self.has(place)]
+        found = [self.shape(index) for index in range(len(self.op.operands)) if self.has(index)]
         known = [shape for shape in found if shape is not None]
         return known if len(known) == len(found) else None
 
-    def element(self, place: int = 0) -> Attribute | None:
+    def dims(self, index: int) -> Dims | None:
+        """Return the dimensions of an operand, symbolic ones included, or `None` if its rank is unknown."""
+        return self.shape(index)
+
+    def all_dims(self) -> list[Dims] | None:
+        """Return the dimensions of all present operands, or `None` if a rank is unknown."""
+        found = [self.dims(index) for index in range(len(self.op.operands)) if self.has(index)]
+        known = [dims for dims in found if dims is not None]
+        return known if len(known) == len(found) else None
+
+    def values(self, index: int) -> Dims | None:
+        """Return the elements of an integer operand, `UNKNOWN` where not known."""
+        return self.partly(index)
+
+    def known_sizes(self, index: int) -> Dims | None:
+        """Return the elements of an integer operand, `UNKNOWN` also for symbols that may be negative."""
+        return self.partly(index)
+
+    def product(self, dims: Sequence[Dim]) -> Dim:
+        """Return the product of dimensions; `UNKNOWN` if one is and none is 0."""
+        if self.symbols is None or all(isinstance(size, int) for size in dims):
+            return product(static(dims))
+        return UNKNOWN if UNKNOWN in dims else self.symbols.product([form(size) for size in dims])
+
+    def total(self, dims: Sequence[Dim]) -> Dim:
+        """Return the sum of dimensions; `UNKNOWN` if one is."""
+        if UNKNOWN in dims:
+            return UNKNOWN
+        if self.symbols is None or all(isinstance(size, int) for size in dims):
+            return sum(static(dims))
+        return self.symbols.product([sum(map(form, dims), ZERO)])
+
+    def floor(self, size: Dim, divisor: int) -> Dim:
+        """Return floor(size / divisor)."""
+        if isinstance(size, int):
+            return UNKNOWN if size == UNKNOWN else size // divisor
+        assert self.symbols is not None
+        return self.symbols.floor(size, divisor)
+
+    def broadcast(self, shapes: Sequence[Dims], titles: Callable[[], Sequence[str]]) -> Dims:
+        """Return the broadcast shape of operands that `titles` describes for messages."""
+        return broadcast(self, [static(dims) for dims in shapes], titles)
+
+    def equate(self, left: Dim, right: Dim) -> None:
+        """Note that two dimensions are equal if the op is valid; the dimension analysis learns from it."""
+
+    def element(self, index: int = 0) -> Attribute | None:
         """Return the element type of an operand."""
-        return element_type(self.op.operands[place].type)
+        return element_type(self.op.operands[index].type)
 
-    def result_element(self, place: int = 0) -> Attribute | None:
+    def result_element(self, index: int = 0) -> Attribute | None:
         """Return the current element type of a result."""
-        return element_type(self.op.results[place].type)
+        return element_type(self.op.results[index].type)
 
-    def constant(self, place: int) -> Array | None:
+    def constant(self, index: int) -> Array | None:
         """Return the elements of a constant operand, else `None`."""
-        return constant_array(self.op.operands[place]) if self.has(place) else None
+        return constant_array(self.op.operands[index]) if self.has(index) else None
 
-    def numbers(self, place: int) -> Shape | None:
+    def numbers(self, index: int) -> Shape | None:
         """Return the elements of an integer operand if all are known, else `None`."""
-        array = self.constant(place)
+        array = self.constant(index)
         if array is not None:
             return tuple(array.reshape(-1).astype(np.int64).tolist())
-        found = self.partly(place)
+        found = self.partly(index)
         return None if found is None or UNKNOWN in found else found
 
-    def partly(self, place: int) -> Shape | None:
+    def partly(self, index: int) -> Shape | None:
         """Return the known elements of an integer operand, `UNKNOWN` for others."""
-        if not self.has(place):
+        if not self.has(index):
             return None
-        array = self.constant(place)
+        array = self.constant(index)
         if array is not None:
-            return self.numbers(place) if array.ndim <= 1 else None
-        return None if self.known is None else self.known(self.op.operands[place])
+            return self.numbers(index) if array.ndim <= 1 else None
+        return None if self.known is None else self.known(self.op.operands[index])
 
     def property(self, name: str) -> Decoded:
         """Return a property as a Python value."""
@@ -151,9 +218,19 @@ class InferenceContext:
 
     def set(self, name: str, given: int | str | Sequence[int]) -> None:
         """Write a property that inference has resolved (docs/internals/onnx-rules.md §1.5)."""
-        wanted = encode(given)
-        if self.op.properties.get(name) != wanted and name in self.definition.properties:
-            self.op.properties[name] = wanted
+        # Most are resolved already; to compare attributes, one would have to be made.
+        if self.property(name) != (given if isinstance(given, int | str) else tuple(given)):
+            self.write(name, encode(given))
+
+    def write(self, name: str, given: Attribute) -> None:
+        """Write a property if the op has it."""
+        if self.op.properties.get(name) != given and name in self.definition.properties:
+            self.op.properties[name] = given
+
+    def set_window(self, name: str, given: str | Sequence[int]) -> None:
+        """Write a resolved property of a window, unless windows are kept."""
+        if not self.keeps_windows:
+            self.set(name, given)
 
     def axis(self, axis: int, rank: int) -> int:
         """Normalise an axis to be non-negative; raise if it is out of range."""
@@ -161,17 +238,39 @@ class InferenceContext:
             raise self.fail(f"axis {axis} is not in [{-rank}, {rank - 1}]")
         return axis % rank
 
-    def ranked(self, shape: Shape, like: int = 0) -> list[Attribute | None]:
+    def own_axis(self, rank: int, default: int = 0) -> int:
+        """Return the property `axis`, normalised to be non-negative."""
+        return self.axis(self.integer("axis", default), rank)
+
+    def ranked(self, shape: Dims, like: int = 0) -> list[InferredType]:
         """Return one result type of `shape` with the element type of operand `like`."""
         return typed(shape, self.element(like))
 
 
-def typed(shape: Shape, element: Attribute | None) -> list[Attribute | None]:
+def static(dims: Sequence[Dim]) -> Shape:
+    """Return the static dimensions, `UNKNOWN` for symbolic ones."""
+    return tuple(size if isinstance(size, int) else UNKNOWN for size in dims)
+
+
+def form(dim: Dim) -> DimExpr:
+    """Return a known dimension as an expression."""
+    return number(dim) if isinstance(dim, int) else dim
+
+
+def differ(left: Dim, right: Dim) -> bool:
+    """Return whether two static dimensions differ."""
+    are_static = isinstance(left, int) and isinstance(right, int) and UNKNOWN not in (left, right)
+    return are_static and left != right
+
+
+def typed(shape: Dims, element: Attribute | None) -> list[InferredType]:
     """Return one result of a shape and an element type."""
-    return [None if element is None else tensor_type(shape, element)]
+    if any(isinstance(size, DimExpr) for size in shape):
+        return [SymbolicShape(shape)]
+    return [None if element is None else tensor_type(static(shape), element)]
 
 
-def any_shape(element: Attribute | None) -> list[Attribute | None]:
+def any_shape(element: Attribute | None) -> list[InferredType]:
     """Return one unranked result."""
     return [None if element is None else unranked(element)]
 
@@ -179,6 +278,8 @@ def any_shape(element: Attribute | None) -> list[Attribute | None]:
 ShapeFunction: TypeAlias = Callable[[InferenceContext], Types]
 SHAPE_FUNCTIONS: dict[str, ShapeFunction] = {}
 """Shape function of each op, by name without the dialect."""
+SYMBOLIC: set[str] = set()
+"""Ops whose shape function computes with symbolic dimensions too."""
 
 _FunctionT = TypeVar("_FunctionT", bound=ShapeFunction)
 
@@ -194,6 +295,12 @@ def infers(*names: str) -> Callable[[_FunctionT], _FunctionT]:
         return function
 
     return register
+
+
+def infers_dims(*names: str) -> Callable[[_FunctionT], _FunctionT]:
+    """Register the shape function of some ops, which computes with symbolic dimensions too."""
+    SYMBOLIC.update(names)
+    return infers(*names)
 
 
 def constant_array(value: SSAValue) -> Array | None:
@@ -263,16 +370,16 @@ def _name(value: SSAValue) -> str:
     if isinstance(value, OpResult):
         return dict(enumerate(output_names(value.op))).get(value.index, "")
     function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
-    held = function.arg_attrs if isinstance(function, FuncOp) else None
-    if not isinstance(value, BlockArgument) or not isa(held, ArrayAttr[DictionaryAttr]):
+    attributes = function.arg_attrs if isinstance(function, FuncOp) else None
+    if not isinstance(value, BlockArgument) or not isa(attributes, ArrayAttr[DictionaryAttr]):
         return ""
-    name = held.data[value.index].data.get("onnx.name")
+    name = attributes.data[value.index].data.get("onnx.name")
     return name.data if isinstance(name, StringAttr) else ""
 
 
-def shown(sizes: Sequence[int]) -> str:
+def shown(sizes: Sequence[Dim]) -> str:
     """Format dimensions for messages: `[?, 3]`."""
-    return f"[{', '.join('?' if size == UNKNOWN else str(size) for size in sizes)}]"
+    return f"[{', '.join('?' if size == UNKNOWN else str(size) for size in static(sizes))}]"
 
 
 def product(sizes: Sequence[int]) -> int:

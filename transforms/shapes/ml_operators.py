@@ -28,10 +28,10 @@ def each_feature(ctx: InferenceContext) -> Types:
 @infers("ArrayFeatureExtractor")
 def array_feature_extractor(ctx: InferenceContext) -> Types:
     """[rows, indices]; a vector is one row."""
-    data, places = ctx.shape(0), ctx.shape(1)
-    if data is None or not data or places is None:
+    data, index_shape = ctx.shape(0), ctx.shape(1)
+    if data is None or not data or index_shape is None:
         return [None]
-    count = UNKNOWN if UNKNOWN in places else prod(places)
+    count = UNKNOWN if UNKNOWN in index_shape else prod(index_shape)
     return ctx.ranked((*(data[:-1] or (1,)), count))
 
 
@@ -102,10 +102,10 @@ def string_normalizer(ctx: InferenceContext) -> Types:
 @infers("TfIdfVectorizer")
 def tf_idf_vectorizer(ctx: InferenceContext) -> Types:
     """[rows, n-grams]."""
-    shape, places = ctx.shape(0), ctx.integers("ngram_indexes")
-    if shape is None or places is None or len(shape) > 2:
+    shape, index_shape = ctx.shape(0), ctx.integers("ngram_indexes")
+    if shape is None or index_shape is None or len(shape) > 2:
         return [None]
-    return typed((*shape[:-1], max(places, default=-1) + 1), f32)
+    return typed((*shape[:-1], max(index_shape, default=-1) + 1), f32)
 
 
 def _rows(ctx: InferenceContext) -> int | None:

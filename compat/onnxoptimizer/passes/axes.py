@@ -66,8 +66,8 @@ def fuse_consecutive_squeezes(graph: Graph, node: Node) -> bool:
         return False
     if min((*first, *second), default=0) < 0:
         return False
-    kept = [axis for axis in range(len(first) + max(second, default=0) + 1) if axis not in first]
-    return _compose(graph, inner, node, sorted([*first, *(kept[axis] for axis in second)]))
+    remaining = [axis for axis in range(len(first) + max(second, default=0) + 1) if axis not in first]
+    return _compose(graph, inner, node, sorted([*first, *(remaining[axis] for axis in second)]))
 
 
 @node_pass(PassType.FUSE)
@@ -84,8 +84,8 @@ def fuse_consecutive_unsqueezes(graph: Graph, node: Node) -> bool:
         return False
     # The axes of the inner result go, in order, where the outer one inserts none.
     free = (axis for axis in count() if axis not in second)
-    places = [next(free) for _ in range(max(first, default=-1) + 1)]
-    return _compose(graph, inner, node, sorted([*second, *(places[axis] for axis in first)]))
+    axes_inserted = [next(free) for _ in range(max(first, default=-1) + 1)]
+    return _compose(graph, inner, node, sorted([*second, *(axes_inserted[axis] for axis in first)]))
 
 
 @node_pass(PassType.NOP)

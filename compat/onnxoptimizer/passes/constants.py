@@ -60,7 +60,7 @@ def eliminate_duplicate_initializer(graph: Graph) -> int:
 
 
 def _merge_initializers(graph: Graph) -> int:
-    kept: dict[object, list[str]] = {}
+    unique: dict[object, list[str]] = {}
     count = 0
     for name, tensor in list(graph.initializers.items()):
         if name in graph.inputs or name in graph.outputs or name in graph.annotated:
@@ -69,7 +69,7 @@ def _merge_initializers(graph: Graph) -> int:
             continue
         array = graph.model.reader.array(tensor)
         content = tuple(array.reshape(-1)) if array.dtype == np.object_ else hash(array.tobytes())
-        equal = kept.setdefault((tensor.data_type, array.shape, content), [])
+        equal = unique.setdefault((tensor.data_type, array.shape, content), [])
         found = next((one for one in equal if _same(graph, one, name)), None)
         if found is None:
             equal.append(name)

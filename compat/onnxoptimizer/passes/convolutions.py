@@ -33,11 +33,11 @@ def fuse_add_bias_into_conv(graph: Graph, node: Node) -> bool:
     sizes = [size for size in shape if isinstance(size, int)]
     if len(sizes) < len(shape) or len(shape) > rank:
         return False
-    place = len(shape) - (rank - 1)
+    position = len(shape) - (rank - 1)
     if prod(sizes) == 1:
         value = _spread(graph, node, bias, len(shape), channels)
-    elif place >= 0 and prod(sizes) == channels == shape[place]:
-        value = _squeezed(graph, node, bias, [axis for axis in range(len(shape)) if axis != place])
+    elif position >= 0 and prod(sizes) == channels == shape[position]:
+        value = _squeezed(graph, node, bias, [axis for axis in range(len(shape)) if axis != position])
     else:
         return False
     graph.fuse(conv, node, [*conv.input[:2], value])
@@ -123,11 +123,11 @@ def _on_all_axes(graph: Graph, pad: Node, pads: list[int], axes_name: str) -> li
     axes, dims = graph.constant_ints(axes_name), graph.dims(pad.input[0])
     if axes is None or dims is None or len(pads) != 2 * len(axes):
         return None
-    whole = [0] * (2 * len(dims))
+    all_pads = [0] * (2 * len(dims))
     for index, axis in enumerate(axes):
-        whole[axis % len(dims)] = pads[index]
-        whole[axis % len(dims) + len(dims)] = pads[index + len(axes)]
-    return whole
+        all_pads[axis % len(dims)] = pads[index]
+        all_pads[axis % len(dims) + len(dims)] = pads[index + len(axes)]
+    return all_pads
 
 
 def _fusable_pads(graph: Graph, node: Node) -> tuple[Node, list[int]] | None:

@@ -32,11 +32,11 @@ def _pattern(variable: str, default: str) -> str:
     return pattern if "%d" in pattern else default
 
 
-def _number(graph: Graph, names: Sequence[str], pattern: str, kept: Container[str]) -> int:
+def _number(graph: Graph, names: Sequence[str], pattern: str, taken: Container[str]) -> int:
     changes = {
         name: new
         for index, name in enumerate(names)
-        if name in graph.own and name not in kept and name != (new := pattern.replace("%d", str(index), 1))
+        if name in graph.own and name not in taken and name != (new := pattern.replace("%d", str(index), 1))
     }
     # In two steps, since a new name may be another one's old name.
     free = {name: graph.model.fresh_name(name) for name in changes}

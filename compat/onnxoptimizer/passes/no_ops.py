@@ -184,10 +184,10 @@ def eliminate_nop_with_unit(graph: Graph, node: Node) -> bool:
         return _drop_empty_inputs(graph, node)
     if not is_op(node, *_UNITS) or len(node.input) != 2:
         return False
-    unit, places = _UNITS[node.op_type]
-    for place in places:
-        other = node.input[1 - place]
-        array = graph.constant(node.input[place])
+    unit, operand_indices = _UNITS[node.op_type]
+    for index in operand_indices:
+        other = node.input[1 - index]
+        array = graph.constant(node.input[index])
         if array is None or not broadcasts_into(array.shape, graph.dims(other)):
             continue
         if array.dtype != np.object_ and bool(np.all(array == unit)):
@@ -199,10 +199,10 @@ def _drop_empty_inputs(graph: Graph, node: Node) -> bool:
     def is_empty(name: str) -> bool:
         return graph.is_constant(name) and 0 in (graph.dims(name) or ())
 
-    kept = [name for name in node.input if not is_empty(name)]
-    if not kept or len(kept) == len(node.input):
+    present = [name for name in node.input if not is_empty(name)]
+    if not present or len(present) == len(node.input):
         return False
-    graph.set_inputs(node, kept)
+    graph.set_inputs(node, present)
     return True
 
 

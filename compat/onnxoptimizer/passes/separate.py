@@ -61,9 +61,9 @@ def split_init(graph: Graph) -> int:
     outputs = [info.name for info in graph.message.output if info.name not in of_run]
     boundary = [name for name in _boundary(graph, of_run) if name not in outputs]
     infos = _infos(graph, (*outputs, *boundary))
-    kept = [node for node in graph.nodes() if not _runs(node, of_run)]
+    retained = [node for node in graph.nodes() if not _runs(node, of_run)]
     inputs = [info for info in graph.message.input if info.name not in of_run]
-    graph.model.rebuild(kept, inputs, infos)
+    graph.model.rebuild(retained, inputs, infos)
     return 1
 
 
@@ -72,12 +72,12 @@ def split_predict(graph: Graph) -> int:
     """Keep what depends on inputs; values that depend on constants alone become inputs."""
     of_run = _of_run(graph)
     boundary = _boundary(graph, of_run)
-    kept = [node for node in graph.nodes() if _runs(node, of_run)]
-    read = {name for node in kept for name in reads(node)} | set(graph.outputs)
+    retained = [node for node in graph.nodes() if _runs(node, of_run)]
+    read = {name for node in retained for name in reads(node)} | set(graph.outputs)
     old = [info for info in graph.message.input if info.name in read]
     names = {info.name for info in old}
     new = _infos(graph, (name for name in boundary if name not in names))
-    graph.model.rebuild(kept, [*old, *new], list(graph.message.output), keeps_initializers=False)
+    graph.model.rebuild(retained, [*old, *new], list(graph.message.output), keeps_initializers=False)
     return 1
 
 

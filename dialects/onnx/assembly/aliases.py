@@ -1,5 +1,6 @@
 """
-Which attributes MLIR gives a name: affine maps and sets (`#map`), locations when they are printed (`#loc`).
+Attributes to which MLIR gives aliases: affine maps and sets (`#map`), locations when they are printed
+(`#loc`).
 
 All are defined above the module: MLIR puts the locations of ops below it, but reads them anywhere, while
 xDSL's own parser knows only what was defined before it is used.

@@ -67,7 +67,7 @@ _DISPOSABLE = f"#{DisposableElementsAttr.name}"
 _TYPE = re.compile(r'!?[\w.]+(?:<[^<>"-]*(?:<[^<>"-]*>[^<>"-]*)*>)?')
 """The text of most types, up to one bracket inside another."""
 _BODY = re.compile(r'(?:[^">]++|"(?:[^"\\\n]++|\\.)*+")*+(?=>)')
-"""What stands between the brackets of a literal of elements."""
+"""The elements between the brackets of a dense literal."""
 _STRINGS = re.compile(r'[\s\[]*"')
 _BLANK = re.compile(r"\s*")
 _STRING_LITERAL = re.compile(r'"(?:[^"\\\n]++|\\.)*+"')
@@ -465,18 +465,18 @@ class OnnxAttributeParser(Parser):
                 with self.in_parens():
                     child = self._parse_location()
             return NameLoc(name, child)
-        line, column = self._parse_place()
+        line, column = self._parse_position()
         begin = FileLineColLoc(name, IntAttr(line), IntAttr(column))
         if self.parse_optional_keyword("to") is None:
             return begin
         if self.parse_optional_punctuation(":") is not None:
             last = line, self.parse_integer(False, False)
         else:
-            last = self._parse_place()
+            last = self._parse_position()
         end = FileLineColLoc(name, IntAttr(last[0]), IntAttr(last[1]))
         return FusedLoc((begin, end), RangeMarkerAttr())
 
-    def _parse_place(self) -> tuple[int, int]:
+    def _parse_position(self) -> tuple[int, int]:
         line = self.parse_integer(False, False)
         self.parse_punctuation(":", " between line and column")
         return line, self.parse_integer(False, False)

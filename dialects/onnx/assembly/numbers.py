@@ -73,7 +73,7 @@ def float_texts(array: npt.NDArray[np.generic], format_: FloatFormat) -> list[st
     """Return the texts of an array's elements in row-major order; equal ones are computed once."""
     flat = np.ascontiguousarray(array).reshape(-1)
     # Bit patterns, not values: 0.0 and -0.0 differ, and a NaN equals itself.
-    patterns, places = np.unique(flat.view(format_.bits), return_inverse=True)
+    patterns, inverse = np.unique(flat.view(format_.bits), return_inverse=True)
     with np.errstate(invalid="ignore"):
         rounded = patterns.view(flat.dtype).astype(np.float64)
     values = rounded.tolist()
@@ -85,9 +85,9 @@ def float_texts(array: npt.NDArray[np.generic], format_: FloatFormat) -> list[st
     read = [float(text) if is_finite else 0.0 for text, is_finite in zip(texts, finite, strict=True)]
     with np.errstate(over="ignore"):
         same = np.array(read, np.float64).astype(format_.dtype).view(format_.bits) == patterns
-    for place in np.flatnonzero(~same & np.isfinite(rounded)).tolist():
-        texts[place] = _exact_text(values[place], format_)
-    return [texts[place] for place in places.tolist()]
+    for index in np.flatnonzero(~same & np.isfinite(rounded)).tolist():
+        texts[index] = _exact_text(values[index], format_)
+    return [texts[index] for index in inverse.tolist()]
 
 
 def _scientific_text(value: float) -> str:
@@ -151,7 +151,7 @@ def _plain(digits: str, last: int, precision: int) -> str:
         return f"{digits[0]}.{digits[1:] or '0'}E{'-' if first < 0 else '+'}{abs(first)}"
     if last >= 0:
         return digits + "0" * last
-    whole = last + count
-    if whole > 0:
-        return f"{digits[:whole]}.{digits[whole:]}"
-    return f"0.{'0' * -whole}{digits}"
+    digits_before = last + count
+    if digits_before > 0:
+        return f"{digits[:digits_before]}.{digits[digits_before:]}"
+    return f"0.{'0' * -digits_before}{digits}"

@@ -33,8 +33,8 @@ class OnnxParser(OnnxAttributeParser):
     """
     Reads IR text.
 
-    An op without a location of its own is at its place in the file, as in MLIR; `starts` has the offsets of
-    the others. Errors are `ParseError`s with their place.
+    An op without a location of its own gets its position in the file, as in MLIR; `starts` has the offsets of
+    the others. Errors are `ParseError`s with a position.
     """
 
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<unknown>") -> None:
@@ -61,7 +61,7 @@ class OnnxParser(OnnxAttributeParser):
             if collecting:
                 gc.enable()
 
-    def place(self, start: int) -> tuple[int, int]:
+    def position(self, start: int) -> tuple[int, int]:
         """Return the line and column of an offset, from one."""
         line = bisect_right(self._lines, start - 1)
         return line, start - self._lines[line - 1]
@@ -75,7 +75,7 @@ class OnnxParser(OnnxAttributeParser):
         if op.location is self._own_location:
             self.starts[op] = start
         elif isinstance(op.location, UnknownLoc):
-            line, column = self.place(start)
+            line, column = self.position(start)
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
@@ -61,7 +62,7 @@ class OnnxPrinter(Printer):
     elide_larger: int | None = field(default=None, kw_only=True)
     number_disposables: bool = field(default=False, kw_only=True)
     local_scope: bool = field(default=False, kw_only=True)
-    """Whether attributes and locations are printed in their place, without aliases."""
+    """Whether attributes and locations are printed inline, without aliases."""
     _names: Names | None = field(default=None, init=False)
     _aliases: Aliases = field(default_factory=Aliases, init=False)
     _default_dialects: list[str] = field(default_factory=lambda: ["builtin"], init=False)
@@ -177,14 +178,14 @@ class OnnxPrinter(Printer):
         return name
 
     def _print_results(self, op: Operation) -> None:
-        count = len(op.results)
-        if count == 1:
+        if len(op.results) == 1:
             self.print_ssa_value(op.results[0])
             self.print_string(" = ")
-        elif count:
+        elif op.results:
             names = self._names or {}
-            name = names.get(op.results[0], "outer").partition("#")[0]
-            self.print_string(f"%{name}:{count} = ")
+            counts = Counter(names.get(result, "outer").partition("#")[0] for result in op.results)
+            groups = (f"%{name}:{count}" if count > 1 else f"%{name}" for name, count in counts.items())
+            self.print_string(f"{', '.join(groups)} = ")
 
     def print_attr_dict(self, attr_dict: Mapping[str, Attribute]) -> None:
         """Print `{a = 1 : i64, b}`, sorted by name."""

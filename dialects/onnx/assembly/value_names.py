@@ -1,12 +1,18 @@
-"""Value names as MLIR numbers them: `%0`, `%1#1`, `%arg0`; breadth first, region by region."""
+"""
+Value names as MLIR chooses them: `%0`, `%1#1`, `%arg0`; breadth first, region by region.
+
+Results of an op with several results have their names in the op's definition: `%Y, %Y_h = "onnx.RNN"`.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i1
 from xdsl.ir import Operation, Region, SSAValue
+
+from xonnc.dialects.onnx.op import OnnxOp
 
 Names = dict[SSAValue, str]
 """The name of each value, without `%`."""
@@ -38,7 +44,7 @@ _SUGGESTED: dict[str, Callable[[Operation], str]] = {
     "tensor.from_elements": lambda op: "from_elements",
     "tensor.reshape": lambda op: "reshape",
 }
-"""What upstream ops call their result; no onnx op suggests a name."""
+"""The result names of upstream ops; an onnx op with one result suggests no name."""
 
 
 def value_names(root: Operation) -> Names:
@@ -53,6 +59,15 @@ def value_names(root: Operation) -> Names:
         scope.name_region(region)
         waiting.extend((inner, scope) for block in region.blocks for op in block.ops for inner in op.regions)
     return names
+
+
+def _named_results(op: OnnxOp) -> Iterator[tuple[str, Sequence[SSAValue]]]:
+    """Yield the results in the definition of an op, by name; one that is variadic is a group."""
+    for name, _ in op.get_irdl_definition().results:
+        results: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
+        values = () if results is None else (results,) if isinstance(results, SSAValue) else results
+        if values:
+            yield name, values
 
 
 class _RegionCounters:
@@ -88,8 +103,16 @@ class _RegionCounters:
         results = op.results
         if not results:
             return
+        if len(results) > 1 and isinstance(op, OnnxOp):
+            groups = list(_named_results(op))
+            if len(groups) > 1:
+                for name, values in groups:
+                    self._name_group(self._unique(name), values)
+                return
         suggest = _SUGGESTED.get(op.name)
-        name = self._unique(suggest(op)) if suggest else self._number()
+        self._name_group(self._unique(suggest(op)) if suggest else self._number(), results)
+
+    def _name_group(self, name: str, results: Sequence[SSAValue]) -> None:
         if len(results) == 1:
             self.names[results[0]] = name
             return

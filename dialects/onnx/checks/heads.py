@@ -111,9 +111,11 @@ def rotary_embedding(op: Operation) -> None:
     if len(x) == 3 and x[2] != DYNAMIC and x[2] % heads:
         refuse(op, f"X has {x[2]} columns, no multiple of its {heads} heads")
     width = x[3] if len(x) == 4 else DYNAMIC if x[2] == DYNAMIC else x[2] // heads
-    turned = rotated or width
-    if rotated < 0 or (turned != DYNAMIC and (turned % 2 or (width != DYNAMIC and turned > width))):
-        refuse(op, f"{turned} columns of {width} are rotated; it is an even number of them")
+    rotary_width = rotated or width
+    if rotated < 0 or (
+        rotary_width != DYNAMIC and (rotary_width % 2 or (width != DYNAMIC and rotary_width > width))
+    ):
+        refuse(op, f"{rotary_width} columns of {width} are rotated; it is an even number of them")
     rank = 3 if is_absent(op, "position_ids") else 2
     for field in ("cos_cache", "sin_cache"):
         cache = shape_of(op, field)
@@ -121,5 +123,5 @@ def rotary_embedding(op: Operation) -> None:
             continue
         if len(cache) != rank:
             refuse(op, f"{field} has rank {len(cache)}; it has rank {rank}")
-        if turned != DYNAMIC and differ(cache[-1], turned // 2):
-            refuse(op, f"{field} has {cache[-1]} columns; half of the {turned} rotated are needed")
+        if rotary_width != DYNAMIC and differ(cache[-1], rotary_width // 2):
+            refuse(op, f"{field} has {cache[-1]} columns; half of the {rotary_width} rotated are needed")

@@ -21,11 +21,11 @@ def within(field: str, data: str, axis: str) -> Rule:
 
     def rule(op: Operation) -> None:
         indices, x = shape_of(op, field), shape_of(op, data)
-        place = integer_of(op, axis)
-        if indices is None or x is None or place is None or len(indices) != len(x):
+        axis_index = integer_of(op, axis)
+        if indices is None or x is None or axis_index is None or len(indices) != len(x):
             return
         for number, (count, size) in enumerate(zip(indices, x, strict=True)):
-            if number != place % len(x) and DYNAMIC not in (count, size) and count > size:
+            if number != axis_index % len(x) and DYNAMIC not in (count, size) and count > size:
                 refuse(op, f"{field} has {count} elements along axis {number}, {data} has {size}")
 
     return rule
@@ -54,9 +54,9 @@ def scatter_nd(op: Operation) -> None:
     _check_depth(op, indices[-1], len(x))
     if updates is None or indices[-1] == DYNAMIC:
         return
-    wanted = (*indices[:-1], *x[indices[-1] :])
-    if len(updates) != len(wanted) or any(differ(a, b) for a, b in zip(updates, wanted, strict=True)):
-        refuse(op, f"updates has the shape {shown(updates)}; indices and data ask for {shown(wanted)}")
+    expected = (*indices[:-1], *x[indices[-1] :])
+    if len(updates) != len(expected) or any(differ(a, b) for a, b in zip(updates, expected, strict=True)):
+        refuse(op, f"updates has the shape {shown(updates)}; indices and data ask for {shown(expected)}")
 
 
 def _check_depth(op: Operation, depth: int, axes: int) -> None:
@@ -68,20 +68,20 @@ def tensor_scatter(op: Operation) -> None:
     """`TensorScatter`: updates differ from the cache only along the axis, and are not longer there."""
     cache, update = shape_of(op, "past_cache"), shape_of(op, "update")
     axis = integer_of(op, "axis")
-    places = None if is_absent(op, "write_indices") else shape_of(op, "write_indices")
+    index_shape = None if is_absent(op, "write_indices") else shape_of(op, "write_indices")
     if cache is None or axis is None:
         return
     rank = len(cache)
     if not -rank <= axis < rank or axis % rank == 0:
         refuse(op, f"axis is {axis}; it is one of {rank} axes, but not the first, of batches")
-    if places is not None and differ(places[0], cache[0]):
-        refuse(op, f"write_indices has {places[0]} elements for {cache[0]} batches")
-    for place, (size, given) in enumerate(zip(cache, update or (), strict=False)):
-        is_along = place == axis % rank
+    if index_shape is not None and differ(index_shape[0], cache[0]):
+        refuse(op, f"write_indices has {index_shape[0]} elements for {cache[0]} batches")
+    for index, (size, given) in enumerate(zip(cache, update or (), strict=False)):
+        is_along = index == axis % rank
         if is_along and DYNAMIC not in (size, given) and given > size:
-            refuse(op, f"update has {given} elements along axis {place}, past_cache holds {size}")
+            refuse(op, f"update has {given} elements along axis {index}, past_cache holds {size}")
         if not is_along and differ(size, given):
-            refuse(op, f"update has {given} elements along axis {place}, past_cache has {size}")
+            refuse(op, f"update has {given} elements along axis {index}, past_cache has {size}")
 
 
 def reversed_sequences(op: Operation) -> None:

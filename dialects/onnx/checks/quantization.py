@@ -56,10 +56,10 @@ def _check_scale(op: Operation, x: tuple[int, ...], s: tuple[int, ...], block: i
         return
     if len(s) != rank:
         refuse(op, f"{scale} has rank {len(s)}; for blocks it has the rank of the data, {rank}")
-    for place, (size, count) in enumerate(zip(x, s, strict=True)):
-        wanted = -(-size // block) if place == axis % rank and size != DYNAMIC else size
-        if differ(wanted, count):
-            refuse(op, f"{scale} has {count} elements along axis {place}; {wanted} are needed")
+    for index, (size, count) in enumerate(zip(x, s, strict=True)):
+        expected = -(-size // block) if index == axis % rank and size != DYNAMIC else size
+        if differ(expected, count):
+            refuse(op, f"{scale} has {count} elements along axis {index}; {expected} are needed")
 
 
 def _check_zero_point(op: Operation, s: tuple[int, ...] | None, scale: str, zero_point: str) -> None:
@@ -86,9 +86,9 @@ def parameter_of(field: str, data: str, axis: int) -> Rule:
                 refuse(op, f"{field} has {z[0]} elements; {data} has {x[axis]} along axis {axis}")
             return
         other = -3 - axis
-        wanted = None if x is None else [1 if place - len(x) == other else n for place, n in enumerate(x)]
-        fits = wanted is None or (
-            len(z) == len(wanted) and not any(differ(a, b) for a, b in zip(z, wanted, strict=True))
+        expected = None if x is None else [1 if index - len(x) == other else n for index, n in enumerate(x)]
+        fits = expected is None or (
+            len(z) == len(expected) and not any(differ(a, b) for a, b in zip(z, expected, strict=True))
         )
         if len(z) > 1 and not fits:
             refuse(op, f"{field} has the shape {shown(z)}, which fits no axis of {data} {shown(x or ())}")
@@ -123,5 +123,5 @@ def comes_out_as(op: Operation) -> None:
     """The result has the element type of `output_dtype`, if that is given."""
     code = integer_of(op, "output_dtype") or 0
     if code and ELEMENT_TYPES_BY_CODE.get(code) != element_of(op, "y"):
-        wanted = ELEMENT_TYPES_BY_CODE.get(code, "no element type")
-        refuse(op, f"output_dtype is {code}, {wanted}; the result is {element_of(op, 'y')}")
+        expected = ELEMENT_TYPES_BY_CODE.get(code, "no element type")
+        refuse(op, f"output_dtype is {code}, {expected}; the result is {element_of(op, 'y')}")

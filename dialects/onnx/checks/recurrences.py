@@ -71,12 +71,12 @@ def _hidden(op: Operation, gates: int) -> int:
     return found if given is None else given
 
 
-def _check(op: Operation, field: str, wanted: tuple[int, ...]) -> None:
+def _check(op: Operation, field: str, expected: tuple[int, ...]) -> None:
     shape = None if is_absent(op, field) else shape_of(op, field)
     if shape is None:
         return
-    if len(shape) != len(wanted) or any(differ(a, b) for a, b in zip(shape, wanted, strict=True)):
-        refuse(op, f"{field} has the shape {shown(shape)}; {shown(wanted)} is needed")
+    if len(shape) != len(expected) or any(differ(a, b) for a, b in zip(shape, expected, strict=True)):
+        refuse(op, f"{field} has the shape {shown(shape)}; {shown(expected)} is needed")
 
 
 def _check_activations(op: Operation, count: int) -> None:

@@ -18,9 +18,9 @@ def branches(op: Operation) -> None:
             continue
         if len(given) != len(op.results):
             refuse(op, f"{word} branch #results={len(given)} differ from if #results={len(op.results)}")
-        for place, (value, result) in enumerate(zip(given, op.results, strict=True), start=1):
+        for index, (value, result) in enumerate(zip(given, op.results, strict=True), start=1):
             if not are_compatible(value, result.type):
-                refuse(op, f"{word} branch disagrees on result type #{place} of {len(given)}")
+                refuse(op, f"{word} branch disagrees on result type #{index} of {len(given)}")
 
 
 def loop_body(op: Operation) -> None:

@@ -51,14 +51,15 @@ def _check_broadcast(op: Operation, types: Sequence[Attribute]) -> None:
     if all(type_ is types[0] for type_ in types):
         return
     shapes = [type_.get_shape() for type_ in types if is_ranked(type_)]
-    if not _broadcasts(shapes):
+    # Before opset 7 an axis aligned the operands; canonicalization replaces these two attributes.
+    if not _broadcasts(shapes) and not {"axis", "broadcast"} <= op.attributes.keys():
         _refuse_broadcast(op, shapes)
 
 
 def _broadcasts(shapes: Sequence[tuple[int, ...]]) -> bool:
     rank = max(map(len, shapes), default=0)
-    for place in range(1, rank + 1):
-        sizes = {shape[-place] for shape in shapes if len(shape) >= place} - {1, DYNAMIC}
+    for index in range(1, rank + 1):
+        sizes = {shape[-index] for shape in shapes if len(shape) >= index} - {1, DYNAMIC}
         if len(sizes) > 1:
             return False
     return True
@@ -206,11 +207,11 @@ def concatenation(op: Operation) -> None:
     for shape in shapes[1:]:
         if len(shape) != rank:
             refuse(op, f"inputs have ranks {rank} and {len(shape)}, which must be the same")
-        for place in range(rank):
-            if place != axis % rank and differ(shape[place], shapes[0][place]):
+        for index in range(rank):
+            if index != axis % rank and differ(shape[index], shapes[0][index]):
                 refuse(
                     op,
-                    f"inputs have sizes {shapes[0][place]} and {shape[place]} in dimension {place}, "
+                    f"inputs have sizes {shapes[0][index]} and {shape[index]} in dimension {index}, "
                     "which must be the same",
                 )
 
@@ -300,9 +301,9 @@ def affine_grid(op: Operation) -> None:
         refuse(op, f"size holds {size[0]} numbers; 4 or 5 are needed")
     if theta is None:
         return
-    held = constant_of(op, "size")
-    if held is not None and differ(theta[0], int(held[0])):
-        refuse(op, f"theta has {theta[0]} maps for {int(held[0])} images")
+    constant = constant_of(op, "size")
+    if constant is not None and differ(theta[0], int(constant[0])):
+        refuse(op, f"theta has {theta[0]} maps for {int(constant[0])} images")
     fits = [not differ(theta[1], axes) and not differ(theta[2], axes + 1) for axes in (2, 3)]
     if not any(fits) or (size is not None and size[0] != DYNAMIC and not fits[size[0] - 4]):
         refuse(op, f"theta has the shape {shown(theta)}; maps of the plane are 2 by 3, of space 3 by 4")
@@ -314,7 +315,7 @@ def sampling_grid(op: Operation) -> None:
     if x is not None and len(x) < 3:
         refuse(op, f"X has rank {len(x)}; it has batch, channels and at least one axis")
     if x is not None and grid is not None and differ(grid[-1], len(x) - 2):
-        refuse(op, f"grid ends in {grid[-1]} numbers; {len(x) - 2} name a place")
+        refuse(op, f"grid ends in {grid[-1]} coordinates; X has {len(x) - 2} spatial axes")
 
 
 def grouped_channels(op: Operation) -> None:
@@ -326,11 +327,11 @@ def grouped_channels(op: Operation) -> None:
         refuse(op, f"X has rank {len(x)}; it has batches and channels")
     if x[1] != DYNAMIC and x[1] % groups:
         refuse(op, f"{x[1]} channels are no multiple of {groups} groups")
-    wanted = groups if op.name == "onnx.GroupNormalizationV18" else x[1]
+    expected = groups if op.name == "onnx.GroupNormalizationV18" else x[1]
     for field in ("scale", "bias"):
         shape = shape_of(op, field)
-        if shape is not None and (len(shape) != 1 or differ(shape[0], wanted)):
-            refuse(op, f"{field} has the shape {shown(shape)}; [{wanted}] is needed")
+        if shape is not None and (len(shape) != 1 or differ(shape[0], expected)):
+            refuse(op, f"{field} has the shape {shown(shape)}; [{expected}] is needed")
 
 
 def labels_for(scores: str, labels: str, weights: str) -> Rule:
@@ -343,11 +344,11 @@ def labels_for(scores: str, labels: str, weights: str) -> Rule:
             return
         if len(x) < 2:
             refuse(op, f"{scores} has rank {len(x)}; it has batches and classes")
-        wanted = (x[0], *x[2:])
+        expected = (x[0], *x[2:])
         if y is not None and (
-            len(y) != len(wanted) or any(differ(a, b) for a, b in zip(y, wanted, strict=True))
+            len(y) != len(expected) or any(differ(a, b) for a, b in zip(y, expected, strict=True))
         ):
-            refuse(op, f"{labels} has the shape {shown(y)}; {shown(wanted)} is needed")
+            refuse(op, f"{labels} has the shape {shown(y)}; {shown(expected)} is needed")
         if w is not None and (len(w) != 1 or differ(w[0], x[1])):
             refuse(op, f"{weights} has the shape {shown(w)}; {shown([x[1]])} is needed")
 
@@ -376,13 +377,13 @@ def causal_convolution(op: Operation) -> None:
     taps = DYNAMIC if w is None else w[2]
     if w is not None and (differ(w[0], channels) or differ(w[1], 1) or taps == 0):
         refuse(op, f"weight has the shape {shown(w)}; {shown([channels, 1, taps])} is needed")
-    kept = DYNAMIC if taps == DYNAMIC else taps - 1
-    for field, wanted in (("bias", (channels,)), ("past_state", (batch, channels, kept))):
+    state_size = DYNAMIC if taps == DYNAMIC else taps - 1
+    for field, expected in (("bias", (channels,)), ("past_state", (batch, channels, state_size))):
         shape = None if is_absent(op, field) else shape_of(op, field)
         if shape is not None and (
-            len(shape) != len(wanted) or any(differ(a, b) for a, b in zip(shape, wanted, strict=True))
+            len(shape) != len(expected) or any(differ(a, b) for a, b in zip(shape, expected, strict=True))
         ):
-            refuse(op, f"{field} has the shape {shown(shape)}; {shown(wanted)} is needed")
+            refuse(op, f"{field} has the shape {shown(shape)}; {shown(expected)} is needed")
 
 
 def spectrum(op: Operation) -> None:

@@ -90,11 +90,11 @@ def is_permutation(field: str, of: str) -> Rule:
             return
         shape = shape_of(op, of)
         rank = len(perm) if shape is None else len(shape)
-        for place, axis in enumerate(perm):
+        for index, axis in enumerate(perm):
             if axis < 0:
-                refuse(op, f"Transpose op with too low a permute value ({axis} at index {place})")
+                refuse(op, f"Transpose op with too low a permute value ({axis} at index {index})")
             if axis >= rank:
-                refuse(op, f"Transpose op with too high a permute value ({axis} at index {place})")
+                refuse(op, f"Transpose op with too high a permute value ({axis} at index {index})")
         if len(perm) != rank or len(set(perm)) != rank:
             refuse(op, f"{field} is {list(perm)}, which is no permutation of {rank} axes")
 
@@ -117,8 +117,8 @@ def constants_at_least(field: str, low: int) -> Rule:
     """Values of at least `low`, if the operand that holds them is constant."""
 
     def rule(op: Operation) -> None:
-        held = constant_of(op, field)
-        for number in () if held is None else held.reshape(-1).tolist():
+        constant = constant_of(op, field)
+        for number in () if constant is None else constant.reshape(-1).tolist():
             if number < low:
                 refuse(op, f"{field} has {number}; it is at least {low}")
 
@@ -193,17 +193,6 @@ def each_at_least(field: str, low: int) -> Rule:
     return rule
 
 
-def length_is(field: str, length: int) -> Rule:
-    """A list of a fixed length."""
-
-    def rule(op: Operation) -> None:
-        found = length_of(op, field)
-        if found is not None and found != length:
-            refuse(op, f"{field} has {found} values; {length} are needed")
-
-    return rule
-
-
 def one_for_each_axis(field: str, of: str, each: int = 1) -> Rule:
     """A list with `each` values per axis of an operand."""
 
@@ -232,8 +221,8 @@ def same_lengths(*fields: str) -> Rule:
     def rule(op: Operation) -> None:
         found = {field: length for field in fields if (length := length_of(op, field))}
         if len(set(found.values())) > 1:
-            told = ", ".join(f"{field} {length}" for field, length in found.items())
-            refuse(op, f"lists that belong together have different lengths: {told}")
+            lengths_text = ", ".join(f"{field} {length}" for field, length in found.items())
+            refuse(op, f"lists that belong together have different lengths: {lengths_text}")
 
     return rule
 
@@ -272,17 +261,17 @@ def parts_of(field: str, of: str, results: str, axis: str) -> Rule:
     """`Split` by a property: one size per result; their sum is the dimension of the axis."""
 
     def rule(op: Operation) -> None:
-        sizes, shape, place = integers_of(op, field), shape_of(op, of), integer_of(op, axis)
+        sizes, shape, axis_index = integers_of(op, field), shape_of(op, of), integer_of(op, axis)
         if sizes is None:
             return
         if len(sizes) != len(values_of(op, results)):
             refuse(op, "Split size not equal to the number of results")
         if min(sizes, default=0) < 0:
             refuse(op, f"{field} has {min(sizes)}; each is at least 0")
-        if shape is None or place is None or not -len(shape) <= place < len(shape):
+        if shape is None or axis_index is None or not -len(shape) <= axis_index < len(shape):
             return
-        if differ(shape[place], sum(sizes)):
-            refuse(op, f"{field} adds up to {sum(sizes)}; axis {place} has {shape[place]} elements")
+        if differ(shape[axis_index], sum(sizes)):
+            refuse(op, f"{field} adds up to {sum(sizes)}; axis {axis_index} has {shape[axis_index]} elements")
 
     return rule
 

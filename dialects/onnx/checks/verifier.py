@@ -144,10 +144,10 @@ def constant_of(op: Operation, field: str) -> npt.NDArray[np.generic] | None:
     owner = value.owner
     if not isinstance(owner, Operation) or owner.name != "onnx.Constant":
         return None
-    held = owner.properties.get("value")
-    type_ = None if held is None or isinstance(held, DenseResourceAttr) else type_of_elements(held)
+    payload = owner.properties.get("value")
+    type_ = None if payload is None or isinstance(payload, DenseResourceAttr) else type_of_elements(payload)
     shape = None if type_ is None else static_shape(type_)
-    return None if held is None or shape is None or prod(shape) > FEW else elements_array(held)
+    return None if payload is None or shape is None or prod(shape) > FEW else elements_array(payload)
 
 
 def differ(a: int, b: int) -> bool:

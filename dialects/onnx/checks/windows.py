@@ -178,9 +178,9 @@ def deformation(op: Operation) -> None:
         shape = None if is_absent(op, field) else shape_of(op, field)
         if shape is None:
             continue
-        wanted = groups * prod(kernel) * each
-        if len(shape) != len(kernel) + 2 or differ(shape[1], wanted):
-            refuse(op, f"{field} has the shape {shown(shape)}; {wanted} channels are needed")
+        expected = groups * prod(kernel) * each
+        if len(shape) != len(kernel) + 2 or differ(shape[1], expected):
+            refuse(op, f"{field} has the shape {shown(shape)}; {expected} channels are needed")
         if x is not None and differ(shape[0], x[0]):
             refuse(op, f"{field} has {shape[0]} batches, X has {x[0]}")
 
@@ -219,7 +219,7 @@ def _check_blocks(op: Operation, x: Sequence[int] | None) -> None:
         extent = size + pads[axis] + pads[rank + axis] - dilations[axis] * (span - 1) - 1
         count *= max(extent // strides[axis] + 1, 0)
     if differ(x[2], count):
-        refuse(op, f"input has {x[2]} columns; the block has {count} places in the image")
+        refuse(op, f"input has {x[2]} columns; the block has {count} positions in the image")
     if x[1] != DYNAMIC and x[1] % max(prod(block.tolist()), 1):
         refuse(op, f"input has {x[1]} rows, no multiple of the {prod(block.tolist())} numbers of a block")
 

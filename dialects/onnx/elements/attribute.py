@@ -192,17 +192,17 @@ class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
 
     def reshape(self, shape: Sequence[int]) -> DisposableElementsAttr:
         """Return the same elements in row-major order in `shape`; a copy only if strides permit no view."""
-        wanted = tuple(shape)
-        if prod(wanted) != self.size:
-            raise ValueError(f"constant {self.number}: {list(self.shape)} does not reshape to {list(wanted)}")
-        return self._seen(lambda array: array.reshape(wanted), wanted)
+        target = tuple(shape)
+        if prod(target) != self.size:
+            raise ValueError(f"constant {self.number}: {list(self.shape)} does not reshape to {list(target)}")
+        return self._seen(lambda array: array.reshape(target), target)
 
     def expand(self, shape: Sequence[int]) -> DisposableElementsAttr:
         """Return a view broadcast to `shape`, in one direction: the result has exactly this shape."""
-        wanted = tuple(shape)
-        if np.broadcast_shapes(self.shape, wanted) != wanted:
-            raise ValueError(f"constant {self.number}: {list(self.shape)} does not expand to {list(wanted)}")
-        return self._seen(lambda array: np.broadcast_to(array, wanted), wanted)
+        target = tuple(shape)
+        if np.broadcast_shapes(self.shape, target) != target:
+            raise ValueError(f"constant {self.number}: {list(self.shape)} does not expand to {list(target)}")
+        return self._seen(lambda array: np.broadcast_to(array, target), target)
 
     def slice(self, slices: Sequence[slice]) -> DisposableElementsAttr:
         """Return a sliced view: one Python slice per leading axis, negative steps included."""
@@ -221,12 +221,12 @@ class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
 
     def squeeze(self, axes: Sequence[int]) -> DisposableElementsAttr:
         """Return a view without the given axes of size 1 (may be negative)."""
-        gone = {axis % len(self.shape) for axis in axes}
-        if any(self.shape[axis] != 1 for axis in gone):
+        removed = {axis % len(self.shape) for axis in axes}
+        if any(self.shape[axis] != 1 for axis in removed):
             raise ValueError(
-                f"constant {self.number}: axes {sorted(gone)} of {list(self.shape)} are not all 1"
+                f"constant {self.number}: axes {sorted(removed)} of {list(self.shape)} are not all 1"
             )
-        return self.reshape([size for axis, size in enumerate(self.shape) if axis not in gone])
+        return self.reshape([size for axis, size in enumerate(self.shape) if axis not in removed])
 
     def unsqueeze(self, axes: Sequence[int]) -> DisposableElementsAttr:
         """Return a view with axes of size 1 inserted; `axes` are those of the result (may be negative)."""

@@ -25,15 +25,15 @@ def block_indices(shape: Sequence[int], limit: int = BLOCK) -> Iterator[tuple[sl
     while cut and inner * shape[cut - 1] <= limit:
         cut -= 1
         inner *= shape[cut]
-    whole = (slice(None),) * (len(shape) - cut)
+    full_slices = (slice(None),) * (len(shape) - cut)
     if cut == 0:
-        yield whole
+        yield full_slices
         return
     rows = max(1, limit // inner)
     for outer in np.ndindex(*shape[: cut - 1]):
         walked = tuple(slice(index, index + 1) for index in outer)
         for start in range(0, shape[cut - 1], rows):
-            yield (*walked, slice(start, start + rows), *whole)
+            yield (*walked, slice(start, start + rows), *full_slices)
 
 
 def narrow(array: Array, rank: int) -> Array:

@@ -118,10 +118,10 @@ def _packed(payload: Payload) -> bytes:
     return out.getvalue()
 
 
-def _elements(data: memoryview, dtype: DType, shape: tuple[int, ...], place: str) -> Array:
+def _elements(data: memoryview, dtype: DType, shape: tuple[int, ...], context: str) -> Array:
     size = prod(shape)
     if len(data) not in (size * dtype.itemsize, dtype.itemsize):
-        raise XonncError(f"{place}: {size * dtype.itemsize} bytes of elements expected, found {len(data)}")
+        raise XonncError(f"{context}: {size * dtype.itemsize} bytes of elements expected, found {len(data)}")
     raw = np.frombuffer(data, np.uint8)
     if dtype == np.bool_ and raw.size and raw.max() > 1:
         array: Array = raw != 0

@@ -14,7 +14,7 @@ from xonnc.dialects.onnx.elements.buffers import Array, Buffer, let_go
 
 DType: TypeAlias = np.dtype[np.generic]
 
-Places: TypeAlias = npt.NDArray[np.signedinteger[Any]]
+IndexArray: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 ElementwiseFunction: TypeAlias = Callable[..., Array]
 """A function of arrays that broadcast together, elementwise: indices do not interact."""
 
@@ -28,8 +28,8 @@ class Operand(Protocol):
         """Return the elements at `index`."""
         ...
 
-    def pick(self, places: Places) -> Array:
-        """Return the elements at the flat row-major indices `places`."""
+    def pick(self, indices: IndexArray) -> Array:
+        """Return the elements at the flat row-major indices `indices`."""
         ...
 
     def array(self) -> Array:
@@ -40,7 +40,7 @@ class Operand(Protocol):
         """Return a pending expression to evaluate in the reader's loop; `None`: read `array()`."""
         ...
 
-    def held(self) -> Iterator[Buffer]:
+    def buffers(self) -> Iterator[Buffer]:
         """The buffers that a read needs."""
         ...
 
@@ -72,7 +72,7 @@ class Loop:
         self.shape = shape
         self.dtype = root.dtype
         self._plan: list[Array | _Step] = []
-        self._places: dict[Operand, int] = {}
+        self._slots: dict[Operand, int] = {}
         self._add_step(root)
 
     def run(self) -> Array:
@@ -98,24 +98,24 @@ class Loop:
         with np.errstate(all="ignore"):
             for entry in self._plan:
                 if isinstance(entry, _Step):
-                    result = entry.work.function(*(values[place] for place in entry.operands))
+                    result = entry.work.function(*(values[slot] for slot in entry.operands))
                     values.append(np.asarray(result).astype(entry.work.dtype, copy=False))
                 else:
                     values.append(block_of(entry, index))
         return values[-1]
 
     def _add_step(self, work: Elementwise) -> int:
-        operands = tuple(self._place(operand) for operand in work.operands)
+        operands = tuple(self._slot(operand) for operand in work.operands)
         self._plan.append(_Step(work, operands))
         return len(self._plan) - 1
 
-    def _place(self, payload: Operand) -> int:
-        place = self._places.get(payload)
-        if place is None:
+    def _slot(self, payload: Operand) -> int:
+        slot = self._slots.get(payload)
+        if slot is None:
             work = payload.lent()
-            place = self._add_leaf(payload.array()) if work is None else self._add_step(work)
-            self._places[payload] = place
-        return place
+            slot = self._add_leaf(payload.array()) if work is None else self._add_step(work)
+            self._slots[payload] = slot
+        return slot
 
     def _add_leaf(self, array: Array) -> int:
         self._plan.append(narrow(array, len(self.shape)))

@@ -23,7 +23,7 @@ from xonnc.dialects.onnx.elements.blocks import (
     same_elements,
 )
 from xonnc.dialects.onnx.elements.buffers import Array, Buffer, Buffers, owned_bytes, owner_of
-from xonnc.dialects.onnx.elements.loop import DType, Elementwise, ElementwiseFunction, Loop, Places
+from xonnc.dialects.onnx.elements.loop import DType, Elementwise, ElementwiseFunction, IndexArray, Loop
 
 MAX_STEPS = 16
 """Maximum number of functions and views in one pending expression."""
@@ -46,7 +46,7 @@ class Seen:
     view: Callable[[Array], Array]
     steps: int
 
-    def places(self) -> Places:
+    def indices(self) -> IndexArray:
         """The flat row-major index in the source of each element."""
         size = prod(self.source.shape)
         numbers = np.arange(size, dtype=np.int32 if size < 1 << 31 else np.int64)
@@ -132,7 +132,7 @@ class Payload:
         An axis of size 1 is broadcast: its slice is ignored.
         """
         if isinstance(self._pending, Seen):
-            return self._pending.source.pick(self._pending.places()[index])
+            return self._pending.source.pick(self._pending.indices()[index])
         if not isinstance(self._pending, Elementwise):
             return block_of(self.array(), index)
         operands = self._pending.operands
@@ -140,15 +140,16 @@ class Payload:
             operand.sample(index[len(index) - len(operand.shape) :]) for operand in operands
         )
 
-    def pick(self, places: Places) -> Array:
+    def pick(self, indices: IndexArray) -> Array:
         """Return the elements at flat row-major indices; elementwise functions run only for these."""
         if isinstance(self._pending, Seen):
-            return self._pending.source.pick(self._pending.places().reshape(-1)[places])
+            return self._pending.source.pick(self._pending.indices().reshape(-1)[indices])
         if not isinstance(self._pending, Elementwise):
-            return self.array()[np.unravel_index(places, self.shape)]
+            return self.array()[np.unravel_index(indices, self.shape)]
         operands = self._pending.operands
-        indices = np.unravel_index(places, self.shape)
-        return self._computed(operand.pick(_places_within(indices, operand.shape)) for operand in operands)
+        coordinates = np.unravel_index(indices, self.shape)
+        parts = (operand.pick(_clipped_indices(coordinates, operand.shape)) for operand in operands)
+        return self._computed(parts)
 
     def _computed(self, operands: Iterable[Array]) -> Array:
         assert isinstance(self._pending, Elementwise)
@@ -185,18 +186,18 @@ class Payload:
         self._lent = True
         return self._pending
 
-    def held(self) -> Iterator[Buffer]:
+    def buffers(self) -> Iterator[Buffer]:
         """The buffers that this payload or its expression keeps alive; shared ones may repeat."""
         if self._buffer is not None:
             yield self._buffer
         elif isinstance(self._pending, Seen):
-            yield from self._pending.source.held()
+            yield from self._pending.source.buffers()
         elif self._pending is not None:
             for operand in self._pending.operands:
-                yield from operand.held()
+                yield from operand.buffers()
 
     def _keeps_too_much(self) -> bool:
-        sizes = [buffer.nbytes for buffer in set(self.held()) if not buffer.mapped]
+        sizes = [buffer.nbytes for buffer in set(self.buffers()) if not buffer.mapped]
         return sum(sizes) > WAITING_KEEPS_AT_MOST * max(*sizes, prod(self.shape) * self.dtype.itemsize, 0)
 
     def _evaluate(self) -> Array:
@@ -225,7 +226,7 @@ class Payload:
         return True
 
 
-def _places_within(indices: Sequence[Places], shape: tuple[int, ...]) -> Places:
+def _clipped_indices(indices: Sequence[IndexArray], shape: tuple[int, ...]) -> IndexArray:
     """Return flat indices into an operand that is broadcast to the shape whose indices are given."""
     last = indices[len(indices) - len(shape) :]
     return np.ravel_multi_index([one * (size > 1) for one, size in zip(last, shape, strict=True)], shape)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
@@ -150,16 +151,18 @@ class DisposablePool(DialectInterface):
         attr.data.dispose()
         self._alive.pop(attr.number, None)
 
-    def collect(self, modules: Iterable[Operation]) -> Collection:
+    def collect(
+        self, modules: Iterable[Operation], live: Iterable[DisposableElementsAttr] = ()
+    ) -> Collection:
         """
-        Free the constants that no op of `modules` uses and nothing else references.
+        Free the constants that no op of `modules` uses and nothing else references, except those in `live`.
 
         A constant that no op uses may still belong to a clone or a Python variable, so it is not disposed of
         here: Python's cycle collector decides whether only garbage refers to it. The collector runs only if
         there is such a constant: on the young generations first, on all objects only if one remains.
         """
         before = len(self._alive)
-        reachable = {attr.number for attr in constants_of(modules) if attr.number in self._alive}
+        reachable = {attr.number for attr in chain(constants_of(modules), live) if attr.number in self._alive}
         for generation in (1, 2):
             if len(reachable) < len(self._alive):
                 gc.collect(generation)

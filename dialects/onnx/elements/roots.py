@@ -39,8 +39,8 @@ def constants_of(roots: Iterable[Operation]) -> Iterator[DisposableElementsAttr]
     """Iterate over the constants of the ops under `roots`; shared ones may repeat."""
     for root in roots:
         for op in root.walk():
-            for held in (op.properties, op.attributes):
-                for attr in held.values():
+            for values_by_name in (op.properties, op.attributes):
+                for attr in values_by_name.values():
                     yield from constants_in(attr)
 
 

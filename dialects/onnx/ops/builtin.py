@@ -1,8 +1,8 @@
-"""What holds a graph together: its entry, ends of regions, absent values, and operators of other makers."""
+"""Structural ops: entry point, terminators, absent values, and custom operators."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import LocationAttr, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
@@ -38,12 +38,15 @@ class NoValueOp(OnnxOp):
 
     none_val = result_def(NONE)
 
-    value = prop_def(UnitAttr, UnitAttr())
+    value = opt_prop_def(UnitAttr)
+    """Set by passes and import; text may lack it, and stays without."""
 
     traits = traits_def(Pure())
 
-    def __init__(self) -> None:
-        super().__init__(result_types=[NONE])
+    def __init__(self, location: LocationAttr | None = None) -> None:
+        super().__init__(properties={"value": UnitAttr()}, result_types=[NONE])
+        if location is not None:
+            self.location = location
 
 
 @irdl_op_definition
@@ -95,10 +98,10 @@ class ReturnOp(OnnxOp):
                 f"'onnx.Return' op has {len(self.arguments)} operands, "
                 f"but enclosing function (@{name}) returns {len(results)}"
             )
-        for place, (argument, result) in enumerate(zip(self.arguments, results, strict=True)):
+        for index, (argument, result) in enumerate(zip(self.arguments, results, strict=True)):
             if not are_compatible(argument.type, result):
                 raise VerifyException(
-                    f"type of return operand {place} ({argument.type}) is incompatible with "
+                    f"type of return operand {index} ({argument.type}) is incompatible with "
                     f"function result type ({result}) in function @{name}"
                 )
 
@@ -106,7 +109,7 @@ class ReturnOp(OnnxOp):
 @irdl_op_definition
 class YieldOp(OnnxOp):
     """
-    The results of a region: of a branch, or of one turn of a loop.
+    The results of a region: of a branch, or of one iteration of a loop.
 
     ```mlir
     onnx.Yield %0 : tensor<2xf32>
@@ -176,7 +179,7 @@ class CustomOp(OnnxOp):
 
 
 SHAPE_PATTERNS = ("SameAs", "MDBroadcast")
-"""How the shape of a custom op's result may follow from its operands' shapes."""
+"""Rules by which the shape of a custom op's result follows from its operands' shapes."""
 
 
 @irdl_op_definition

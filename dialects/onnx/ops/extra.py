@@ -253,9 +253,9 @@ class UpsampleAndPadOp(OnnxOp):
                 f"'onnx.UpsampleAndPad' op strides dimensions ({len(strides)}) cannot exceed "
                 f"input rank ({len(type_.get_shape())})"
             )
-        for place, stride in enumerate(strides):
+        for index, stride in enumerate(strides):
             if stride < 1:
-                raise VerifyException(f"'onnx.UpsampleAndPad' op stride[{place}] = {stride} must be positive")
+                raise VerifyException(f"'onnx.UpsampleAndPad' op stride[{index}] = {stride} must be positive")
         if strides and pads is not None and len(pads) != 2 * len(strides):
             raise VerifyException(
                 f"'onnx.UpsampleAndPad' op pads size ({len(pads)}) must be exactly "
@@ -325,10 +325,10 @@ class FusedOp(OnnxOp):
                 f"'onnx.Fused' op body block argument count ({len(block.args)}) must match "
                 f"inputs count ({len(self.inputs)})"
             )
-        for place, (argument, value) in enumerate(zip(block.args, self.inputs, strict=True)):
+        for index, (argument, value) in enumerate(zip(block.args, self.inputs, strict=True)):
             if not are_compatible(argument.type, value.type):
                 raise VerifyException(
-                    f"'onnx.Fused' op body block argument {place} type {argument.type} "
+                    f"'onnx.Fused' op body block argument {index} type {argument.type} "
                     f"does not match input type {value.type}"
                 )
 

@@ -9,7 +9,6 @@ from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
 from xonnc.formats.nvdla.checks.problem import Severity, Violation
 from xonnc.formats.nvdla.enumerations import OpType
 from xonnc.formats.nvdla.records import ConvOp
-from xonnc.formats.nvdla.task_graph import queues
 from xonnc.formats.nvdla.tasks import DlaTask
 from xonnc.targets import NvdlaTarget
 
@@ -25,7 +24,7 @@ def bank_split_problems(task: DlaTask, order: EventOrder, target: NvdlaTarget) -
     """Yield a warning for each convolution that may start during one with another bank split."""
     if target.queues_bank_splits:
         return
-    for first, second in pairwise(queues(task)[OpType.CONV]):
+    for first, second in pairwise(task.queues[OpType.CONV]):
         one, other = task.operations[first].op, task.operations[second].op
         if not isinstance(one, ConvOp) or not isinstance(other, ConvOp):
             continue

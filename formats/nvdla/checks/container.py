@@ -47,7 +47,7 @@ def container_problems(loadable: Loadable, target: NvdlaTarget) -> Iterator[Viol
     for index, blob in enumerate(loadable.blobs):
         yield from apply(BLOB_RULES, f"blob {index} '{blob.name}'", blob)
     for index, memory in enumerate(loadable.memories):
-        yield from apply(MEMORY_RULES, f"memory {index}", memory, loadable)
+        yield from apply(MEMORY_RULES, f"memory {index}", memory, loadable, target)
     for index, address in enumerate(loadable.addresses):
         yield from apply(ADDRESS_RULES, f"address {index}", address, loadable)
     for index, tensor in enumerate(loadable.tensors):
@@ -78,7 +78,7 @@ def ids_are_indexes(loadable: Loadable) -> Iterator[str]:
     for name, entries in lists:
         for index, entry in enumerate(entries):
             if entry.id != index:
-                yield f"{name} at place {index} has id {entry.id}; ids are places, so it is {index}"
+                yield f"{name} {index} has id {entry.id}; an id is the index in the list, here {index}"
 
 
 def bindings_count_from_zero(loadable: Loadable) -> Iterator[str]:
@@ -139,20 +139,26 @@ def blob_interface_known(blob: Blob) -> Iterator[str]:
 BLOB_RULES = (blob_has_its_bytes, blob_interface_known)
 
 
-def memory_is_allocated(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
-    """A memory is in DRAM, allocated by the runtime or bound by the application."""
-    if memory.domain != MemoryDomain.SYSTEM:
+def memory_is_allocated(memory: MemoryEntry, loadable: Loadable, target: NvdlaTarget) -> Iterator[str]:
+    """
+    A memory is in DRAM, or in the on-chip memory of a target that has one; it is allocated by the runtime or
+    bound by the application.
+    """
+    if memory.domain == MemoryDomain.SRAM and target.cvsram_bytes:
+        if memory.size > target.cvsram_bytes:
+            yield f"size {memory.size}; the on-chip memory of {target.name} has {target.cvsram_bytes}"
+    elif memory.domain != MemoryDomain.SYSTEM:
         yield f"domain {memory.domain}; the runtime allocates domain 0 (DRAM) only"
     if not memory.flags & (MemoryFlags.ALLOC | MemoryFlags.INPUT | MemoryFlags.OUTPUT):
         yield f"flags {memory.flags}: neither ALLOC nor bound; a task would get no memory"
 
 
-def memory_size_fits(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
+def memory_size_fits(memory: MemoryEntry, loadable: Loadable, target: NvdlaTarget) -> Iterator[str]:
     """The size of a memory is above 0 and fits 32 bits."""
     yield from outside("size", memory.size, 1, _MAX_UINT32)
 
 
-def contents_are_complete(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
+def contents_are_complete(memory: MemoryEntry, loadable: Loadable, target: NvdlaTarget) -> Iterator[str]:
     """Every content entry has an offset and a blob; contents require the flag SET."""
     if len(memory.contents) != len(memory.offsets):
         yield f"{len(memory.contents)} contents at {len(memory.offsets)} offsets; each content has one"
@@ -163,7 +169,7 @@ def contents_are_complete(memory: MemoryEntry, loadable: Loadable) -> Iterator[s
             yield f"content '{name}'; there is no blob of that name"
 
 
-def contents_fit(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
+def contents_fit(memory: MemoryEntry, loadable: Loadable, target: NvdlaTarget) -> Iterator[str]:
     """Contents are inside the memory and do not overlap."""
     spans: list[tuple[int, int, str]] = []
     for name, offset in zip(memory.contents, memory.offsets, strict=False):
@@ -179,7 +185,7 @@ def contents_fit(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
             yield f"content '{second}' at {begin} overlaps '{first}', which ends at {end}"
 
 
-def bound_memory_has_a_tensor(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
+def bound_memory_has_a_tensor(memory: MemoryEntry, loadable: Loadable, target: NvdlaTarget) -> Iterator[str]:
     """A bound memory has a tensor descriptor; the application allocates the tensor's size."""
     if not memory.flags & (MemoryFlags.INPUT | MemoryFlags.OUTPUT):
         return

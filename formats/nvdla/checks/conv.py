@@ -10,12 +10,11 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
-from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, outside
+from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, not_in_memory, outside
 from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_feature, missing_precision
 from xonnc.formats.nvdla.enumerations import ConvMode, MemoryType, PixelFormat, Precision, WeightFormat
 from xonnc.formats.nvdla.pixels import FLOAT_PIXELS, PIXEL_LAYOUTS
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface, DataCube
-from xonnc.formats.nvdla.task_graph import queues
 from xonnc.formats.nvdla.tasks import Address, static_bytes
 from xonnc.targets import NvdlaTarget
 
@@ -64,11 +63,11 @@ class Conv(NamedTuple):
 
 def conv_problems(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[Violation]:
     """Yield the problems of a convolution; rules that relate fields run only if each field is valid."""
-    problems = list(apply(FIELD_RULES, site.place, op, surface, site))
+    problems = list(apply(FIELD_RULES, site.location, op, surface, site))
     yield from problems
     precision = precision_of(op.in_precision)
     if not problems and precision is not None:
-        yield from apply(CONV_RULES, site.place, Conv(op, surface, site, precision))
+        yield from apply(CONV_RULES, site.location, Conv(op, surface, site, precision))
 
 
 def conv_fields(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[str]:
@@ -82,12 +81,12 @@ def conv_fields(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Ite
 
 
 def conv_memory_types(op: ConvOp, surface: ConvSurface, site: OperationContext) -> Iterator[str]:
-    """Input and weights are in DRAM; the result goes to the SDP on the fly."""
+    """Input and weights are in DRAM or the on-chip memory; the result goes to the SDP on the fly."""
     cubes = {"src_data": surface.src_data, "weight_data": surface.weight_data}
     if op.weight_format == WeightFormat.COMPRESSED:
         cubes |= {"wmb_data": surface.wmb_data, "wgs_data": surface.wgs_data}
     for field, cube in cubes.items():
-        yield from outside(f"{field}.type", cube.type, MemoryType.MC, MemoryType.MC)
+        yield from not_in_memory(f"{field}.type", cube.type, site.target)
     yield from outside("dst_data.type", surface.dst_data.type, MemoryType.HW, MemoryType.HW)
     yield from outside("dst_data.address", surface.dst_data.address, -1, -1)
 
@@ -327,12 +326,12 @@ def compressed_tables_agree(conv: Conv) -> Iterator[str]:
     if masks is None or groups is None:
         yield "wmb_data and wgs_data; each is a constant of the file"
         return
-    kept = int(np.bitwise_count(np.frombuffer(masks, np.uint8)).sum()) * conv.precision.bytes
+    nonzero = int(np.bitwise_count(np.frombuffer(masks, np.uint8)).sum()) * conv.precision.bytes
     counted = int(np.frombuffer(groups[: len(groups) // 4 * 4], np.uint32).sum(dtype=np.uint64))
-    if kept != counted:
-        yield f"wgs_data counts {counted} bytes of weights; the masks of wmb_data keep {kept}"
-    elif conv.surface.weight_data.size < kept:
-        yield f"weight_data.size {conv.surface.weight_data.size}; the masks of wmb_data keep {kept}"
+    if nonzero != counted:
+        yield f"wgs_data counts {counted} bytes of weights; the masks of wmb_data keep {nonzero}"
+    elif conv.surface.weight_data.size < nonzero:
+        yield f"weight_data.size {conv.surface.weight_data.size}; the masks of wmb_data keep {nonzero}"
 
 
 def _constants(conv: Conv, cube: DataCube) -> memoryview | None:
@@ -374,11 +373,11 @@ def reuse_follows_keeping(conv: Conv) -> Iterator[str]:
         )
     if op.data_reuse and not before.op.skip_data_rls:
         yield "data_reuse 1; the convolution before has skip_data_rls 0, so its data is gone"
-    elif op.data_reuse and not _same_place(surface.src_data, before.surface.src_data):
+    elif op.data_reuse and not _same_data(surface.src_data, before.surface.src_data):
         yield "data_reuse 1; src_data is not that of the convolution before"
     if op.weight_reuse and not before.op.skip_weight_rls:
         yield "weight_reuse 1; the convolution before has skip_weight_rls 0, so its weights are gone"
-    elif op.weight_reuse and not _same_place(surface.weight_data, before.surface.weight_data):
+    elif op.weight_reuse and not _same_data(surface.weight_data, before.surface.weight_data):
         yield "weight_reuse 1; weight_data is not that of the convolution before"
     weight_space = op.weight_bank * conv.target.cbuf_entries * conv.target.cbuf_entry_bytes
     if op.weight_reuse and surface.weight_data.size > weight_space:
@@ -399,20 +398,20 @@ def what_is_kept_is_used(conv: Conv) -> Iterator[str]:
         yield "skip_weight_rls 1; the convolution behind has no weight_reuse, so nothing would free the banks"
 
 
-def _same_place(first: DataCube, second: DataCube) -> bool:
+def _same_data(first: DataCube, second: DataCube) -> bool:
     return (first.address, first.offset) == (second.address, second.offset)
 
 
 def _neighbour(conv: Conv, distance: int) -> Conv | None:
     """Return the convolution at `distance` in the core's queue, or `None`."""
     task, operation = conv.site.task, conv.site.operation
-    queue = queues(task)[operation.engine]
-    if operation.index not in queue:
+    if operation.index not in task.queue_positions:
         return None
-    place = queue.index(operation.index) + distance
-    if not 0 <= place < len(queue):
+    queue = task.queues[operation.engine]
+    position = task.queue_positions[operation.index] + distance
+    if not 0 <= position < len(queue):
         return None
-    other = task.operations[queue[place]]
+    other = task.operations[queue[position]]
     if isinstance(other.op, ConvOp) and isinstance(other.surface, ConvSurface):
         return Conv(other.op, other.surface, conv.site, conv.precision)
     return None

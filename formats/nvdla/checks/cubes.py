@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xonnc.formats.nvdla.accesses import Access
-from xonnc.formats.nvdla.enumerations import Interface
+from xonnc.formats.nvdla.enumerations import Interface, MemoryDomain
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.tasks import Address
 from xonnc.targets import NvdlaTarget
@@ -69,6 +69,20 @@ def cubes_are_in_memory(
             )
 
 
+def cubes_name_their_memory(
+    touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
+) -> Iterator[str]:
+    """The type of a cube is that of its memory object: an engine has an interface to each memory."""
+    for access in touched:
+        region = access.region(addresses)
+        if region is None or region.memory >= len(loadable.memories):
+            continue
+        domain = loadable.memories[region.memory].domain
+        if access.on_chip != (domain == MemoryDomain.SRAM):
+            found, allowed = int(access.on_chip), int(not access.on_chip)
+            yield f"{access.field}.type {found}; memory {region.memory} of domain {domain} needs {allowed}"
+
+
 def cubes_keep_off_descriptors(
     touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
 ) -> Iterator[str]:
@@ -92,5 +106,6 @@ CUBE_RULES = (
     cubes_are_aligned,
     strides_cover_extents,
     cubes_are_in_memory,
+    cubes_name_their_memory,
     cubes_keep_off_descriptors,
 )

@@ -13,6 +13,7 @@ from xonnc.formats.nvdla.byte_regions import ByteSet, Region, Repetition
 from xonnc.formats.nvdla.checks.container import ELEMENT_BYTES, atom_bytes
 from xonnc.formats.nvdla.checks.problem import Violation
 from xonnc.formats.nvdla.enumerations import MemoryFlags
+from xonnc.formats.nvdla.interval_map import IntervalMap
 from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
 from xonnc.formats.nvdla.tasks import Address
 from xonnc.targets import NvdlaTarget
@@ -32,16 +33,46 @@ RULES = {
 """Rules of the data flow."""
 
 
-@dataclass
+@dataclass(eq=False)
 class WrittenRange:
     """The bytes that one writer left in a memory object."""
 
+    number: int
     writer: str
     written: ByteSet
-    live: ByteSet
-    """The bytes that are not overwritten yet."""
     is_read: bool
+    live: int = field(init=False)
+    """The number of bytes that are not overwritten yet."""
     overwritten_by: str = ""
+
+    def __post_init__(self):
+        self.live = len(self.written)
+
+
+@dataclass
+class MemoryObject:
+    """The contents of a memory object: its writers in order, and the last writer of each byte."""
+
+    writers: list[WrittenRange] = field(default_factory=list[WrittenRange])
+    last: IntervalMap[WrittenRange] = field(default_factory=IntervalMap[WrittenRange])
+
+    @property
+    def live(self) -> list[WrittenRange]:
+        """The writers with bytes that are not overwritten."""
+        return [writer for writer in self.writers if writer.live]
+
+    def found(self, asked: ByteSet) -> dict[WrittenRange | None, int]:
+        """Return how many of the bytes are the last ones of each writer, and how many of none."""
+        counts: dict[WrittenRange | None, int] = {}
+        for begin, end in asked.ranges():
+            for interval in self.last.intervals(begin, end):
+                counts[interval.value] = counts.get(interval.value, 0) + interval.end - interval.begin
+        return counts
+
+    def write(self, writer: str, written: ByteSet, is_read: bool) -> None:
+        """Set the bytes of a writer."""
+        self.writers.append(WrittenRange(len(self.writers), writer, written, is_read))
+        self.last.set_all(written.ranges(), self.writers[-1])
 
 
 @dataclass
@@ -51,13 +82,15 @@ class MemoryContents:
     loadable: Loadable
     target: NvdlaTarget
     problems: list[Violation] = field(default_factory=list[Violation])
-    _contents: dict[int, list[WrittenRange]] = field(default_factory=dict[int, list[WrittenRange]])
+    _contents: dict[int, MemoryObject] = field(default_factory=dict[int, MemoryObject])
 
     def __post_init__(self):
         for index, memory in enumerate(self.loadable.memories):
-            given = self._given_bytes(memory)
-            if given:
-                self._contents[index] = [WrittenRange(_given(memory), given, given, is_read=True)]
+            if given := self._given_bytes(memory):
+                self._object(index).write(_given(memory), given, is_read=True)
+
+    def _object(self, index: int) -> MemoryObject:
+        return self._contents.setdefault(index, MemoryObject())
 
     def _given_bytes(self, memory: MemoryEntry) -> ByteSet:
         """
@@ -71,44 +104,49 @@ class MemoryContents:
                 given = given | ByteSet.range(offset, offset + self.loadable.by_name[name].byte_size)
         return given
 
-    def read(self, place: str, access: Access, addresses: tuple[Address, ...]) -> None:
+    def read(self, location: str, access: Access, addresses: tuple[Address, ...]) -> None:
         """Apply a read: all of it must have been written, and no part overwritten since."""
         region = access.region(addresses)
         if region is None or access.is_padding:
             return
-        wanted = ByteSet.of(region)
-        found = [
-            (content, content.written & wanted)
-            for content in self._contents.get(region.memory, ())
-            if _meet(content.written, wanted)
-        ]
-        missing = wanted
-        for content, part in found:
-            content.is_read = content.is_read or bool(content.live & wanted)
-            missing = missing - (content.live & wanted)
-            self._find_damage(place, access, content, part, wanted)
+        requested = ByteSet.of(region)
+        found = self._object(region.memory).found(requested)
+        missing = found.pop(None, 0)
+        for writer in sorted((each for each in found if each), key=lambda each: each.number):
+            writer.is_read = True
+            self._find_damage(location, access, writer, requested, found[writer])
         if missing:
+            first = self._first_missing(region.memory, requested)
             self._find(
-                place,
+                location,
                 "written-before-read",
-                f"{access.field} in memory {region.memory} from byte {missing.first} ({len(missing)} bytes) "
+                f"{access.field} in memory {region.memory} from byte {first} ({missing} bytes) "
                 "is read, but nothing has written it",
             )
 
+    def _first_missing(self, memory: int, requested: ByteSet) -> int:
+        """Return the first byte of a set that nothing has written."""
+        last = self._object(memory).last
+        return next(
+            interval.begin
+            for begin, end in requested.ranges()
+            for interval in last.intervals(begin, end)
+            if interval.value is None
+        )
+
     def _find_damage(
-        self, place: str, access: Access, content: WrittenRange, part: ByteSet, wanted: ByteSet
+        self, location: str, access: Access, content: WrittenRange, requested: ByteSet, live: int
     ) -> None:
-        """Report if part of a writer's data that a reader needs has been overwritten."""
-        live = content.live & wanted
-        if live and len(live) < len(part) and content.overwritten_by:
+        """Report if part of what a reader needs of a writer has been overwritten; `live` bytes are not."""
+        if content.overwritten_by and live < (needed := len(content.written & requested)):
             self._find(
-                place,
+                location,
                 "live-data-kept",
                 f"{access.field} holds what {content.writer} wrote, of which {content.overwritten_by} has "
-                f"overwritten {len(part) - len(live)} of {len(part)} bytes; the two need memory of their own",
+                f"overwritten {needed - live} of {needed} bytes; the two need memory of their own",
             )
 
-    def write(self, place: str, access: Access, addresses: tuple[Address, ...]) -> None:
+    def write(self, location: str, access: Access, addresses: tuple[Address, ...]) -> None:
         """Apply a write: it must not overwrite constants, inputs, or data that is not read yet."""
         region = access.region(addresses)
         if region is None:
@@ -116,31 +154,24 @@ class MemoryContents:
         memory = self.loadable.memories[region.memory]
         if memory.flags & (MemoryFlags.INPUT | MemoryFlags.SET):
             self._find(
-                place,
+                location,
                 "given-data-kept",
                 f"{access.field} writes to memory {region.memory}, {_given(memory)}; a second run would not "
                 "find what the first did",
             )
         written = ByteSet.of(region)
-        contents = self._contents.setdefault(region.memory, [])
-        for content in contents:
-            if _meet(content.live, written):
-                self._overwrite(content, place, written)
-        contents[:] = [content for content in contents if content.live]
-        contents.append(WrittenRange(place, written, written, is_read=access.is_padding))
-
-    def _overwrite(self, content: WrittenRange, place: str, written: ByteSet) -> None:
-        left = content.live - written
-        if len(left) == len(content.live):
-            return
-        content.live = left
-        content.overwritten_by = place
-        if not left and not content.is_read:
-            self._find(
-                place,
-                "results-are-read",
-                f"overwrites all that {content.writer} wrote before anybody reads it",
-            )
+        contents = self._object(region.memory)
+        found = contents.found(written)
+        for writer in sorted((each for each in found if each), key=lambda each: each.number):
+            writer.live -= found[writer]
+            writer.overwritten_by = location
+            if not writer.live and not writer.is_read:
+                self._find(
+                    location,
+                    "results-are-read",
+                    f"overwrites all that {writer.writer} wrote before anybody reads it",
+                )
+        contents.write(location, written, access.is_padding)
 
     def ends(self) -> Iterator[Violation]:
         """Yield, after the last task, results that are never read and outputs that are not written."""
@@ -148,7 +179,7 @@ class MemoryContents:
             if memory.flags & MemoryFlags.OUTPUT:
                 yield from self._unwritten(index, memory)
                 continue
-            for content in self._contents.get(index, ()):
+            for content in self._object(index).live:
                 if not content.is_read:
                     reason = (
                         f"what it writes to memory {index} from byte {content.written.first} is read by none"
@@ -157,7 +188,7 @@ class MemoryContents:
 
     def _unwritten(self, index: int, memory: MemoryEntry) -> Iterator[Violation]:
         """Yield an output that nothing writes, or its missing elements."""
-        contents = self._contents.get(index, ())
+        contents = self._object(index).live
         missing = _elements(self.loadable.tensors[memory.tensor_desc_id], self.target)
         size = len(missing)
         for content in contents:
@@ -173,8 +204,8 @@ class MemoryContents:
             return
         yield Violation(f"memory {index}", "outputs-are-written", reason)
 
-    def _find(self, place: str, rule: str, reason: str) -> None:
-        self.problems.append(Violation(place, rule, reason))
+    def _find(self, location: str, rule: str, reason: str) -> None:
+        self.problems.append(Violation(location, rule, reason))
 
 
 def _elements(tensor: TensorDesc, target: NvdlaTarget) -> ByteSet:
@@ -199,10 +230,3 @@ def _given(memory: MemoryEntry) -> str:
     if memory.flags & MemoryFlags.INPUT:
         return f"input {memory.bind_id}"
     return f"the constants '{memory.contents[0]}'" if memory.contents else "constants"
-
-
-def _meet(first: ByteSet, second: ByteSet) -> bool:
-    """Whether the ranges from first to last byte overlap."""
-    if not (first and second):
-        return False
-    return bool(first.begins[0] < second.ends[-1] and second.begins[0] < first.ends[-1])

@@ -12,7 +12,6 @@ from xonnc.formats.nvdla.task_graph import (
     FEEDS,
     child_of,
     parent_of,
-    queues,
     reads_on_the_fly,
     source_type,
     writes_on_the_fly,
@@ -50,7 +49,7 @@ def heads_begin_queues(task: DlaTask) -> Iterator[str]:
     `op_head` of an engine is -1 or its first operation, from which the consumer slots of the same
     engine reach all others.
     """
-    found = queues(task)
+    found = task.queues
     for engine in OpType:
         head = task.network.op_head[engine]
         own = [operation.index for operation in task.operations if operation.engine is engine]

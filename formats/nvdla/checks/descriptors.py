@@ -16,7 +16,7 @@ _GRAPH = "dep_graph"
 
 
 def descriptor_problems(task: DlaTask | EmuTask, loadable: Loadable) -> Iterator[Violation]:
-    """What is wrong with the places of a task's descriptors and with its network descriptor."""
+    """Yield the faults of a task's descriptor offsets and of its network descriptor."""
     yield from apply(PLACE_RULES, task.name, task, loadable)
     if isinstance(task, DlaTask):
         yield from apply(NETWORK_RULES, task.name, task, loadable)

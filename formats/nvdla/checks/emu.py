@@ -18,8 +18,8 @@ def emu_problems(task: EmuTask, target: NvdlaTarget) -> Iterator[Violation]:
     """Yield the problems of an emulator task and its operation."""
     yield from apply((one_operation,), task.name, task)
     for index, operation in enumerate(task.operations):
-        place = f"{task.name} operation {index} ({EmuOpType(operation.op.op_type).name})"
-        yield from apply(EMU_RULES, place, operation, target)
+        location = f"{task.name} operation {index} ({EmuOpType(operation.op.op_type).name})"
+        yield from apply(EMU_RULES, location, operation, target)
 
 
 def one_operation(task: EmuTask) -> Iterator[str]:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from xonnc.formats.nvdla.enumerations import Event
 from xonnc.formats.nvdla.event_scheduling import GROUPS
-from xonnc.formats.nvdla.task_graph import chains_of, queues, reads_memory
+from xonnc.formats.nvdla.task_graph import chains_of, reads_memory
 from xonnc.formats.nvdla.tasks import DlaTask
 
 
@@ -68,9 +68,30 @@ class EventOrder:
             for following in self._next[node]:
                 self._after[node] |= self._after[following] | 1 << following
 
+        self._before = [0] * self._size
+        for node in self._sorted:
+            for following in self._next[node]:
+                self._before[following] |= self._before[node] | 1 << node
+
     def precedes(self, first: int, at: Moment, second: int, then: Moment) -> bool:
         """Whether operation `first` has passed moment `at` whenever operation `second` is at `then`."""
-        return bool(self._after[_node(first, at)] >> _node(second, then) & 1)
+        return bool(self._after[node_of(first, at)] >> node_of(second, then) & 1)
+
+    def unordered(self, begins: int, operation: int, begin: Moment, done: Moment) -> set[int]:
+        """
+        Return the operations that events do not put before or after an access from `begin` to `done`.
+
+        `begins` are the moments STARTS or WRITES of other accesses, a set of bits; they are done one moment
+        later.
+        """
+        left = begins & ~self._after[node_of(operation, done)]
+        left &= ~(self._before[node_of(operation, begin)] >> 1)
+        found: set[int] = set()
+        while left:
+            low = left & -left
+            found.add((low.bit_length() - 1) // len(Moment))
+            left ^= low
+        return found
 
     def moments(self) -> Iterator[tuple[int, Moment]]:
         """Yield all moments in a topological order."""
@@ -94,7 +115,8 @@ class EventOrder:
         return result
 
 
-def _node(operation: int, moment: Moment) -> int:
+def node_of(operation: int, moment: Moment) -> int:
+    """Return the number of a moment of an operation: a bit in sets of moments."""
     return operation * len(Moment) + moment
 
 
@@ -102,18 +124,18 @@ def _edges(task: DlaTask) -> Iterator[tuple[int, int]]:
     for operation in task.operations:
         index, entry = operation.index, operation.dependency
         for first, second in _WITHIN:
-            yield _node(index, first), _node(index, second)
+            yield node_of(index, first), node_of(index, second)
         for consumer in entry.consumers:
             if consumer.index != -1:
-                yield _node(index, _AFTER[Event(consumer.event)]), _node(consumer.index, Moment.ENABLED)
+                yield node_of(index, _AFTER[Event(consumer.event)]), node_of(consumer.index, Moment.ENABLED)
         if entry.fused_parent.index != -1:
-            yield _node(index, Moment.ENABLED), _node(entry.fused_parent.index, Moment.ENABLED)
+            yield node_of(index, Moment.ENABLED), node_of(entry.fused_parent.index, Moment.ENABLED)
     yield from _engine_edges(task)
     for chain in chains_of(task):
         for first, second in pairwise(chain):
             # What flows through is read before the last of it is written.
-            yield _node(first, Moment.READ), _node(second, Moment.WRITTEN)
-            yield _node(first, Moment.COMPLETED), _node(second, Moment.COMPLETED)
+            yield node_of(first, Moment.READ), node_of(second, Moment.WRITTEN)
+            yield node_of(first, Moment.COMPLETED), node_of(second, Moment.COMPLETED)
 
 
 def _engine_edges(task: DlaTask) -> Iterator[tuple[int, int]]:
@@ -121,13 +143,13 @@ def _engine_edges(task: DlaTask) -> Iterator[tuple[int, int]]:
     Yield edges between operations of one engine: it programs, writes and completes them in order, and so does
     its read DMA.
     """
-    for queue in queues(task).values():
+    for queue in task.queues.values():
         for first, second in pairwise(queue):
-            yield _node(first, Moment.PROGRAMMED), _node(second, Moment.PROGRAMMED)
-            yield _node(first, Moment.WRITTEN), _node(second, Moment.WRITES)
-            yield _node(first, Moment.COMPLETED), _node(second, Moment.COMPLETED)
+            yield node_of(first, Moment.PROGRAMMED), node_of(second, Moment.PROGRAMMED)
+            yield node_of(first, Moment.WRITTEN), node_of(second, Moment.WRITES)
+            yield node_of(first, Moment.COMPLETED), node_of(second, Moment.COMPLETED)
         for first, second in zip(queue, queue[GROUPS:], strict=False):
-            yield _node(first, Moment.COMPLETED), _node(second, Moment.PROGRAMMED)
+            yield node_of(first, Moment.COMPLETED), node_of(second, Moment.PROGRAMMED)
         # An operation that reads no memory does not occupy the read DMA: later ones may fetch before its end.
         for first, second in pairwise(index for index in queue if reads_memory(task.operations[index])):
-            yield _node(first, Moment.READ), _node(second, Moment.STARTS)
+            yield node_of(first, Moment.READ), node_of(second, Moment.STARTS)

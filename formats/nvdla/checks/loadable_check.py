@@ -142,9 +142,9 @@ def _decoded(loadable: Loadable) -> tuple[list[DlaTask | EmuTask], list[Violatio
         try:
             tasks.append(decode_task(loadable, task, layout))
         except XonncError as error:
-            place = f"task {task.id}"
-            reason = str(error).removeprefix(place).lstrip(": ")
-            problems.append(Violation(place, "descriptors-decode", reason))
+            location = f"task {task.id}"
+            reason = str(error).removeprefix(location).lstrip(": ")
+            problems.append(Violation(location, "descriptors-decode", reason))
     return tasks, problems
 
 
@@ -152,8 +152,8 @@ def _engine_problems(task: DlaTask | EmuTask, loadable: Loadable, target: NvdlaT
     if isinstance(task, EmuTask):
         yield from emu_problems(task, target)
         for index, operation in enumerate(task.operations):
-            place = f"{task.name} operation {index}"
-            yield from apply(CUBE_RULES, place, emu_accesses(operation), task.addresses, loadable, target)
+            location = f"{task.name} operation {index}"
+            yield from apply(CUBE_RULES, location, emu_accesses(operation), task.addresses, loadable, target)
         return
     for index, lut in enumerate(task.luts):
         yield from apply((lut_fields,), f"{task.name} lut {index}", lut)
@@ -161,7 +161,7 @@ def _engine_problems(task: DlaTask | EmuTask, loadable: Loadable, target: NvdlaT
         site = OperationContext(loadable, task, operation, target)
         yield from _operation_problems(site)
         touched = accesses(operation, target)
-        yield from apply(CUBE_RULES, site.place, touched, task.addresses, loadable, target)
+        yield from apply(CUBE_RULES, site.location, touched, task.addresses, loadable, target)
 
 
 def _operation_problems(site: OperationContext) -> Iterator[Violation]:
@@ -195,8 +195,8 @@ def _memory_problems(
         task = tasks[index]
         if isinstance(task, EmuTask):
             for number, operation in enumerate(task.operations):
-                place = f"{task.name} operation {number}"
-                _follow(flow, place, emu_accesses(operation), task, (Moment.READ, Moment.WRITTEN))
+                location = f"{task.name} operation {number}"
+                _follow(flow, location, emu_accesses(operation), task, (Moment.READ, Moment.WRITTEN))
         else:
             ordered.append((task, EventOrder(task)))
             races += _dla_memory_problems(flow, *ordered[-1], target)
@@ -217,14 +217,14 @@ def _dla_memory_problems(
     touched = {operation.index: accesses(operation, target) for operation in task.operations}
     races = list(race_problems(task, touched, order))
     for index, moment in order.moments():
-        place = f"{task.name} operation {index} ({task.operations[index].engine.name})"
-        _follow(flow, place, touched[index], task, (moment,))
+        location = f"{task.name} operation {index} ({task.operations[index].engine.name})"
+        _follow(flow, location, touched[index], task, (moment,))
     return races
 
 
 def _follow(
     flow: MemoryContents,
-    place: str,
+    location: str,
     touched: Iterable[Access],
     task: DlaTask | EmuTask,
     moments: tuple[Moment, ...],
@@ -233,6 +233,6 @@ def _follow(
     for moment in moments:
         for access in touched:
             if moment is Moment.READ and not access.writes:
-                flow.read(place, access, task.addresses)
+                flow.read(location, access, task.addresses)
             elif moment is Moment.WRITTEN and access.writes:
-                flow.write(place, access, task.addresses)
+                flow.write(location, access, task.addresses)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
-from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, outside
+from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, not_in_memory, outside
 from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_feature, missing_precision
 from xonnc.formats.nvdla.enumerations import MemoryType, RubikMode
 from xonnc.formats.nvdla.records import BdmaOp, BdmaSurface, CdpOp, CdpSurface, RubikOp, RubikSurface
-from xonnc.targets import limits
+from xonnc.targets import NvdlaTarget, limits
 
 MAX_TRANSFERS = 20
 _BDMA_UNIT = 32
@@ -21,7 +21,7 @@ _MAX_REPEAT = 8192
 
 def cdp_problems(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[Violation]:
     """Yield the problems of a CDP operation."""
-    yield from apply(CDP_RULES, site.place, op, surface, site)
+    yield from apply(CDP_RULES, site.location, op, surface, site)
 
 
 def cdp_fields(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[str]:
@@ -36,7 +36,7 @@ def cdp_fields(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterat
 
 def cdp_in_memory(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterator[str]:
     """Source and destination are in DRAM and have equal sizes."""
-    yield from _in_memory(surface)
+    yield from _in_memory(surface, site.target)
     src, dst = surface.src_data, surface.dst_data
     for field in ("width", "height", "channel"):
         size: int = getattr(src, field)
@@ -63,17 +63,17 @@ def cdp_table(op: CdpOp, surface: CdpSurface, site: OperationContext) -> Iterato
 CDP_RULES = (cdp_fields, cdp_in_memory, cdp_precision, cdp_table)
 
 
-def _in_memory(surface: CdpSurface | RubikSurface) -> Iterator[str]:
+def _in_memory(surface: CdpSurface | RubikSurface, target: NvdlaTarget) -> Iterator[str]:
     for field, cube in (("src_data", surface.src_data), ("dst_data", surface.dst_data)):
-        yield from outside(f"{field}.type", cube.type, MemoryType.MC, MemoryType.MC)
+        yield from not_in_memory(f"{field}.type", cube.type, target)
 
 
 def rubik_problems(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[Violation]:
     """Yield the problems of a Rubik operation."""
-    problems = list(apply(RUBIK_FIELD_RULES, site.place, op, surface, site))
+    problems = list(apply(RUBIK_FIELD_RULES, site.location, op, surface, site))
     yield from problems
     if not problems:
-        yield from apply(RUBIK_RULES, site.place, op, surface, site)
+        yield from apply(RUBIK_RULES, site.location, op, surface, site)
 
 
 def rubik_fields(op: RubikOp, surface: RubikSurface, site: OperationContext) -> Iterator[str]:
@@ -90,7 +90,7 @@ def rubik_exists(op: RubikOp, surface: RubikSurface, site: OperationContext) -> 
     """The target has a Rubik engine and supports the precision; source and destination are in DRAM."""
     yield from missing_feature("op_type 5 (RUBIK)", "rubik", site.target)
     yield from missing_precision("precision", op.precision, site.target)
-    yield from _in_memory(surface)
+    yield from _in_memory(surface, site.target)
 
 
 RUBIK_FIELD_RULES = (rubik_fields, rubik_exists)
@@ -109,8 +109,8 @@ def rubik_sizes(op: RubikOp, surface: RubikSurface, site: OperationContext) -> I
     if op.mode == RubikMode.CONTRACT:
         width, height = src.width * op.stride_x, src.height * op.stride_y
         padded = geometry.round_up(dst.channel, geometry.channels_per_atom(site.target, precision))
-        wanted = padded * op.stride_x * op.stride_y
-        yield from outside("src_data.channel", src.channel, wanted, wanted)
+        expected = padded * op.stride_x * op.stride_y
+        yield from outside("src_data.channel", src.channel, expected, expected)
         channels = dst.channel
     yield from outside("dst_data.width", dst.width, width, width)
     yield from outside("dst_data.height", dst.height, height, height)
@@ -130,7 +130,7 @@ RUBIK_RULES = (rubik_sizes, rubik_planes)
 
 def bdma_problems(op: BdmaOp, surface: BdmaSurface, site: OperationContext) -> Iterator[Violation]:
     """Yield the problems of a BDMA operation."""
-    yield from apply(BDMA_RULES, site.place, op, surface, site)
+    yield from apply(BDMA_RULES, site.location, op, surface, site)
 
 
 def bdma_exists(op: BdmaOp, surface: BdmaSurface, site: OperationContext) -> Iterator[str]:

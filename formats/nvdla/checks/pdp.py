@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
-from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, outside
+from xonnc.formats.nvdla.checks.problem import (
+    OperationContext,
+    Violation,
+    apply,
+    memory_types,
+    not_in_memory,
+    outside,
+)
 from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_precision
 from xonnc.formats.nvdla.enumerations import MemoryType, Precision
 from xonnc.formats.nvdla.records import PdpOp, PdpSurface, SdpOp, SdpSurface
@@ -42,11 +49,11 @@ class Pdp(NamedTuple):
 
 def pdp_problems(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[Violation]:
     """Yield the problems of a pooling; rules that relate fields run only if each field is valid."""
-    problems = list(apply(FIELD_RULES, site.place, op, surface, site))
+    problems = list(apply(FIELD_RULES, site.location, op, surface, site))
     yield from problems
     precision = precision_of(op.precision)
     if not problems and precision is not None:
-        yield from apply(PDP_RULES, site.place, Pdp(op, surface, site, precision))
+        yield from apply(PDP_RULES, site.location, Pdp(op, surface, site, precision))
 
 
 def pdp_fields(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[str]:
@@ -63,11 +70,11 @@ def pdp_fields(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterat
 def pdp_memory_types(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[str]:
     """The source is in DRAM or on the fly from the SDP; the result is in DRAM."""
     src = surface.src_data
-    if src.type not in (MemoryType.MC, MemoryType.HW):
+    if src.type not in memory_types(site.target, MemoryType.HW):
         yield f"src_data.type {src.type}; it is 0 (DRAM) or 2 (on the fly)"
     elif src.type == MemoryType.HW:
         yield from outside("src_data.address", src.address, -1, -1)
-    yield from outside("dst_data.type", surface.dst_data.type, MemoryType.MC, MemoryType.MC)
+    yield from not_in_memory("dst_data.type", surface.dst_data.type, site.target)
 
 
 def pdp_precision(op: PdpOp, surface: PdpSurface, site: OperationContext) -> Iterator[str]:

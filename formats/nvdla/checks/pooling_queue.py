@@ -10,7 +10,6 @@ from xonnc.formats.nvdla.checks.event_order import EventOrder, Moment
 from xonnc.formats.nvdla.checks.problem import Severity, Violation
 from xonnc.formats.nvdla.enumerations import OpType
 from xonnc.formats.nvdla.records import PdpOp, PdpSurface
-from xonnc.formats.nvdla.task_graph import queues
 from xonnc.formats.nvdla.tasks import DlaTask
 from xonnc.formats.nvdla.unread_input import UnreadInput, unread_input
 
@@ -35,7 +34,7 @@ REMEDY = "let its source end where its windows do"
 class QueuedPooling(NamedTuple):
     """A pooling, its location and its unread input."""
 
-    place: str
+    location: str
     left: UnreadInput
 
 
@@ -43,10 +42,10 @@ def pooling_queue_problems(tasks: Sequence[tuple[DlaTask, EventOrder]]) -> Itera
     """Yield the problems of consecutive poolings, of tasks in the order of their submits."""
     before: QueuedPooling | None = None
     for task, order in tasks:
-        for index in queues(task)[OpType.PDP]:
+        for index in task.queues[OpType.PDP]:
             if before is not None and before.left.breaks_next_pooling:
                 yield Violation(
-                    before.place,
+                    before.location,
                     "rows-over-before-a-pooling",
                     f"the windows leave {before.left} over; the next pooling would hang, so {REMEDY}",
                 )
@@ -57,15 +56,15 @@ def pooling_queue_problems(tasks: Sequence[tuple[DlaTask, EventOrder]]) -> Itera
                 f"the windows leave {first.left} over and operation {following} (PDP) may start before it is "
                 f"complete; the C-model hangs, so {REMEDY}, or wake that one by 1 (OP_COMPLETED)"
             )
-            yield Violation(first.place, "nothing-over-in-a-queue", reason)
+            yield Violation(first.location, "nothing-over-in-a-queue", reason)
     if before is not None and before.left.breaks_next_pooling:
         reason = f"the windows leave {before.left} over; the next inference may hang, so {REMEDY}"
-        yield Violation(before.place, "rows-over-at-the-end", reason, Severity.WARNING)
+        yield Violation(before.location, "rows-over-at-the-end", reason, Severity.WARNING)
 
 
 def overlapping_poolings(task: DlaTask, order: EventOrder) -> Iterator[tuple[int, int]]:
     """Yield poolings with unread input, each with one that may start before it has completed."""
-    for index, following in pairwise(queues(task)[OpType.PDP]):
+    for index, following in pairwise(task.queues[OpType.PDP]):
         is_over = order.precedes(index, Moment.COMPLETED, following, Moment.ENABLED)
         if any(_pooling(task, index).left) and not is_over:
             yield index, following
@@ -75,5 +74,5 @@ def _pooling(task: DlaTask, index: int) -> QueuedPooling:
     operation = task.operations[index]
     assert isinstance(operation.op, PdpOp), "an operation in the PDP's queue"
     assert isinstance(operation.surface, PdpSurface), "the surface goes with the operation"
-    place = f"{task.name} operation {index} ({operation.engine.name})"
-    return QueuedPooling(place, unread_input(operation.op, operation.surface))
+    location = f"{task.name} operation {index} ({operation.engine.name})"
+    return QueuedPooling(location, unread_input(operation.op, operation.surface))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ParamSpec
 
+from xonnc.formats.nvdla.enumerations import MemoryType
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.tasks import DlaTask, Operation
 from xonnc.targets import NvdlaTarget
@@ -25,13 +26,13 @@ class Severity(StrEnum):
 class Violation:
     """A violated rule and its location; `rule` is a stable name."""
 
-    place: str
+    location: str
     rule: str
     reason: str
     severity: Severity = Severity.ERROR
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.reason}"
+        return f"{self.location}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,13 @@ class OperationContext:
     target: NvdlaTarget
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """The operation's name in messages."""
         return f"{self.task.name} operation {self.operation.index} ({self.operation.engine.name})"
 
 
 def apply(
-    rules: Iterable[Callable[P, Iterator[str]]], place: str, *args: P.args, **kwargs: P.kwargs
+    rules: Iterable[Callable[P, Iterator[str]]], location: str, *args: P.args, **kwargs: P.kwargs
 ) -> Iterator[Violation]:
     """
     Yield the findings of the rules. A rule is a generator function: its name is the rule's, its docstring the
@@ -59,7 +60,18 @@ def apply(
     for rule in rules:
         name = getattr(rule, "__name__", "")
         for reason in rule(*args, **kwargs):
-            yield Violation(place, name.replace("_", "-"), reason)
+            yield Violation(location, name.replace("_", "-"), reason)
+
+
+def not_in_memory(field: str, type_: int, target: NvdlaTarget) -> Iterator[str]:
+    """Yield a finding if the type of a cube is neither DRAM nor the on-chip memory of `target`."""
+    allowed = memory_types(target)
+    yield from outside(field, type_, allowed[0], allowed[-1])
+
+
+def memory_types(target: NvdlaTarget, *others: MemoryType) -> tuple[MemoryType, ...]:
+    """Return the types of cubes in memory on `target`, and `others`."""
+    return (MemoryType.MC, *((MemoryType.CV,) if target.cvsram_bytes else ()), *others)
 
 
 def outside(field: str, value: int, low: int, high: int) -> Iterator[str]:

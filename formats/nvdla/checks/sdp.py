@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from xonnc.formats.nvdla.accesses import operand_bytes, precision_of, sdp_stages
-from xonnc.formats.nvdla.checks.problem import OperationContext, Violation, apply, outside
+from xonnc.formats.nvdla.checks.problem import (
+    OperationContext,
+    Violation,
+    apply,
+    memory_types,
+    not_in_memory,
+    outside,
+)
 from xonnc.formats.nvdla.checks.register_fields import illegal_values, missing_feature, missing_precision
 from xonnc.formats.nvdla.enumerations import (
     Activation,
@@ -65,11 +72,11 @@ class Sdp(NamedTuple):
 
 def sdp_problems(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[Violation]:
     """Yield the problems of an SDP operation; rules that relate fields run only if each field is valid."""
-    problems = list(apply(FIELD_RULES, site.place, op, surface, site))
+    problems = list(apply(FIELD_RULES, site.location, op, surface, site))
     yield from problems
     source = precision_of(op.src_precision)
     if not problems and source is not None:
-        yield from apply(SDP_RULES, site.place, Sdp(op, surface, site, source))
+        yield from apply(SDP_RULES, site.location, Sdp(op, surface, site, source))
 
 
 def sdp_fields(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[str]:
@@ -89,13 +96,13 @@ def sdp_fields(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterat
 def sdp_memory_types(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[str]:
     """Source and result are in DRAM or on the fly, operands in DRAM; on-the-fly cubes have no address."""
     for field, cube in (("src_data", surface.src_data), ("dst_data", surface.dst_data)):
-        if cube.type not in (MemoryType.MC, MemoryType.HW):
+        if cube.type not in memory_types(site.target, MemoryType.HW):
             yield f"{field}.type {cube.type}; it is 0 (DRAM) or 2 (on the fly)"
         elif cube.type == MemoryType.HW:
             yield from outside(f"{field}.address", cube.address, -1, -1)
     for field, stage, cube in sdp_stages(op, surface):
         if fetches(stage):
-            yield from outside(f"{field}.type", cube.type, MemoryType.MC, MemoryType.MC)
+            yield from not_in_memory(f"{field}.type", cube.type, site.target)
 
 
 def sdp_features(op: SdpOp, surface: SdpSurface, site: OperationContext) -> Iterator[str]:
@@ -186,7 +193,7 @@ def one_pixel_is_packed(sdp: Sdp) -> Iterator[str]:
     if (src.width, src.height) != (1, 1):
         return
     for field, cube in (("src_data", src), ("dst_data", dst)):
-        if cube.type == MemoryType.MC:
+        if cube.type != MemoryType.HW:
             yield from outside(f"{field}.line_stride", cube.line_stride, atom, atom)
             yield from outside(f"{field}.surf_stride", cube.surf_stride, atom, atom)
     for field, stage, cube in sdp_stages(sdp.op, sdp.surface):

@@ -70,13 +70,13 @@ def old_softmax(draw: Draw) -> Example:
 def relu_and_pool(draw: Draw) -> Example:
     """A Relu and a max pool. Only onnxruntime pads it correctly; it ignores NaN, so there are no specials."""
     kernel = [draw.number_in(1, 3), draw.number_in(1, 3)]
-    said = {
+    properties = {
         "kernel_shape": kernel,
         "pads": [draw.number_in(0, (size - 1) // 2) for size in (*kernel, *kernel)],
         "strides": [draw.number_in(1, 2), draw.number_in(1, 2)],
     }
     shape = (draw.number_in(1, 2), draw.size(), draw.number_in(4, 6), draw.number_in(4, 6))
-    return Example({"x": shape}, properties={"MaxPoolSingleOut": said}, specials=False, opset=14)
+    return Example({"x": shape}, properties={"MaxPoolSingleOut": properties}, specials=False, opset=14)
 
 
 def expanded_scalar(draw: Draw) -> Example:
@@ -92,14 +92,14 @@ def reshaped(draw: Draw) -> Example:
     """An operation with a scalar after a Reshape with dimensions of 0 or -1."""
     shape, zero = draw.shape(), draw.flag()
     if 0 in shape:
-        wanted = list(shape)
+        target = list(shape)
     else:
-        wanted = refactored(draw, shape)
-        wanted[draw.number_in(0, len(wanted) - 1)] = -1
+        target = refactored(draw, shape)
+        target[draw.number_in(0, len(target) - 1)] = -1
     y = draw.array(draw.pick((), (1,)), special=draw.is_float)
     if draw.is_integer:
         y = np.where(y == 0, np.array(3, y.dtype), y)
-    return Example({"x": shape, "shape": ints(*wanted), "y": y}, {"allowzero": zero})
+    return Example({"x": shape, "shape": ints(*target), "y": y}, {"allowzero": zero})
 
 
 WIDER: Mapping[str, tuple[Kind, ...]] = {

@@ -34,15 +34,15 @@ def convolution(draw: Draw, bias: bool | None = None) -> tuple[dict[str, Given],
     axes, group = draw.pick(1, 2, 2, 3), draw.pick(1, 1, 2)
     inputs, outputs = draw.number_in(1, 2), draw.number_in(1, 2)
     kernel = [draw.number_in(1, 3) for _ in range(axes)]
-    said: Said = {"group": group, "strides": [draw.number_in(1, 2) for _ in kernel]}
+    properties: Said = {"group": group, "strides": [draw.number_in(1, 2) for _ in kernel]}
     if draw.flag():
-        said["dilations"] = [draw.number_in(1, 2) for _ in kernel]
+        properties["dilations"] = [draw.number_in(1, 2) for _ in kernel]
     if draw.flag():
-        said["pads"] = [draw.number_in(0, 2) for _ in range(2 * axes)]
+        properties["pads"] = [draw.number_in(0, 2) for _ in range(2 * axes)]
     shape = (draw.number_in(1, 2), inputs * group, *(draw.number_in(5, 6) for _ in kernel))
     weights = (outputs * group, inputs, *kernel)
-    there = draw.flag() if bias is None else bias
-    return {"x": shape, "w": weights, "b": weights[:1] if there else None}, said
+    has_bias = draw.flag() if bias is None else bias
+    return {"x": shape, "w": weights, "b": weights[:1] if has_bias else None}, properties
 
 
 def channels(values: dict[str, Given]) -> int:
@@ -56,12 +56,12 @@ def after_convolution(bias: bool) -> Generator:
     """A Conv and a per-channel or scalar operand, with or without a leading axis, or of another shape."""
 
     def make(draw: Draw) -> Example:
-        values, said = convolution(draw, bias)
+        values, properties = convolution(draw, bias)
         shape = values["x"]
         assert isinstance(shape, tuple)
         count, ones = channels(values), (1,) * (len(shape) - 2)
         c = draw.pick((count, *ones), (1, count, *ones), (), (1,), (1, *ones), (count, *ones), (count, *ones))
-        return Example({**values, "c": c}, properties={"Conv": said})
+        return Example({**values, "c": c}, properties={"Conv": properties})
 
     return make
 
@@ -73,9 +73,9 @@ def statistics(draw: Draw, count: int) -> dict[str, Given]:
 
 def normalised_convolution(draw: Draw) -> Example:
     """A Conv and its batch normalization."""
-    values, said = convolution(draw)
+    values, properties = convolution(draw)
     learnt = statistics(draw, channels(values))
-    return Example({**values, **learnt}, {"epsilon": draw.pick(1e-5, 1e-3)}, {"Conv": said})
+    return Example({**values, **learnt}, {"epsilon": draw.pick(1e-5, 1e-3)}, {"Conv": properties})
 
 
 def normalised_data(draw: Draw) -> Example:
@@ -93,15 +93,15 @@ def padded_convolution(by_property: bool) -> Generator:
     """A Pad with zeros before a Conv that may have pads as well."""
 
     def make(draw: Draw) -> Example:
-        values, said = convolution(draw)
+        values, properties = convolution(draw)
         shape = values["x"]
         assert isinstance(shape, tuple)
         axes = len(shape) - 2
         pads = [0, 0, *(draw.number_in(0, 2) for _ in range(axes))] * 2
         if by_property:
-            return Example(values, {"pads": pads, "fill": 0.0}, {"Conv": said})
+            return Example(values, {"pads": pads, "fill": 0.0}, {"Conv": properties})
         fill = draw.pick(None, np.array(0))
-        return Example({**values, "pads": ints(*pads), "fill": fill}, properties={"Conv": said})
+        return Example({**values, "pads": ints(*pads), "fill": fill}, properties={"Conv": properties})
 
     return make
 
@@ -117,8 +117,8 @@ def gemm_plus(draw: Draw) -> Example:
     """The same for a Gemm with alpha and transposes."""
     m, k, n, ta, tb = draw.size(), draw.size(), draw.size(), draw.flag(), draw.flag()
     z = draw.pick((), (1,), (n,), (m, 1), (1, n), (m, n), (1, 1))
-    said = {"alpha": draw.real(), "ta": ta, "tb": tb}
-    return Example({"a": (k, m) if ta else (m, k), "b": (n, k) if tb else (k, n), "z": z}, said)
+    properties = {"alpha": draw.real(), "ta": ta, "tb": tb}
+    return Example({"a": (k, m) if ta else (m, k), "b": (n, k) if tb else (k, n), "z": z}, properties)
 
 
 def product(draw: Draw) -> tuple[Shape, Shape]:
@@ -200,11 +200,14 @@ def group_norm(by_group: bool) -> Generator:
         after = (draw.number_in(2, 4) for _ in range(draw.number_in(1, 3)))
         shape = (draw.size(), groups * draw.number_in(1, 3), *after)
         count = groups if by_group else shape[1]
-        said: dict[str, Literal | Attribute | None] = {"epsilon": draw.pick(1e-5, 1e-3), "groups": groups}
+        properties: dict[str, Literal | Attribute | None] = {
+            "epsilon": draw.pick(1e-5, 1e-3),
+            "groups": groups,
+        }
         if not by_group:
-            said["stash"] = 1
+            properties["stash"] = 1
         x = varied(draw, shape, shape[0] * groups)
-        return Example({"x": x, "scale": (count,), "bias": (count,)}, said, specials=False)
+        return Example({"x": x, "scale": (count,), "bias": (count,)}, properties, specials=False)
 
     return make
 
@@ -234,7 +237,7 @@ def recurrent(name: str, batch_first: bool) -> Generator:
         both = draw.number_in(1, 2)
         time, batch, inputs, hidden = draw.number_in(1, 4), draw.size(), draw.size(), draw.size()
         state = (batch, both, hidden) if batch_first else (both, batch, hidden)
-        said = {"hidden_size": hidden, "direction": "bidirectional" if both == 2 else "forward"}
+        properties = {"hidden_size": hidden, "direction": "bidirectional" if both == 2 else "forward"}
         values: dict[str, Given] = {
             "x": (batch, time, inputs) if batch_first else (time, batch, inputs),
             "w": (both, gates * hidden, inputs),
@@ -247,7 +250,7 @@ def recurrent(name: str, batch_first: bool) -> Generator:
         element = f64 if draw.dtype == np.float64 else f32
         return Example(
             values,
-            properties={name: said},
+            properties={name: properties},
             types=[unranked(element)] * (len(states) + 1),
             opset=None if batch_first else 14,
         )
@@ -265,7 +268,7 @@ GENERATORS: dict[str, Generator] = {
     "FuseBatchNormInferenceModeConvPattern": normalised_convolution,
     "RewriteBatchNormInferenceModeConvPattern1": normalised_data,
     "RewriteBatchNormInferenceModeConvPattern2": normalised_vector,
-    **{f"FusePad{version}IntoConvPattern": padded_convolution(said) for version, said in PADS.items()},
+    **{f"FusePad{version}IntoConvPattern": padded_convolution(cases) for version, cases in PADS.items()},
     "MulAddToGemmOptPattern": matrix_plus,
     "FuseGemmFollowedByAddition": gemm_plus,
     "FuseScalarMulMatMulPattern": scaled_product,

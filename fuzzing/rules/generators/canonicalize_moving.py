@@ -64,15 +64,15 @@ def transposed_parts(draw: Draw) -> Example:
     """A Concat of transposed operands, which differ in the concatenated axis only."""
     shape, count = draw.shape(1), draw.number_in(1, 3)
     axis, values, parts = draw.axis(len(shape), negative=False), dict[str, Given](), list[Node]()
-    for place in range(count):
+    for index in range(count):
         made = list(shape)
         made[axis] = draw.size(empty=True)
         perm = draw.perm(len(shape))
         before = [0] * len(shape)
         for result, source in enumerate(perm):
             before[source] = made[result]
-        values[f"part{place}"] = tuple(before)
-        parts.append(Transpose(getattr(value, f"part{place}"), perm=perm))
+        values[f"part{index}"] = tuple(before)
+        parts.append(Transpose(getattr(value, f"part{index}"), perm=perm))
     return Example(values, pattern=Transpose(Concat(*parts, axis=axis), perm=draw.perm(len(shape))))
 
 
@@ -101,7 +101,7 @@ def joined(draw: Draw, count: int, least: int = 1) -> tuple[list[Shape], int]:
 def cast_of_parts(draw: Draw) -> Example:
     """A cast of a Concat of operands of any length."""
     shapes, axis = joined(draw, draw.number_in(1, 4))
-    values: dict[str, Given] = {f"parts{place}": finite(draw, shape) for place, shape in enumerate(shapes)}
+    values: dict[str, Given] = {f"parts{index}": finite(draw, shape) for index, shape in enumerate(shapes)}
     return Example(values, {"axis": axis}, {"Cast": target(draw)}, counts={"parts": len(shapes)})
 
 
@@ -113,32 +113,32 @@ def cast_of_slice(draw: Draw) -> Example:
 
 def joined_pattern(shapes: Sequence[Shape], axis: int) -> Example:
     """A Concat of operands of the given shapes."""
-    parts = [getattr(value, f"part{place}") for place in range(len(shapes))]
-    values: dict[str, Given] = {f"part{place}": shape for place, shape in enumerate(shapes)}
+    parts = [getattr(value, f"part{index}") for index in range(len(shapes))]
+    values: dict[str, Given] = {f"part{index}": shape for index, shape in enumerate(shapes)}
     return Example(values, pattern=Concat(*parts, axis=axis))
 
 
 def with_empty_lists(draw: Draw) -> Example:
     """A Concat of vectors, at least one of them empty and one not."""
     lengths = [0, draw.size(), *(draw.size(empty=True) for _ in range(draw.number_in(0, 2)))]
-    return joined_pattern([(lengths[place],) for place in draw.perm(len(lengths))], draw.pick(0, -1))
+    return joined_pattern([(lengths[index],) for index in draw.perm(len(lengths))], draw.pick(0, -1))
 
 
 def with_empty_parts(draw: Draw) -> Example:
     """A Concat of operands of any rank, at least one of them of size 0 along the axis and one not."""
     shapes, axis = joined(draw, draw.number_in(2, 4))
-    for place, size in ((0, 0), (1, draw.size())):
-        changed = list(shapes[place])
+    for index, size in ((0, 0), (1, draw.size())):
+        changed = list(shapes[index])
         changed[axis] = size
-        shapes[place] = tuple(changed)
-    return joined_pattern([shapes[place] for place in draw.perm(len(shapes))], axis)
+        shapes[index] = tuple(changed)
+    return joined_pattern([shapes[index] for index in draw.perm(len(shapes))], axis)
 
 
 def nested_parts(draw: Draw) -> Example:
     """Nested Concats along the same axis, or a Concat of a single operand."""
     shapes, axis = joined(draw, draw.number_in(1, 4))
-    names = [getattr(value, f"part{place}") for place in range(len(shapes))]
-    values: dict[str, Given] = {f"part{place}": shape for place, shape in enumerate(shapes)}
+    names = [getattr(value, f"part{index}") for index in range(len(shapes))]
+    values: dict[str, Given] = {f"part{index}": shape for index, shape in enumerate(shapes)}
     cut = draw.number_in(1, len(shapes))
     inner, outer = names[:cut], names[cut:]
     return Example(values, pattern=Concat(*outer, Concat(*inner, axis=axis), axis=axis))
@@ -166,15 +166,15 @@ def two_reshapes(draw: Draw) -> Example:
     shape = draw.shape(1, empty=False)
     first = refactored(draw, shape)
     second = refactored(draw, shape)
-    for place, size in enumerate(first[: len(second)]):
-        if second[place] == size and draw.flag():
-            second[place] = 0
-    rest = [place for place, size in enumerate(second) if size]
+    for index, size in enumerate(first[: len(second)]):
+        if second[index] == size and draw.flag():
+            second[index] = 0
+    rest = [index for index, size in enumerate(second) if size]
     if rest and draw.flag():
         second[draw.pick(*rest)] = -1
     if draw.flag():
         first = [
-            0 if place < len(shape) and shape[place] == size else size for place, size in enumerate(first)
+            0 if index < len(shape) and shape[index] == size else size for index, size in enumerate(first)
         ]
     pattern = Reshape(Reshape(value.x, const.first, allowzero=0), const.second, allowzero=0)
     return Example({"x": shape, "first": ints(*first), "second": ints(*second)}, pattern=pattern)
@@ -183,17 +183,17 @@ def two_reshapes(draw: Draw) -> Example:
 def same_reshape(draw: Draw) -> Example:
     """To the shape that the data have, in any spelling."""
     shape = draw.shape(1)
-    wanted = [draw.pick(size, 0, size) for size in shape]
+    target = [draw.pick(size, 0, size) for size in shape]
     if 0 not in shape and draw.flag():
-        wanted[draw.number_in(0, len(shape) - 1)] = -1
-    return Example({"x": shape, "shape": ints(*wanted)}, pattern=Reshape(value.x, const.shape))
+        target[draw.number_in(0, len(shape) - 1)] = -1
+    return Example({"x": shape, "shape": ints(*target)}, pattern=Reshape(value.x, const.shape))
 
 
 def reshape_allowing_zero(draw: Draw) -> Example:
     """To another shape, zeros allowed, whether there are any or not."""
     shape = draw.shape()
-    wanted = ints(*refactored(draw, shape))
-    return Example({"x": shape, "shape": wanted}, pattern=Reshape(value.x, const.shape, allowzero=1))
+    target = ints(*refactored(draw, shape))
+    return Example({"x": shape, "shape": target}, pattern=Reshape(value.x, const.shape, allowzero=1))
 
 
 def blocks(deep: bool) -> Generator:
@@ -215,7 +215,7 @@ def spelled(draw: Draw, axes: Sequence[int], rank: int, properties: bool) -> lis
     front = sorted(axis % rank for axis in axes)
     if properties:
         return front
-    return [front[place] - (rank if draw.flag() else 0) for place in draw.perm(len(front))]
+    return [front[index] - (rank if draw.flag() else 0) for index in draw.perm(len(front))]
 
 
 def cancelling(squeezes_first: bool, properties: bool) -> Generator:
@@ -224,8 +224,8 @@ def cancelling(squeezes_first: bool, properties: bool) -> Generator:
     def make(draw: Draw) -> Example:
         shape, axes = with_ones(draw)
         if not squeezes_first:
-            gone = {axis % len(shape) for axis in axes}
-            x = tuple(size for place, size in enumerate(shape) if place not in gone)
+            removed = {axis % len(shape) for axis in axes}
+            x = tuple(size for index, size in enumerate(shape) if index not in removed)
         else:
             x = shape
         inner, outer = (spelled(draw, axes, len(shape), properties) for _ in range(2))
@@ -245,9 +245,11 @@ def before_split(op: Template) -> Generator:
         shape, first, second = list(draw.shape(1)), draw.size(), draw.size()
         axis = draw.axis(len(shape))
         shape[axis] = first + second
-        said = {"LeakyRelu": {"alpha": draw.real()}}
+        properties = {"LeakyRelu": {"alpha": draw.real()}}
         pattern = op(Split(value.x, value.sizes, axis=axis))
-        return Example({"x": tuple(shape), "sizes": ints(first, second)}, properties=said, pattern=pattern)
+        return Example(
+            {"x": tuple(shape), "sizes": ints(first, second)}, properties=properties, pattern=pattern
+        )
 
     return make
 
@@ -339,7 +341,7 @@ GENERATORS: dict[str, Generator] = {
     "RewriteReshapeAllowZeroPattern": reshape_allowing_zero,
     "RemoveDepthToSpaceSpaceToDepthPattern": blocks(False),
     "RemoveSpaceToDepthDepthToSpacePattern": blocks(True),
-    **{name: cancelling(*said) for name, said in THROUGH_CASTS.items()},
+    **{name: cancelling(*case) for name, case in THROUGH_CASTS.items()},
     **{f"PullOpThroughSplitPattern{name}": before_split(op) for name, op in SPLIT},
     "RemoveIdentityExpandPattern": identity_expand,
     "RemoveIdentityPadPattern": identity_pad,

@@ -131,8 +131,8 @@ def one_of_parts(draw: Draw) -> Example:
     """One element of a list of single elements, or of a list of longer ones."""
     count = draw.number_in(1, 4)
     lengths = [1 if draw.number_in(0, 5) else 2 for _ in range(count)]
-    parts: list[Pattern] = [getattr(value, f"part{place}") for place in range(count)]
-    values: dict[str, Given] = {f"part{place}": (length,) for place, length in enumerate(lengths)}
+    parts: list[Pattern] = [getattr(value, f"part{index}") for index in range(count)]
+    values: dict[str, Given] = {f"part{index}": (length,) for index, length in enumerate(lengths)}
     start = draw.number_in(-count, count - 1)
     end = draw.pick(start + 1 if start != -1 else 2**31, 2**31) if start in (count - 1, -1) else start + 1
     return Example(
@@ -152,7 +152,7 @@ def resize(draw: Draw) -> Example:
     both = by_sizes and draw.flag()
     mode = draw.pick("nearest", "linear", "cubic")
     where = draw.pick("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
-    said = {"mode": mode, "coordinate_transformation_mode": where}
+    properties = {"mode": mode, "coordinate_transformation_mode": where}
     return Example(
         {
             "x": shape,
@@ -160,7 +160,7 @@ def resize(draw: Draw) -> Example:
             "scales": (nothing if both else None) if by_sizes else scales,
             "sizes": sizes if by_sizes else None,
         },
-        properties={f"Resize{version}": said for version in ("", "V18", "V13")},
+        properties={f"Resize{version}": properties for version in ("", "V18", "V13")},
         inferred=not both,
         specials=False,
     )

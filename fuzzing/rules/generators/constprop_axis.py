@@ -167,7 +167,7 @@ def flattening(draw: Draw) -> Example:
 
 
 def element_indices(draw: Draw, shape: Shape, axis: int, longer: bool) -> Array:
-    """Indices along an axis, no two of them the same at one place."""
+    """Indices along an axis, distinct at each position."""
     size = shape[axis]
     count = draw.number_in(1, size + 2) if longer else draw.number_in(1, size)
     others = [1 if n == axis % len(shape) else each for n, each in enumerate(shape)]
@@ -189,7 +189,7 @@ def gathered_elements(draw: Draw) -> Example:
 
 
 def scattered_elements(draw: Draw) -> Example:
-    """No element twice; put in its place, or on it."""
+    """Each element once; replaced or accumulated."""
     shape = draw.shape(1, 3, empty=False)
     axis = draw.axis(len(shape))
     indices = element_indices(draw, shape, axis, False)
@@ -209,10 +209,10 @@ def scattered(draw: Draw) -> Example:
     indices = element_indices(draw, shape, axis, False)
     data, updates = draw.array(shape), draw.array(indices.shape)
     result = data.copy()
-    for place in np.ndindex(*indices.shape):
-        target = list(place)
-        target[axis] = int(indices[place])
-        result[tuple(target)] = updates[place]
+    for index in np.ndindex(*indices.shape):
+        target = list(index)
+        target[axis] = int(indices[index])
+        result[tuple(target)] = updates[index]
     return Example(
         {"c": data, "indices": indices, "updates": updates},
         {"axis": axis},
@@ -227,8 +227,8 @@ def slice_indices(draw: Draw, shape: Shape, lead: Shape, twice: bool) -> Array:
     if twice:
         columns = [draw.random.integers(-size, size, rows) for size in shape[:depth]]
         return np.stack(columns, -1).astype(np.int64).reshape(*lead, depth)
-    places = draw.random.permutation(int(np.prod(shape[:depth])))[:rows]
-    return np.stack(np.unravel_index(places, shape[:depth]), -1).astype(np.int64)
+    positions = draw.random.permutation(int(np.prod(shape[:depth])))[:rows]
+    return np.stack(np.unravel_index(positions, shape[:depth]), -1).astype(np.int64)
 
 
 def gathered_slices(draw: Draw) -> Example:
@@ -241,7 +241,7 @@ def gathered_slices(draw: Draw) -> Example:
 
 
 def scattered_slices(draw: Draw) -> Example:
-    """No slice twice if it takes the place of another; put on it as often as you like."""
+    """Each slice at most once if it replaces, any number of times if it accumulates."""
     shape = draw.shape(1, 3, empty=False)
     numbers = draw.is_integer or draw.is_float
     reduction = draw.pick("none", "add", "mul", "max", "min") if numbers else "none"

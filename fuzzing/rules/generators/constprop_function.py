@@ -130,7 +130,7 @@ def global_pool(draw: Draw) -> Example:
 def mean(draw: Draw) -> Example:
     """What broadcasts to the first: the reference adds to that in place."""
     shape, count = draw.shape(), draw.number_in(1, 3)
-    others = {f"constants{place}": draw.narrower(shape) for place in range(1, count)}
+    others = {f"constants{index}": draw.narrower(shape) for index in range(1, count)}
     return Example({"constants0": shape, **others}, counts={"constants": count})
 
 

@@ -17,9 +17,9 @@ def concatenation(draw: Draw) -> Example:
     shape, count = list(draw.shape(1)), draw.number_in(1, 4)
     axis = draw.axis(len(shape))
     parts: dict[str, tuple[int, ...]] = {}
-    for place in range(count):
+    for index in range(count):
         shape[axis] = draw.size(empty=True)
-        parts[f"constants{place}"] = tuple(shape)
+        parts[f"constants{index}"] = tuple(shape)
     return Example(parts, {"axis": axis}, counts={"constants": count})
 
 
@@ -48,8 +48,8 @@ def gather(draw: Draw) -> Example:
     axis = draw.axis(len(shape))
     indices = draw.shape(0, 2) if shape[axis] else (0,)
     kind = draw.pick(np.int64, np.int32)
-    places = draw.indices(max(1, shape[axis]), indices).astype(kind)
-    return Example({"c": shape, "indices": places}, {"axis": axis})
+    indices_drawn = draw.indices(max(1, shape[axis]), indices).astype(kind)
+    return Example({"c": shape, "indices": indices_drawn}, {"axis": axis})
 
 
 def padding(draw: Draw) -> Example:
@@ -87,18 +87,18 @@ def reshape(draw: Draw) -> Example:
     shape, zero = draw.shape(), draw.flag()
     total = int(np.prod(shape))
     if total == 0:
-        wanted = list(draw.random.permutation(shape)) if zero else list(shape)
-        return Example({"c": shape, "shape": ints(*map(int, wanted))}, {"allowzero": zero})
-    wanted = draw.factors(total, draw.number_in(0 if total == 1 else 1, 4))
-    place = draw.number_in(0, max(0, len(wanted) - 1))
-    if wanted and draw.flag():
-        copies = not zero and place < len(shape) and shape[place] == wanted[place]
-        wanted[place] = 0 if copies else -1
-    return Example({"c": shape, "shape": ints(*wanted)}, {"allowzero": zero})
+        target = list(draw.random.permutation(shape)) if zero else list(shape)
+        return Example({"c": shape, "shape": ints(*map(int, target))}, {"allowzero": zero})
+    target = draw.factors(total, draw.number_in(0 if total == 1 else 1, 4))
+    axis = draw.number_in(0, max(0, len(target) - 1))
+    if target and draw.flag():
+        copies = not zero and axis < len(shape) and shape[axis] == target[axis]
+        target[axis] = 0 if copies else -1
+    return Example({"c": shape, "shape": ints(*target)}, {"allowzero": zero})
 
 
 def scatter(draw: Draw) -> Example:
-    """Distinct places of slices of any depth."""
+    """Distinct indices of slices of any depth."""
     shape = draw.shape(1, 3, empty=False)
     depth = draw.number_in(1, len(shape))
     every = np.array(list(np.ndindex(*shape[:depth])))
@@ -122,9 +122,9 @@ def cuts(draw: Draw, shape: tuple[int, ...]) -> dict[str, np.ndarray | None]:
     starts = [draw.pick(0, 1, -1, 2, -far, far, draw.number_in(-6, 6)) for _ in axes]
     ends = [draw.pick(0, -1, 3, -far, far, draw.number_in(-6, 6)) for _ in axes]
     steps = [draw.pick(1, 2, -1, -2, 3) for _ in axes] if draw.flag() else None
-    for place, step in enumerate(steps or ()):
+    for index, step in enumerate(steps or ()):
         if step < 0:
-            starts[place] = max(starts[place], -shape[axes[place]])
+            starts[index] = max(starts[index], -shape[axes[index]])
     return {
         "starts": ints(*starts),
         "ends": ints(*ends),
@@ -154,14 +154,14 @@ def with_ones(draw: Draw) -> tuple[tuple[int, ...], list[int]]:
     inner = draw.shape(0, 3)
     axes = draw.axes(len(inner) + 2, 1, 2)
     rank = len(inner) + len(axes)
-    places = {axis % (len(inner) + 2) for axis in axes}
-    chosen = sorted(place % rank for place in places)
+    inserted = {axis % (len(inner) + 2) for axis in axes}
+    chosen = sorted(index % rank for index in inserted)
     chosen = list(dict.fromkeys(chosen))
     rank = len(inner) + len(chosen)
     rest = iter(inner)
-    shape = tuple(1 if place in chosen else next(rest) for place in range(rank))
+    shape = tuple(1 if index in chosen else next(rest) for index in range(rank))
     return shape, [
-        place - rank if draw.flag() else place for place in draw.random.permutation(chosen).tolist()
+        index - rank if draw.flag() else index for index in draw.random.permutation(chosen).tolist()
     ]
 
 
@@ -179,7 +179,7 @@ def squeezing_by_property(draw: Draw) -> Example:
 
 
 def unsqueezing(draw: Draw) -> Example:
-    """Axes at any places."""
+    """Axes at any positions."""
     shape, count = draw.shape(0, 3), draw.number_in(0, 3)
     axes = draw.axes(len(shape) + count, count, count)
     return Example({"c": shape, "axes": ints(*axes)})

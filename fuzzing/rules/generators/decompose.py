@@ -39,8 +39,8 @@ def reduction(least: int, empty: bool, keep: int | None = None) -> Generator:
     def make(draw: Draw) -> Example:
         shape = draw.shape(least, empty=empty)
         axes = ints(*draw.axes(len(shape))) if draw.flag() else None
-        said: Attributes = {"keepdims": draw.flag() if keep is None else keep, "noop": draw.flag()}
-        return Example({"x": shape, "axes": axes}, said, specials=draw.is_float)
+        properties: Attributes = {"keepdims": draw.flag() if keep is None else keep, "noop": draw.flag()}
+        return Example({"x": shape, "axes": axes}, properties, specials=draw.is_float)
 
     return make
 
@@ -54,23 +54,23 @@ def cast_like(draw: Draw) -> Example:
     )
 
 
-def constant(place: int) -> Generator:
+def constant(index: int) -> Generator:
     """A Constant of a value attribute; no list is empty, as an empty one has no type in ONNX text syntax."""
 
     def make(draw: Draw) -> Example:
         count = draw.number_in(1, 4)
         floats = [float(np.float32(number)) for number in draw.random.normal(0, 100, count)]
-        whole = [int(number) for number in draw.random.integers(-(2**40), 2**40, count)]
+        integers = [int(number) for number in draw.random.integers(-(2**40), 2**40, count)]
         words = [draw.pick("", "a", "ü", "two words") for _ in range(count)]
         forms: Sequence[tuple[Literal, Attribute]] = (
             (floats[0], tensor_type((), f32)),
-            (whole[0], tensor_type((), i64)),
+            (integers[0], tensor_type((), i64)),
             (words[0], tensor_type((), StringType())),
             (floats, tensor_type((count,), f32)),
-            (whole, tensor_type((count,), i64)),
+            (integers, tensor_type((count,), i64)),
             (words, tensor_type((count,), StringType())),
         )
-        given, type_ = forms[place]
+        given, type_ = forms[index]
         return Example(attributes={"given": given}, types=[type_])
 
     return make
@@ -88,8 +88,11 @@ def scaler(has_offset: bool, has_scale: bool) -> Generator:
     def make(draw: Draw) -> Example:
         shape = (*draw.shape(0, 2), draw.size())
         offset, scale = ([draw.real() for _ in range(draw.pick(1, shape[-1]))] for _ in range(2))
-        said: Attributes = {"offset": offset if has_offset else None, "scale": scale if has_scale else None}
-        return Example({"x": shape}, said, types=[unranked(f32)], specials=draw.is_float)
+        properties: Attributes = {
+            "offset": offset if has_offset else None,
+            "scale": scale if has_scale else None,
+        }
+        return Example({"x": shape}, properties, types=[unranked(f32)], specials=draw.is_float)
 
     return make
 
@@ -141,11 +144,11 @@ def loss(draw: Draw) -> Example:
     ignored = draw.pick(None, draw.number_in(0, classes - 1))
     labels.reshape(-1)[0] = (0 if ignored is None else ignored + 1) % classes
     weights = draw.reals(0.25, 2, (classes,)) if draw.flag() else None
-    said: Attributes = {"ignored": ignored, "reduction": draw.pick("none", "sum", "mean")}
+    properties: Attributes = {"ignored": ignored, "reduction": draw.pick("none", "sum", "mean")}
     element = element_type_of(draw.dtype)
     return Example(
         {"scores": (batch, classes, *after), "labels": labels, "weights": weights},
-        said,
+        properties,
         types=[unranked(element), draw.pick(NONE, unranked(element))],
         specials=False,
     )
@@ -159,30 +162,30 @@ def convolution(windows: bool) -> Generator:
         kernel = [draw.number_in(1, 3) if windows else 1 for _ in range(axes)]
         shape = (draw.size(), draw.number_in(1, 3), *(draw.number_in(5, 7) for _ in kernel))
         weights = (draw.size(), shape[1], *kernel)
-        said: dict[str, Literal | Attribute] = {}
+        properties: dict[str, Literal | Attribute] = {}
         pads = (
             draw.pick("", "pads", "VALID", "SAME_UPPER", "SAME_LOWER") if windows else draw.pick("", "VALID")
         )
         if pads.isupper():
-            said["auto_pad"] = pads
+            properties["auto_pad"] = pads
         elif pads:
-            said["pads"] = [draw.number_in(0, 2) for _ in range(2 * axes)]
+            properties["pads"] = [draw.number_in(0, 2) for _ in range(2 * axes)]
         if windows:
-            said["strides"] = [draw.number_in(1, 3) for _ in kernel]
+            properties["strides"] = [draw.number_in(1, 3) for _ in kernel]
             if not pads.startswith("SAME"):
-                said["dilations"] = [draw.number_in(1, 2) for _ in kernel]
-        return convolved("Conv", shape, weights, weights[0], said, draw)
+                properties["dilations"] = [draw.number_in(1, 2) for _ in kernel]
+        return convolved("Conv", shape, weights, weights[0], properties, draw)
 
     return make
 
 
 def convolved(
-    name: str, x: Shape, w: Shape, channels: int, said: dict[str, Literal | Attribute], draw: Draw
+    name: str, x: Shape, w: Shape, channels: int, properties: dict[str, Literal | Attribute], draw: Draw
 ) -> Example:
     """With or without a bias, with or without shape inference before, as onnxruntime has it."""
     return Example(
         {"x": x, "w": w, "b": (channels,) if draw.flag() else None},
-        properties={name: said},
+        properties={name: properties},
         inferred=bool(draw.flag()),
         types=[tensor_type((DYNAMIC_INDEX,) * len(x), f32)],
         opset=13,
@@ -199,20 +202,20 @@ def transposed_convolution(draw: Draw) -> Example:
     strides = [draw.number_in(1, size if how.startswith("SAME") else 3) for size in kernel]
     x = (draw.number_in(1, 2), group * draw.number_in(1, 2), *(draw.number_in(2, 4) for _ in kernel))
     w = (x[1], draw.number_in(1, 2), *kernel)
-    said: dict[str, Literal | Attribute] = {"group": group, "strides": strides}
+    properties: dict[str, Literal | Attribute] = {"group": group, "strides": strides}
     if how.isupper():
-        said["auto_pad"] = how
+        properties["auto_pad"] = how
     elif how == "pads":
-        said["pads"] = [draw.number_in(0, (size - 1) // 2) for _ in range(2) for size in kernel]
-        said["output_padding"] = [draw.number_in(0, stride - 1) for stride in strides]
+        properties["pads"] = [draw.number_in(0, (size - 1) // 2) for _ in range(2) for size in kernel]
+        properties["output_padding"] = [draw.number_in(0, stride - 1) for stride in strides]
     elif how == "shape":
         full = [
             stride * (size - 1) + window for stride, size, window in zip(strides, x[2:], kernel, strict=True)
         ]
-        said["output_shape"] = [size - draw.number_in(0, min(1, size - 1)) for size in full]
+        properties["output_shape"] = [size - draw.number_in(0, min(1, size - 1)) for size in full]
     if how in ("", "pads"):
-        said["dilations"] = [draw.number_in(1, 2) for _ in kernel]
-    return convolved("ConvTranspose", x, w, w[1] * group, said, draw)
+        properties["dilations"] = [draw.number_in(1, 2) for _ in kernel]
+    return convolved("ConvTranspose", x, w, w[1] * group, properties, draw)
 
 
 def einsum(draw: Draw) -> Example:
@@ -243,7 +246,7 @@ GENERATORS: dict[str, Generator] = {
     "ReduceLogSumExp_2": reduction(1, False, 0),
     "ReduceSumSquare": reduction(0, True),
     "CastLike": cast_like,
-    **{f"ConstantNormalize{place + 1}": constant(place) for place in range(6)},
+    **{f"ConstantNormalize{index + 1}": constant(index) for index in range(6)},
     "ConstantOfShape": value_of_shape,
     **{
         f"Scaler{name}{cast}": scaler(offset is not None, scale is not None)
@@ -281,7 +284,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     **versions.KINDS,
     # The reference sums squares of narrow integers in wide ones.
     "ReduceSumSquare": (*REALS, np.int64),
-    **{f"ConstantNormalize{place}": SINGLE for place in range(1, 7)},
+    **{f"ConstantNormalize{index}": SINGLE for index in range(1, 7)},
     **{f"Scaler{name}": SINGLE for name in SCALINGS},
     **{f"Scaler{name}Cast": (np.float64, np.int32, np.int64) for name in SCALINGS},
     # onnxruntime is the reference, or has these types alone.

@@ -31,10 +31,10 @@ def reduced(dtypes: tuple[type[np.generic], ...], *arrays: Array) -> list[Exampl
         ({"keepdims": 1, "noop": 1}, None),
         ({"keepdims": 0, "noop": 1}, None),
     ]
-    some = [Example({"x": (2, 3, 4), "axes": axes}, said, dtypes=dtypes) for said, axes in given]
+    some = [Example({"x": (2, 3, 4), "axes": axes}, properties, dtypes=dtypes) for properties, axes in given]
     more = [
-        Example({"x": x, "axes": ints(-1)}, said, dtypes=dtypes)
-        for said in ({"keepdims": 1, "noop": 0}, {"keepdims": 0, "noop": 0})
+        Example({"x": x, "axes": ints(-1)}, properties, dtypes=dtypes)
+        for properties in ({"keepdims": 1, "noop": 0}, {"keepdims": 0, "noop": 0})
         for x in arrays
     ]
     return [
@@ -169,14 +169,14 @@ def convolutions(
     return [
         Example(
             {"x": x, "w": w, "b": None if bias == 0 else (bias,)},
-            properties={name: said},
+            properties={name: properties},
             dtypes=[np.float32],
             inferred=inferred,
             types=[tensor_type((UNKNOWN,) * len(x), f32)],
             opset=13,
         )
-        for x, w, said in cases
-        for bias in (0, w[0] if name == "Conv" else w[1] * (2 if "group" in said else 1))
+        for x, w, properties in cases
+        for bias in (0, w[0] if name == "Conv" else w[1] * (2 if "group" in properties else 1))
         for inferred in (True, False)
     ]
 
@@ -289,10 +289,10 @@ EXAMPLES: dict[str, list[Example]] = {
         for dtype, element in ((np.float64, f64), (np.int32, i32), (np.float32, f32))
     ],
     **{
-        f"ConstantNormalize{place}": [
+        f"ConstantNormalize{index}": [
             Example(attributes={"given": given}, types=[type_], dtypes=[np.float32])
         ]
-        for place, (given, type_) in enumerate(
+        for index, (given, type_) in enumerate(
             (
                 (-2.5, tensor_type((), f32)),
                 (-3, tensor_type((), i64)),

@@ -53,8 +53,8 @@ def fourier(draw: Draw) -> Example:
     axis = draw.number_in(0, len(shape) - 2)
     onesided = draw.flag() if parts == 1 and not inverse else 0
     length = np.array(draw.number_in(1, 6), np.int64) if draw.flag() else None
-    said: Attributes = {"axis": axis, "inverse": inverse, "onesided": onesided}
-    return Example({"x": shape, "length": length}, said, own=("length",), specials=False)
+    properties: Attributes = {"axis": axis, "inverse": inverse, "onesided": onesided}
+    return Example({"x": shape, "length": length}, properties, own=("length",), specials=False)
 
 
 def grid_sample(draw: Draw) -> Example:
@@ -62,12 +62,12 @@ def grid_sample(draw: Draw) -> Example:
     batch, channels = draw.size(), draw.size()
     shape = (batch, channels, draw.number_in(2, 5), draw.number_in(2, 5))
     grid = draw.reals(-1.3, 1.3, (batch, draw.size(), draw.size(), 2))
-    said: Attributes = {
+    properties: Attributes = {
         "align": draw.flag(),
         "mode": draw.pick("bilinear", "nearest", "bicubic"),
         "padding": draw.pick("zeros", "border", "reflection"),
     }
-    return Example({"x": shape, "grid": grid}, said, opset=16, specials=False)
+    return Example({"x": shape, "grid": grid}, properties, opset=16, specials=False)
 
 
 def pad_by_properties(draw: Draw) -> Example:
@@ -116,8 +116,8 @@ def extreme(name: str) -> Generator:
     def make(draw: Draw) -> Example:
         shape = draw.shape(empty=False)
         axes = ints(*draw.axes(len(shape))) if draw.flag() else None
-        said = {"keepdims": draw.flag(), "noop_with_empty_axes": draw.flag()}
-        return Example({"x": shape, "axes": axes}, properties={name: said})
+        properties = {"keepdims": draw.flag(), "noop_with_empty_axes": draw.flag()}
+        return Example({"x": shape, "axes": axes}, properties={name: properties})
 
     return make
 
@@ -144,7 +144,7 @@ def resize(draw: Draw) -> Example:
     by_sizes = draw.flag()
     scales = np.array([1, 1, draw.pick(0.5, 1, 1.5, 2), draw.pick(0.6, 1, 2, 3)], np.float32)
     sizes = ints(*shape[:2], draw.number_in(1, 6), draw.number_in(1, 6))
-    said = {
+    properties = {
         "mode": draw.pick("nearest", "linear", "cubic"),
         "nearest_mode": draw.pick("floor", "round_prefer_floor"),
     }
@@ -157,20 +157,20 @@ def resize(draw: Draw) -> Example:
             "sizes": sizes if by_sizes else None,
         },
         {"coordinates": draw.pick(*names)},
-        {f"ResizeV{version}": said for version in (11, 13, 18)},
+        {f"ResizeV{version}": properties for version in (11, 13, 18)},
         specials=False,
     )
 
 
 def scatter(draw: Draw) -> Example:
-    """Distinct places along an axis, as onnxruntime has it; no negative ones in opset 9."""
+    """Distinct indices along an axis, as onnxruntime has it; no negative ones in opset 9."""
     shape = draw.shape(1, 3, empty=False)
     axis = draw.axis(len(shape), negative=False)
     chosen = draw.number_in(1, shape[axis])
     counted = [draw.number_in(1, size) for size in shape]
     counted[axis] = chosen
     order = np.array(draw.perm(shape[axis])[:chosen], np.int64)
-    wide = order.reshape([-1 if place == axis else 1 for place in range(len(shape))])
+    wide = order.reshape([-1 if index == axis else 1 for index in range(len(shape))])
     return Example(
         {
             "x": shape,
@@ -209,7 +209,7 @@ def squeeze_some(draw: Draw) -> Example:
     found = squeezing_by_property(draw)
     shape = found.values["c"]
     assert isinstance(shape, tuple)
-    ones = [place for place, size in enumerate(shape) if size == 1]
+    ones = [axis for axis, size in enumerate(shape) if size == 1]
     return Example({"x": shape}, {"axes": found.attributes["axes"] or ones})
 
 
@@ -260,7 +260,7 @@ MOVING = (
 CLOSENESS: dict[str, Closeness] = dict.fromkeys(MOVING, SAME)
 
 FINITE: dict[str, str] = {
-    f"ReduceLogSumExpV13_{place}": "the reference makes NaN of terms that are not finite" for place in (1, 2)
+    f"ReduceLogSumExpV13_{axis}": "the reference makes NaN of terms that are not finite" for axis in (1, 2)
 }
 
 SINGLE: tuple[Kind, ...] = (np.float32,)
@@ -273,12 +273,10 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "DFTV17": DOUBLE,
     # onnxruntime is the reference for the first version of Scatter.
     "Scatter": (np.float32, np.int64, np.float64, np.int32, np.bool_, np.uint8),
-    **{f"Reduce{name}V13_{place}": FLOAT_TYPES for name in REDUCTIONS[1:4] for place in (1, 2)},
+    **{f"Reduce{name}V13_{axis}": FLOAT_TYPES for name in REDUCTIONS[1:4] for axis in (1, 2)},
     # The reference accumulates squares of narrow integers in wide ones.
     **{
-        f"Reduce{name}V13_{place}": (*FLOAT_TYPES, np.int64)
-        for name in ("L1", "SumSquare")
-        for place in (1, 2)
+        f"Reduce{name}V13_{axis}": (*FLOAT_TYPES, np.int64) for name in ("L1", "SumSquare") for axis in (1, 2)
     },
     "ClipV6": REALS,
 }

@@ -68,12 +68,14 @@ def old_bounds(*names: str) -> Generator:
     """Bounds for properties, some of them open."""
 
     def make(draw: Draw) -> Example:
-        said: dict[str, Literal] = {}
+        properties: dict[str, Literal] = {}
         for low, high in zip(names[::2], names[1::2], strict=True):
             # onnxruntime refuses bounds of this form that do not meet.
             ends = sorted(float(each.reshape(())) for each in limits(draw))
-            said |= {name: end for name, end in zip((low, high), ends, strict=True) if draw.number_in(0, 2)}
-        return Example({"x": draw.shape(1)}, dict(said), opset=10)
+            properties |= {
+                name: end for name, end in zip((low, high), ends, strict=True) if draw.number_in(0, 2)
+            }
+        return Example({"x": draw.shape(1)}, dict(properties), opset=10)
 
     return make
 
@@ -138,16 +140,16 @@ def reduced(adds: bool, old: bool) -> Generator:
         shape = tuple(draw.number_in(1, 3) for _ in range(draw.number_in(1, 4)))
         single = name.startswith("Arg")
         axes = draw.axes(len(shape), least=1, most=1 if single else None, negative=not old)
-        kept = 0 if adds else 1
+        keepdims = 0 if adds else 1
         values: dict[str, Given] = {"x": shape}
         template = Template(ONNX, name)
         if single:
-            inner = template(value.x, axis=axes[0], select_last_index=0, keepdims=kept)
+            inner = template(value.x, axis=axes[0], select_last_index=0, keepdims=keepdims)
         elif name.endswith(("V11", "V13")):
-            inner = template(value.x, axes=axes, keepdims=kept)
+            inner = template(value.x, axes=axes, keepdims=keepdims)
         else:
             values["reduced_axes"] = ints(*axes)
-            inner = template(value.x, const.reduced_axes, noop_with_empty_axes=0, keepdims=kept)
+            inner = template(value.x, const.reduced_axes, noop_with_empty_axes=0, keepdims=keepdims)
         again = sorted(axis % len(shape) for axis in axes)
         if adds and draw.number_in(0, 4) == 0:
             again = list(range(len(axes)))

@@ -24,19 +24,19 @@ def given_shape(values: dict[str, Given], name: str) -> Shape:
 
 def transposed_convolution(draw: Draw) -> tuple[dict[str, Given], Said]:
     """A convolution whose weights have their axes the other way round; without what onnxruntime refuses."""
-    values, said = convolution(draw)
+    values, properties = convolution(draw)
     inputs, outputs, *kernel = given_shape(values, "w")
-    group = said["group"]
+    group = properties["group"]
     assert isinstance(group, int)
     count = outputs * group
     shape = (1, inputs, *given_shape(values, "x")[2:])
     values |= {"x": shape, "w": (inputs, outputs, *kernel), "b": (count,) if values["b"] else None}
-    return values, {name: said[name] for name in ("group", "strides")}
+    return values, {name: properties[name] for name in ("group", "strides")}
 
 
-def outputs_of(values: dict[str, Given], said: Said) -> int:
+def outputs_of(values: dict[str, Given], properties: Said) -> int:
     """How many channels a transposed convolution makes."""
-    group = said["group"]
+    group = properties["group"]
     assert isinstance(group, int)
     return given_shape(values, "w")[1] * group
 
@@ -57,10 +57,10 @@ def normalised(old: bool) -> Generator:
     """A transposed convolution and its normalisation."""
 
     def make(draw: Draw) -> Example:
-        values, said = transposed_convolution(draw)
+        values, properties = transposed_convolution(draw)
         name = "ConvTransposeV1" if old else "ConvTranspose"
-        learnt = statistics(draw, outputs_of(values, said))
-        return Example({**values, **learnt}, EPSILON, {name: said}, opset=10 if old else 14)
+        learnt = statistics(draw, outputs_of(values, properties))
+        return Example({**values, **learnt}, EPSILON, {name: properties}, opset=10 if old else 14)
 
     return make
 
@@ -69,52 +69,52 @@ def convolved(old: bool) -> Generator:
     """A transposed convolution and a number for each channel."""
 
     def make(draw: Draw) -> Example:
-        values, said = transposed_convolution(draw)
-        c = by_channel(draw, outputs_of(values, said), len(given_shape(values, "x")))
+        values, properties = transposed_convolution(draw)
+        c = by_channel(draw, outputs_of(values, properties), len(given_shape(values, "x")))
         name = "ConvTransposeV1" if old else "ConvTranspose"
-        return Example({**values, "c": c}, properties={name: said}, opset=10 if old else 14)
+        return Example({**values, "c": c}, properties={name: properties}, opset=10 if old else 14)
 
     return make
 
 
 def divided_convolution(draw: Draw) -> Example:
     """A convolution and a divisor for each channel."""
-    values, said = convolution(draw)
+    values, properties = convolution(draw)
     c = by_channel(draw, channels(values), len(given_shape(values, "x")))
-    return Example({**values, "c": c}, properties={"Conv": said})
+    return Example({**values, "c": c}, properties={"Conv": properties})
 
 
 def read_convolution(draw: Draw) -> Example:
     """A number for each channel that a convolution reads."""
-    values, said = convolution(draw)
+    values, properties = convolution(draw)
     shape = given_shape(values, "x")
-    return Example({**values, "c": by_channel(draw, shape[1], len(shape))}, properties={"Conv": said})
+    return Example({**values, "c": by_channel(draw, shape[1], len(shape))}, properties={"Conv": properties})
 
 
 def convolved_norm(draw: Draw) -> Example:
     """A convolution of what is normalised, which may be padded."""
-    values, said = convolution(draw)
+    values, properties = convolution(draw)
     if draw.number_in(0, 3):
-        said.pop("pads", None)
+        properties.pop("pads", None)
     learnt = statistics(draw, given_shape(values, "x")[1])
     if draw.flag():
         count = given_shape(values, "x")[1]
         learnt |= {"bias": np.zeros(count), "mean": np.zeros(count)}
-    return Example({**values, **learnt}, EPSILON, {"Conv": said})
+    return Example({**values, **learnt}, EPSILON, {"Conv": properties})
 
 
 def matrices(draw: Draw) -> tuple[dict[str, Given], Said, int, int]:
     """A Gemm, and how many numbers there are in a row before and after."""
     m, k, n = draw.size(), draw.size(), draw.size()
-    across, turned = draw.flag(), draw.pick(0, 0, 1)
+    across, is_transposed = draw.flag(), draw.pick(0, 0, 1)
     b = draw.pick(None, (n,), (1, n), (1,), (), (m, n))
     values: dict[str, Given] = {
-        "x": (k, m) if turned else (m, k),
+        "x": (k, m) if is_transposed else (m, k),
         "w": (n, k) if across else (k, n),
         "b": b,
     }
-    said: Said = {"alpha": draw.real(), "beta": draw.real(), "transA": turned, "transB": across}
-    return values, said, k, n
+    properties: Said = {"alpha": draw.real(), "beta": draw.real(), "transA": is_transposed, "transB": across}
+    return values, properties, k, n
 
 
 def by_column(draw: Draw, count: int) -> Array:
@@ -124,28 +124,28 @@ def by_column(draw: Draw, count: int) -> Array:
 
 def after_gemm(draw: Draw) -> Example:
     """A Gemm and a number for each column."""
-    values, said, _, columns = matrices(draw)
-    return Example({**values, "c": by_column(draw, columns)}, properties={"Gemm": said})
+    values, properties, _, columns = matrices(draw)
+    return Example({**values, "c": by_column(draw, columns)}, properties={"Gemm": properties})
 
 
 def before_gemm(draw: Draw) -> Example:
     """A number for each column of what a Gemm reads."""
-    values, said, _, _ = matrices(draw)
+    values, properties, _, _ = matrices(draw)
     c = by_column(draw, given_shape(values, "x")[-1])
-    return Example({**values, "c": c}, properties={"Gemm": said})
+    return Example({**values, "c": c}, properties={"Gemm": properties})
 
 
 def gemm_and_norm(before: bool) -> Generator:
     """A Gemm and a normalisation of what it makes or reads."""
 
     def make(draw: Draw) -> Example:
-        values, said, read, made = matrices(draw)
+        values, properties, read, made = matrices(draw)
         learnt = statistics(draw, read if before else made)
         attributes = {"alpha": draw.real(), "beta": draw.real(), **EPSILON}
         if before:
-            said = {"transB": said["transB"], "transA": 0}
+            properties = {"transB": properties["transB"], "transA": 0}
             values |= {"x": (draw.size(), read), "b": draw.pick(None, (made,), (1, made), (1,))}
-        return Example({**values, **learnt}, attributes, {"Gemm": said})
+        return Example({**values, **learnt}, attributes, {"Gemm": properties})
 
     return make
 

@@ -18,16 +18,16 @@ def several(biased: bool) -> Generator:
         count, k = draw.pick(2, 3, 3, 4), draw.size()
         values: dict[str, Given] = {"x": (*draw.shape(1, 2, empty=False), k)}
         parts: list[Node] = []
-        for place in range(count):
+        for index in range(count):
             columns = draw.size()
             values |= {
-                f"w{place}": (k, columns),
-                f"b{place}": draw.pick((columns,), (columns,), (1, columns)),
+                f"w{index}": (k, columns),
+                f"b{index}": draw.pick((columns,), (columns,), (1, columns)),
             }
-            product = MatMul(value.x, getattr(const, f"w{place}"))
-            parts.append(Add(product, getattr(const, f"b{place}")) if biased else product)
-        order = [int(place) for place in draw.random.permutation(count)]
-        return Example(values, pattern=Concat(*(parts[place] for place in order), axis=-1))
+            product = MatMul(value.x, getattr(const, f"w{index}"))
+            parts.append(Add(product, getattr(const, f"b{index}")) if biased else product)
+        order = [int(index) for index in draw.random.permutation(count)]
+        return Example(values, pattern=Concat(*(parts[index] for index in order), axis=-1))
 
     return make
 

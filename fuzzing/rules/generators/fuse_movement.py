@@ -40,10 +40,10 @@ def reshaping(draw: Draw, name: str, shape: Shape) -> tuple[list[int] | int, Sha
         axes = ones[: draw.number_in(1, max(len(ones), 1))]
         return axes, tuple(size for axis, size in enumerate(shape) if axis not in axes)
     axes = draw.axes(rank + draw.number_in(1, 2), least=1, most=2, negative=False)
-    whole = rank + len(axes)
-    axes = sorted({axis % whole for axis in axes})
-    whole = rank + len(axes)
-    axes = [axis for axis in axes if axis < whole] or [0]
+    new_rank = rank + len(axes)
+    axes = sorted({axis % new_rank for axis in axes})
+    new_rank = rank + len(axes)
+    axes = [axis for axis in axes if axis < new_rank] or [0]
     made = list(shape)
     for axis in axes:
         made.insert(axis, 1)
@@ -59,27 +59,29 @@ def reshaped_twice(first: str, second: str) -> Generator:
             shape = (1, *shape)
         if second.startswith("Squeeze"):
             shape = (1, *shape, 1, 1)
-        said, between = reshaping(draw, first, shape)
+        properties, between = reshaping(draw, first, shape)
         if second.startswith("Squeeze") and 1 not in between:
             flat = first == "Flatten"
             between = (1, int(np.prod(between))) if flat else (*between, 1)
-            said = 0 if flat else list(between)
+            properties = 0 if flat else list(between)
         then, _ = reshaping(draw, second, between)
         constants: dict[str, Given] = {"x": shape}
-        node = step(first, value.x, said, "said", constants)
+        node = step(first, value.x, properties, "said", constants)
         return Example(constants, pattern=step(second, node, then, "then", constants), own=("said", "then"))
 
     return make
 
 
-def step(name: str, data: Pattern, said: list[int] | int, called: str, constants: dict[str, Given]) -> Node:
+def step(
+    name: str, data: Pattern, properties: list[int] | int, called: str, constants: dict[str, Given]
+) -> Node:
     """Return one reshaping operator on data."""
     made: Template = RESHAPING[name].template
-    if isinstance(said, int):
-        return made(data, axis=said)
+    if isinstance(properties, int):
+        return made(data, axis=properties)
     if name.endswith("V11"):
-        return made(data, axes=said)
-    constants[called] = ints(*said)
+        return made(data, axes=properties)
+    constants[called] = ints(*properties)
     operand = getattr(const, called)
     return made(data, operand, allowzero=0) if name == "Reshape" else made(data, operand)
 
@@ -87,10 +89,10 @@ def step(name: str, data: Pattern, said: list[int] | int, called: str, constants
 def to_itself(draw: Draw) -> Example:
     """A Reshape to the same shape; dimensions may be 0 (copied), and one may be -1 (inferred)."""
     shape = draw.shape(1, empty=False)
-    wanted = [draw.pick(size, size, 0) for size in shape]
+    target = [draw.pick(size, size, 0) for size in shape]
     if draw.flag():
-        wanted[draw.number_in(0, len(shape) - 1)] = -1
-    return Example({"x": shape, "shape": ints(*wanted)}, {"allowzero": 0})
+        target[draw.number_in(0, len(shape) - 1)] = -1
+    return Example({"x": shape, "shape": ints(*target)}, {"allowzero": 0})
 
 
 def to_known(draw: Draw) -> Example:
@@ -158,11 +160,11 @@ def one_part(by_property: bool) -> Generator:
         axis = draw.axis(len(shape))
         types = [unranked(element_type_of(draw.dtype))]
         if by_property:
-            said: dict[str, Literal] = {"axis": axis % len(shape), "split": [shape[axis]]}
-            return Example({"x": shape}, properties={"SplitV11": said}, types=types)
-        said = {"axis": axis % len(shape)}
+            properties: dict[str, Literal] = {"axis": axis % len(shape), "split": [shape[axis]]}
+            return Example({"x": shape}, properties={"SplitV11": properties}, types=types)
+        properties = {"axis": axis % len(shape)}
         values: dict[str, Given] = {"x": shape, "sizes": ints(shape[axis])}
-        return Example(values, properties={"Split": said, "SplitV13": said}, types=types)
+        return Example(values, properties={"Split": properties, "SplitV13": properties}, types=types)
 
     return make
 
@@ -176,9 +178,9 @@ def parts(draw: Draw) -> Example:
     split = template(value.x, const.sizes, axis=axis % len(shape)).named("split")
     found = [split, replace(split, result=1)]
     order = draw.pick(found, found, found, found[::-1])
-    along = draw.pick(axis, axis, axis, 0)
+    split_axis = draw.pick(axis, axis, axis, 0)
     return Example(
-        {"x": tuple(shape), "sizes": ints(size, size)}, pattern=Concat(*order, axis=along), dtypes=EVERY
+        {"x": tuple(shape), "sizes": ints(size, size)}, pattern=Concat(*order, axis=split_axis), dtypes=EVERY
     )
 
 
@@ -201,7 +203,7 @@ def gathered(draw: Draw) -> Example:
     return Example({"x": shape, "index": index, "axes": ints(again)}, {"axis": axis}, own=("index",))
 
 
-def turned(left: bool) -> Generator:
+def transposed(left: bool) -> Generator:
     """A transposed operand of a Gemm."""
 
     def make(draw: Draw) -> Example:
@@ -210,12 +212,14 @@ def turned(left: bool) -> Generator:
         a, b = ((k, m) if rows else (m, k)), ((n, k) if columns else (k, n))
         perm: list[int] | None = draw.pick([1, 0], [1, 0], None)
         if left:
-            said: dict[str, Literal] = {"alpha": draw.real(), "beta": draw.real(), "transB": columns}
+            properties: dict[str, Literal] = {"alpha": draw.real(), "beta": draw.real(), "transB": columns}
             values: dict[str, Given] = {"a": a[::-1], "b": b, "c": draw.pick(None, (n,), (m, n))}
-            return Example(values, {"perm": perm, "turned": rows}, {"Gemm": said}, inferred=perm is None)
-        said = {"alpha": draw.real(), "beta": draw.real(), "transA": rows}
+            return Example(
+                values, {"perm": perm, "transposed": rows}, {"Gemm": properties}, inferred=perm is None
+            )
+        properties = {"alpha": draw.real(), "beta": draw.real(), "transA": rows}
         values = {"a": a, "b": b[::-1], "c": draw.pick(None, (n,), (m, n))}
-        return Example(values, {"perm": perm, "turned": columns}, {"Gemm": said})
+        return Example(values, {"perm": perm, "transposed": columns}, {"Gemm": properties})
 
     return make
 
@@ -229,8 +233,8 @@ def flat(draw: Draw) -> Example:
 def cast_twice(draw: Draw) -> Example:
     """Two casts, the first of which may or may not be lossless."""
     first, second = (element_type_of(np.dtype(draw.pick(*RANGES))) for _ in range(2))
-    said: dict[str, Literal | Attribute] = {"first": first, "second": second}
-    return Example({"x": finite(draw, draw.shape())}, {**said, "saturated": 1, "saturate": 1})
+    properties: dict[str, Literal | Attribute] = {"first": first, "second": second}
+    return Example({"x": finite(draw, draw.shape())}, {**properties, "saturated": 1, "saturate": 1})
 
 
 def unpadded(axes: bool, by_property: bool = False) -> Generator:
@@ -239,13 +243,13 @@ def unpadded(axes: bool, by_property: bool = False) -> Generator:
     def make(draw: Draw) -> Example:
         shape = draw.shape(1, empty=False)
         amount = draw.pick(0, 0, 0, 1)
-        said: dict[str, Literal] = {"mode": "constant"}
+        attributes: dict[str, Literal] = {"mode": "constant"}
         if by_property:
-            return Example({"x": shape}, {"pads": [amount] * 2 * len(shape)}, {"PadV2": said})
+            return Example({"x": shape}, {"pads": [amount] * 2 * len(shape)}, {"PadV2": attributes})
         names = ints(*range(len(shape))) if axes and draw.flag() else None
         values: dict[str, Given] = {"x": shape, "c": ints(*[amount] * 2 * len(shape))}
         values |= {"fill": None, "axes": names}
-        properties = {f"PadV{version}": said for version in (11, 13, 18, 19)}
+        properties = {f"PadV{version}": attributes for version in (11, 13, 18, 19)}
         return Example(values, properties=properties, own=("c",))
 
     return make
@@ -271,8 +275,8 @@ GENERATORS: dict[str, Generator] = {
     "ConcatOfSplit": parts,
     "GatherOfSqueezedPart": squeezed,
     "GatherOfOneIndex": gathered,
-    "TransposeIntoGemmLeft": turned(True),
-    "TransposeIntoGemmRight": turned(False),
+    "TransposeIntoGemmLeft": transposed(True),
+    "TransposeIntoGemmRight": transposed(False),
     "RemoveIdentityFlatten": flat,
     "JoinCasts": cast_twice,
     "RemoveIdentityPadV19": unpadded(axes=True),

@@ -28,30 +28,36 @@ def pool(draw: Draw) -> tuple[Shape, Said, list[int]]:
     if draw.number_in(0, 2) == 0:
         own = [draw.number_in(0, (size - 1) // 2) for size in (*kernel, *kernel)]
     added = [draw.number_in(0, size - 1 - pad) for size, pad in zip((*kernel, *kernel), own, strict=True)]
-    said: Said = {"kernel_shape": kernel, "pads": own, "strides": [draw.number_in(1, 2) for _ in kernel]}
+    properties: Said = {
+        "kernel_shape": kernel,
+        "pads": own,
+        "strides": [draw.number_in(1, 2) for _ in kernel],
+    }
     shape = (draw.number_in(1, 2), draw.size(), *(draw.number_in(4, 6) for _ in kernel))
-    return shape, said, [0, 0, *added[:axes], 0, 0, *added[axes:]]
+    return shape, properties, [0, 0, *added[:axes], 0, 0, *added[axes:]]
 
 
-def padded(version: str, fill: float, outer: Node, said: Said, shape: Shape, pads: list[int]) -> Example:
+def padded(
+    version: str, fill: float, outer: Node, properties: Said, shape: Shape, pads: list[int]
+) -> Example:
     """Return an instance with one version of Pad."""
     name = outer.template.name
     if version == "V2":
         attributes: Said = {"pads": pads, "fill": fill}
-        return Example({"x": shape}, attributes, {name: said}, pattern=outer, opset=9, specials=False)
+        return Example({"x": shape}, attributes, {name: properties}, pattern=outer, opset=9, specials=False)
     values: dict[str, Given] = {"x": shape, "pads": ints(*pads), "fill": np.array(fill)}
     if fill == 0 and pads[2] % 2:
         values["fill"] = None
-    return Example(values, {}, {name: said}, pattern=outer, opset=OPSETS[version], specials=False)
+    return Example(values, {}, {name: properties}, pattern=outer, opset=OPSETS[version], specials=False)
 
 
 def averaged(version: str) -> Generator:
     """An AveragePool with count_include_pad 1 or 0."""
 
     def make(draw: Draw) -> Example:
-        shape, said, pads = pool(draw)
-        said["count_include_pad"] = draw.pick(1, 1, 0)
-        return padded(version, 0.0, AveragePool(PADS[version]), said, shape, pads)
+        shape, properties, pads = pool(draw)
+        properties["count_include_pad"] = draw.pick(1, 1, 0)
+        return padded(version, 0.0, AveragePool(PADS[version]), properties, shape, pads)
 
     return make
 
@@ -60,13 +66,13 @@ def largest(version: str) -> Generator:
     """A MaxPool of data padded with -∞, or with zeros, where the data may be nonnegative (Relu)."""
 
     def make(draw: Draw) -> Example:
-        shape, said, pads = pool(draw)
+        shape, properties, pads = pool(draw)
         if draw.number_in(0, 2):
-            return padded(version, -np.inf, MaxPoolSingleOut(PADS[version]), said, shape, pads)
+            return padded(version, -np.inf, MaxPoolSingleOut(PADS[version]), properties, shape, pads)
         pad = PADS[version]
         inner = draw.pick(value.x, Relu(value.x), Relu(value.x))
-        held = replace(pad, operands=(inner, *pad.operands[1:]))
-        return padded(version, 0.0, MaxPoolSingleOut(held), said, shape, pads)
+        padding = replace(pad, operands=(inner, *pad.operands[1:]))
+        return padded(version, 0.0, MaxPoolSingleOut(padding), properties, shape, pads)
 
     return make
 
@@ -75,7 +81,7 @@ def integers(version: str) -> Generator:
     """A ConvInteger of data padded with their zero point, or with another value."""
 
     def make(draw: Draw) -> Example:
-        values, said = convolution(draw, bias=False)
+        values, properties = convolution(draw, bias=False)
         shape, weights = values["x"], values["w"]
         assert isinstance(shape, tuple)
         assert isinstance(weights, tuple)
@@ -90,7 +96,7 @@ def integers(version: str) -> Generator:
             "zero": None if point == 0 and draw.flag() else np.array(point),
             "other": None,
         }
-        return Example(given, {}, {"ConvInteger": said}, types=[unranked(i32)])
+        return Example(given, {}, {"ConvInteger": properties}, types=[unranked(i32)])
 
     return make
 

@@ -31,10 +31,10 @@ def with_zeros(name: str) -> Generator:
         shape = (weights[0], x[1], weights[2])
         zero = draw.pick(*states)
         patterns = list(last)
-        for place, state in enumerate(states):
+        for index, state in enumerate(states):
             is_zero = state == zero or draw.flag()
             values[state] = np.zeros(shape, np.float32) if is_zero else shape
-            patterns[place] = getattr(const, state) if is_zero else last[place]
+            patterns[index] = getattr(const, state) if is_zero else last[index]
         pattern = template(*canonicalize_rnn.DATA_OPERANDS, value.lengths, *patterns)
         return replace(example, values=values, pattern=pattern)
 

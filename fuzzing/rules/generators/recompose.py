@@ -83,14 +83,14 @@ def erf_argument(draw: Draw, x: Pattern, every: bool) -> Node:
 def tanh_argument(draw: Draw, x: Pattern, every: bool) -> Node:
     """Return √(2/π) (x + 0.044715 x³), in one of its equivalent forms."""
     mul, add = swapped(draw, Mul), swapped(draw, Add)
-    way = draw.number_in(0, 4) if every else 0
-    if way == 1:
+    variant = draw.number_in(0, 4) if every else 0
+    if variant == 1:
         return mul(const.factor, add(x, mul(const.small, mul(Mul(x, x), x))))
-    if way == 2:
+    if variant == 2:
         return mul(mul(const.factor, x), add(const.one, mul(const.small, Pow(x, const.two))))
-    if way == 3:
+    if variant == 3:
         return mul(mul(x, add(const.one, mul(Mul(x, x), const.small))), const.factor)
-    if way == 4:
+    if variant == 4:
         return mul(x, mul(add(const.one, mul(Mul(x, x), const.small)), const.factor))
     return mul(const.factor, add(x, mul(const.small, Pow(x, const.three))))
 
@@ -144,12 +144,12 @@ def normalization(centered: bool | None, every: bool) -> Generator:
 def quotient(draw: Draw, d: Pattern, total: Node, every: bool) -> Node:
     """d / √v"""
     mul = swapped(draw, Mul)
-    way = draw.number_in(0, 3 if every else 2)
-    if way == 1:
+    variant = draw.number_in(0, 3 if every else 2)
+    if variant == 1:
         return mul(d, Reciprocal(Sqrt(total)))
-    if way == 2:
+    if variant == 2:
         return mul(d, Div(const.one, Sqrt(total)))
-    if way == 3:
+    if variant == 3:
         return mul(d, Pow(total, const.minus_half))
     return Div(d, Sqrt(total))
 
@@ -157,16 +157,16 @@ def quotient(draw: Draw, d: Pattern, total: Node, every: bool) -> Node:
 def attention(draw: Draw) -> Example:
     """Attention: keys transposed in one of several ways, with or without scale and mask."""
     batch, heads, rows, columns, size, width = (draw.number_in(1, 3) for _ in range(6))
-    q, turned = value.q, draw.number_in(0, 2)
+    q, transposes = value.q, draw.number_in(0, 2)
     keys, k = (
         (Transpose(value.k, perm=[0, 1, 3, 2]), (batch, heads, columns, size)),
         (Transpose(value.k, perm=[0, 2, 3, 1]), (batch, columns, heads, size)),
         (value.k, (batch, heads, size, columns)),
-    )[turned]
+    )[transposes]
     scores: Node = MatMul(q, keys)
-    way = draw.number_in(0, 2)
-    if way:
-        scores = swapped(draw, Mul)(scores, const.number) if way == 1 else Div(scores, const.number)
+    variant = draw.number_in(0, 2)
+    if variant:
+        scores = swapped(draw, Mul)(scores, const.number) if variant == 1 else Div(scores, const.number)
     mask: Shape = (batch, heads, rows, columns)[draw.number_in(0, 2) :]
     if draw.flag():
         scores = swapped(draw, Add)(scores, value.mask)
@@ -176,7 +176,7 @@ def attention(draw: Draw) -> Example:
         "v": (batch, heads, columns, width),
         "number": np.array(draw.pick(0.5, 0.125, 2.0)),
         "mask": tuple(
-            draw.pick(each, 1) if place < len(mask) - 1 else each for place, each in enumerate(mask)
+            draw.pick(each, 1) if index < len(mask) - 1 else each for index, each in enumerate(mask)
         ),
     }
     return Example(given, pattern=MatMul(Softmax(scores, axis=draw.pick(-1, 3)), value.v))
@@ -216,21 +216,21 @@ def convolutions(draw: Draw) -> Example:
     parts = [
         Conv(
             value.x,
-            getattr(value, f"w{place}"),
-            getattr(value, f"b{place}") if has_bias else absent,
+            getattr(value, f"w{index}"),
+            getattr(value, f"b{index}") if has_bias else absent,
             kernel_shape=kernel,
             group=1,
             auto_pad="NOTSET",
             strides=strides,
             pads=pads,
         )
-        for place in range(count)
+        for index in range(count)
     ]
     if draw.flag():
         parts[0] = Relu(parts[0])
     given: dict[str, Shape] = {"x": (draw.number_in(1, 2), channels, 4, 5)}
-    for place in range(count):
-        given |= {f"w{place}": (filters, channels, *kernel), f"b{place}": (filters,)}
+    for index in range(count):
+        given |= {f"w{index}": (filters, channels, *kernel), f"b{index}": (filters,)}
     return Example(given, pattern=Concat(*parts, axis=1), specials=False)
 
 

@@ -48,7 +48,7 @@ def concatenation(draw: Draw) -> Example:
     """Concat of vectors of dimensions and of single ones."""
     x = draw.shape(1)
     parts: list[Pattern] = [sizes(draw, x, draw.number_in(1, 3)), draw.pick(const.size, value.other)]
-    pattern = Concat(*(parts[place] for place in draw.perm(2)), axis=0)
+    pattern = Concat(*(parts[index] for index in draw.perm(2)), axis=0)
     return Example(given(draw, x), pattern=pattern, own=OWN)
 
 
@@ -82,8 +82,8 @@ def reshape(draw: Draw) -> Example:
     axis = draw.axis(len(x), negative=False)
     rest = int(np.prod(x)) // x[axis]
     size = Dim(value.x, axis=axis).typed(tensor_type((1,), i64))
-    wanted = Concat(size, const.size, axis=0).typed(tensor_type((2,), i64))
-    pattern = Reshape(value.x, wanted, allowzero=0)
+    target = Concat(size, const.size, axis=0).typed(tensor_type((2,), i64))
+    pattern = Reshape(value.x, target, allowzero=0)
     return Example(
         {"x": x, "size": ints(draw.pick(rest, -1, rest))}, pattern=pattern, own=OWN, inferred=False
     )

@@ -54,11 +54,11 @@ func.func @main_graph(%x: {type} {{onnx.name = "x"}}) -> {type} {{
 }}"""
 
 CONCAT = """
-func.func @main_graph(%a: {a} {{onnx.name = "a"}}, %b: {b} {{onnx.name = "b"}}) -> ({shape}, {turned}) {{
+func.func @main_graph(%a: {a} {{onnx.name = "a"}}, %b: {b} {{onnx.name = "b"}}) -> ({shape}, {transposed}) {{
   %0 = "onnx.Concat"(%a, %b) <{{axis = {axis} : si64}}> : ({a}, {b}) -> {whole}
   %1 = "onnx.Shape"(%0) <{{start = {start} : si64}}> : ({whole}) -> {shape}
-  %2 = "onnx.Transpose"(%0) <{{perm = {perm}}}> : ({whole}) -> {turned}
-  onnx.Return %1, %2 : {shape}, {turned}
+  %2 = "onnx.Transpose"(%0) <{{perm = {perm}}}> : ({whole}) -> {transposed}
+  onnx.Return %1, %2 : {shape}, {transposed}
 }}"""
 
 
@@ -93,13 +93,13 @@ def read_twice(draw: Draw) -> Text:
     shape = list(draw.shape(1, empty=False))
     axis, element = draw.axis(len(shape), negative=False), element_type_of(draw.dtype)
     first, second = tuple(shape), (*shape[:axis], draw.size(), *shape[axis + 1 :])
-    whole = (*shape[:axis], first[axis] + second[axis], *shape[axis + 1 :])
+    joined_shape = (*shape[:axis], first[axis] + second[axis], *shape[axis + 1 :])
     perm, start = draw.perm(len(shape)), draw.number_in(0, len(shape))
     text = CONCAT.format(
         a=tensor_type(first, element),
         b=tensor_type(second, element),
-        whole=tensor_type(whole, element),
-        turned=tensor_type(tuple(whole[place] for place in perm), element),
+        whole=tensor_type(joined_shape, element),
+        transposed=tensor_type(tuple(joined_shape[axis] for axis in perm), element),
         shape=f"tensor<{len(shape) - start}xi64>",
         axis=axis,
         start=start,
@@ -108,24 +108,24 @@ def read_twice(draw: Draw) -> Text:
     return Text(text, {"a": draw.array(first, special=True), "b": draw.array(second, special=True)})
 
 
-def turned(perm: Sequence[int]) -> AffineMap:
+def transposed(perm: Sequence[int]) -> AffineMap:
     """An affine map of a transpose: axis i of the result is axis perm[i]."""
     return AffineMap(len(perm), 0, tuple(AffineExpr.dimension(axis) for axis in perm))
 
 
 def flat(shape: Shape) -> AffineMap:
     """An affine map that flattens all axes."""
-    place = AffineExpr.constant(0)
+    offset = AffineExpr.constant(0)
     for axis, size in enumerate(shape):
-        place = place * size + AffineExpr.dimension(axis)
-    return AffineMap(len(shape), 0, (place,))
+        offset = offset * size + AffineExpr.dimension(axis)
+    return AffineMap(len(shape), 0, (offset,))
 
 
 def moved(draw: Draw, shape: Shape) -> tuple[AffineMap, Shape]:
     """Return an affine map of a tensor's indices, and the shape of the result."""
     if draw.flag():
         perm = draw.perm(len(shape))
-        return turned(perm), tuple(shape[axis] for axis in perm)
+        return transposed(perm), tuple(shape[axis] for axis in perm)
     return flat(shape), (prod(shape),)
 
 
@@ -142,7 +142,7 @@ def two_maps(draw: Draw) -> Example:
 def identity_map(draw: Draw) -> Example:
     """The identity map."""
     shape = draw.shape(1, empty=False)
-    index_map = AffineMapAttr(turned(range(len(shape))))
+    index_map = AffineMapAttr(transposed(range(len(shape))))
     return Example({"x": shape}, {"index_map": index_map}, types=[tensor_type(shape, f32)])
 
 

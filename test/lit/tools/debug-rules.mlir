@@ -2,7 +2,7 @@
 // RUN: onnx-opt %s --recompose-onnx --debug-rules='RecomposeGelu*' 2>&1 | filecheck %s
 // RUN: onnx-opt %s --recompose-onnx --debug-rules='RecomposeGeluFromMul' 2>&1 | filecheck %s --check-prefix=UNKNOWN
 
-// CHECK:      debug-rules.mlir:21:8: remark: double: RecomposeGeluFromMulPattern does not apply: it is no half of x (1 + erf(…)) or x (1 + tanh(…))
+// CHECK:      debug-rules.mlir:21:8: remark: double: RecomposeGeluFromMulPattern does not apply: it is not 0.5 x (1 + erf(…)) or x (1 + tanh(…))
 // CHECK-NEXT:   %4 = "onnx.Mul"
 // CHECK:      debug-rules.mlir:24:8: remark: onnx.Mul: RecomposeGeluFromMulPattern applies
 
@@ -17,7 +17,7 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   %0 = "onnx.Div"(%x, %root) : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
   %1 = "onnx.Erf"(%0) : (tensor<2xf32>) -> tensor<2xf32>
   %2 = "onnx.Add"(%1, %one) : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
-  // expected-remark@+1 {{double: RecomposeGeluFromMulPattern does not apply: it is no half of}}
+  // expected-remark@+1 {{double: RecomposeGeluFromMulPattern does not apply: it is not 0.5 x}}
   %4 = "onnx.Mul"(%x, %two) {onnx_node_name = "double"} : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
   // expected-remark@+1 {{RecomposeGeluFromMulPattern does not apply}}
   %5 = "onnx.Mul"(%x, %half) : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>

@@ -26,7 +26,7 @@
 
 // FORM:        onnx-opt: option '--shapeInformation' takes input indices and shapes such as 0:1x3x-1,1-2:5x-1, found '0:4y5'
 // PLACE:       --shapeInformation: no input 2; there are 2, counted from 0
-// NAMING:      onnx-opt: option '--dimParams' takes places and names as 0:0=batch,1=seq|1:0=batch, found '0:rows'
+// NAMING:      onnx-opt: option '--dimParams' takes indices and names as 0:0=batch,1=seq|1:0=batch, found '0:rows'
 // AXIS:        --dimParams: input 'x': no dimension 2, its rank is 2
 func.func @model(%x: tensor<?x3xf32> {onnx.name = "x", onnx.dim_params = "0:n"}, %v: tensor<?xf32> {onnx.dim_params = "0:m"}) -> tensor<?x3xf32> {
   %0 = "onnx.Relu"(%x) : (tensor<?x3xf32>) -> tensor<?x3xf32>

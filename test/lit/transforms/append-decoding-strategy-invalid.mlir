@@ -8,7 +8,7 @@ func.func @main_graph(%x: tensor<1x2x7xf32>) -> tensor<1x2x7xf32> {
 // -----
 
 func.func @main_graph(%x: tensor<2x7xf32>) -> tensor<2x7xf32> {
-  // expected-error@+1 {{append-decoding-strategy: the first result is tensor<2x7xf32>, logits have 3 axes: batch, place in the sequence, token}}
+  // expected-error@+1 {{append-decoding-strategy: the first result is tensor<2x7xf32>, logits have 3 axes: batch, position in the sequence, token}}
   onnx.Return %x : tensor<2x7xf32>
 }
 "onnx.EntryPoint"() {func = @main_graph} : () -> ()

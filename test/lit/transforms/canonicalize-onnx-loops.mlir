@@ -4,9 +4,9 @@
 // CHECK-LABEL: @lstm_layout
 // CHECK:         %[[X:.*]] = "onnx.Transpose"(%{{.*}}) <{perm = [1, 0, 2]}> : (tensor<3x5x2xf32>) -> tensor<5x3x2xf32>
 // CHECK-NEXT:    %[[H:.*]] = "onnx.Transpose"(%{{.*}}) <{perm = [1, 0, 2]}> : (tensor<3x1x4xf32>) -> tensor<1x3x4xf32>
-// CHECK-NEXT:    %[[Y:.*]]:3 = "onnx.LSTM"(%[[X]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[H]], %{{.*}}, %{{.*}}) {{.*}}layout = 0 : si64{{.*}} -> (tensor<5x1x3x4xf32>, tensor<1x3x4xf32>, none)
-// CHECK-NEXT:    %[[A:.*]] = "onnx.Transpose"(%[[Y]]#0) <{perm = [2, 0, 1, 3]}> : (tensor<5x1x3x4xf32>) -> tensor<3x5x1x4xf32>
-// CHECK-NEXT:    %[[B:.*]] = "onnx.Transpose"(%[[Y]]#1) <{perm = [1, 0, 2]}> : (tensor<1x3x4xf32>) -> tensor<3x1x4xf32>
+// CHECK-NEXT:    %[[Y:.*]], %[[YH:.*]], %{{.*}} = "onnx.LSTM"(%[[X]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[H]], %{{.*}}, %{{.*}}) {{.*}}layout = 0 : si64{{.*}} -> (tensor<5x1x3x4xf32>, tensor<1x3x4xf32>, none)
+// CHECK-NEXT:    %[[A:.*]] = "onnx.Transpose"(%[[Y]]) <{perm = [2, 0, 1, 3]}> : (tensor<5x1x3x4xf32>) -> tensor<3x5x1x4xf32>
+// CHECK-NEXT:    %[[B:.*]] = "onnx.Transpose"(%[[YH]]) <{perm = [1, 0, 2]}> : (tensor<1x3x4xf32>) -> tensor<3x1x4xf32>
 // CHECK-NEXT:    onnx.Return %[[A]], %[[B]]
 func.func @lstm_layout(%x: tensor<3x5x2xf32>, %w: tensor<1x16x2xf32>, %r: tensor<1x16x4xf32>, %h: tensor<3x1x4xf32>) -> (tensor<3x5x1x4xf32>, tensor<3x1x4xf32>) {
   %n = "onnx.NoValue"() <{value}> : () -> none

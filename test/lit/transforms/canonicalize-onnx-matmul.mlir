@@ -103,3 +103,17 @@ func.func @empty_resize_operands(%x: tensor<1x1x2x2xf32>, %e: tensor<0xf32>, %s:
   %0 = "onnx.Resize"(%x, %e, %s, %none) <{mode = "nearest"}> : (tensor<1x1x2x2xf32>, tensor<0xf32>, tensor<4xf32>, none) -> tensor<1x1x4x4xf32>
   onnx.Return %0 : tensor<1x1x4x4xf32>
 }
+
+// -----
+
+// An infinite product divided by infinity is NaN, not a product with zeros.
+// CHECK-LABEL: @matmul_divided_by_infinity
+// CHECK:         %[[P:.*]] = "onnx.MatMul"(%arg0, %{{.*}})
+// CHECK-NEXT:    "onnx.Div"(%[[P]], %{{.*}})
+func.func @matmul_divided_by_infinity(%x: tensor<2x3xf32>) -> tensor<2x4xf32> {
+  %w = onnx.Constant dense<1.000000e+00> : tensor<3x4xf32>
+  %c = onnx.Constant dense<0x7F800000> : tensor<f32>
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  %1 = "onnx.Div"(%0, %c) : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+  onnx.Return %1 : tensor<2x4xf32>
+}

@@ -71,12 +71,12 @@ func.func @scalar_with_an_axis(%x: tensor<1x1xf32>, %y: tensor<1xf32>, %s: tenso
 
 // The `axis` of old broadcasts becomes an Unsqueeze.
 // CHECK-LABEL: @broadcast_axis
-// CHECK-SAME:    (%[[A:.*]]: tensor<2x3x4x5xf32>, %[[B:.*]]: tensor<?x?xf32>)
+// CHECK-SAME:    (%[[A:.*]]: tensor<2x3x4x5xf32>, %[[B:.*]]: tensor<3x4xf32>)
 // CHECK-NEXT:    %[[AXES:.*]] = onnx.Constant dense<2> : tensor<1xi64>
-// CHECK-NEXT:    %[[U:.*]] = "onnx.Unsqueeze"(%[[B]], %[[AXES]])
-// CHECK-NEXT:    "onnx.Add"(%[[A]], %[[U]]) : {{.*}} -> tensor<2x3x4x5xf32>
-func.func @broadcast_axis(%a: tensor<2x3x4x5xf32>, %b: tensor<?x?xf32>) -> tensor<2x3x4x5xf32> {
-  %0 = "onnx.Add"(%a, %b) {axis = 1 : si64, broadcast = 1 : si64} : (tensor<2x3x4x5xf32>, tensor<?x?xf32>) -> tensor<2x3x4x5xf32>
+// CHECK-NEXT:    %[[U:.*]] = "onnx.Unsqueeze"(%[[B]], %[[AXES]]) : (tensor<3x4xf32>, tensor<1xi64>) -> tensor<3x4x1xf32>
+// CHECK-NEXT:    "onnx.Add"(%[[A]], %[[U]]) : (tensor<2x3x4x5xf32>, tensor<3x4x1xf32>) -> tensor<2x3x4x5xf32>
+func.func @broadcast_axis(%a: tensor<2x3x4x5xf32>, %b: tensor<3x4xf32>) -> tensor<2x3x4x5xf32> {
+  %0 = "onnx.Add"(%a, %b) {axis = 1 : si64, broadcast = 1 : si64} : (tensor<2x3x4x5xf32>, tensor<3x4xf32>) -> tensor<2x3x4x5xf32>
   onnx.Return %0 : tensor<2x3x4x5xf32>
 }
 

@@ -52,6 +52,32 @@ func.func @no_gemm(%a: tensor<1x3xf32>, %b: tensor<3x4xf32>, %c: tensor<5x4xf32>
 
 // -----
 
+// The operands tell the columns of the product, although its type and the number of rows are not known.
+// CHECK-LABEL: @gemm_of_dynamic_rows
+// CHECK-SAME:    (%[[A:.*]]: tensor<?x3xf32>, %[[B:.*]]: tensor<4x3xf32>, %[[C:.*]]: tensor<4xf32>)
+// CHECK-NEXT:    "onnx.Gemm"(%[[A]], %[[B]], %[[C]]) <{alpha = 1.000000e+00 : f32, beta = 1.000000e+00 : f32, transA = 0 : si64, transB = 1 : si64}>
+func.func @gemm_of_dynamic_rows(%a: tensor<?x3xf32>, %b: tensor<4x3xf32>, %c: tensor<4xf32>) -> tensor<*xf32> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Gemm"(%a, %b, %none) {transB = 1 : si64} : (tensor<?x3xf32>, tensor<4x3xf32>, none) -> tensor<*xf32>
+  %1 = "onnx.Add"(%0, %c) : (tensor<*xf32>, tensor<4xf32>) -> tensor<*xf32>
+  onnx.Return %1 : tensor<*xf32>
+}
+
+// -----
+
+// The added matrix may have more rows than the product: no match.
+// CHECK-LABEL: @no_gemm_of_dynamic_rows
+// CHECK:         "onnx.Gemm"
+// CHECK-NEXT:    "onnx.Add"
+func.func @no_gemm_of_dynamic_rows(%a: tensor<?x3xf32>, %b: tensor<4x3xf32>, %c: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Gemm"(%a, %b, %none) {transB = 1 : si64} : (tensor<?x3xf32>, tensor<4x3xf32>, none) -> tensor<?x4xf32>
+  %1 = "onnx.Add"(%0, %c) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  onnx.Return %1 : tensor<?x4xf32>
+}
+
+// -----
+
 // No-op operators are erased.
 // CHECK-LABEL: @nothing
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x3xf32>)

@@ -11,7 +11,7 @@
 // ONCE:      ONNXOpTransform iterated 1 times, converged false
 // NEVER:     warning: ONNXOpTransform did not converge after 0iterations.
 // NEVER:     "onnx.Sum"
-// BELOW:     onnx-op-transform: onnx-op-transform-threshold is -1, a number of rounds is not below 0
+// BELOW:     onnx-op-transform: onnx-op-transform-threshold is -1, which must be at least 0
 
 // CHECK:       ONNXOpTransform iterated 2 times, converged true
 // CHECK-LABEL: @main

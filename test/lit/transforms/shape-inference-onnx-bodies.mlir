@@ -52,6 +52,30 @@ func.func @scanned(%s: tensor<4xf32>, %x: tensor<?x4xf32> {onnx.dim_params = "0:
 
 // -----
 
+// Values of Scan-8 have a batch axis, which is that of the first one of known rank.
+// CHECK-LABEL: func.func @batched
+// CHECK-SAME:    -> (tensor<?x4xf32>, tensor<?x5x4xf32>)
+// CHECK-LABEL: func.func @of_a_batch
+// CHECK-SAME:    -> (tensor<2x4xf32>, tensor<2x?x4xf32>)
+func.func @batched(%s: tensor<?x4xf32>, %x: tensor<?x5x4xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0:2 = "onnx.ScanV8"(%none, %s, %x) <{num_scan_inputs = 1 : si64}> ({
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    onnx.Yield %a, %b : tensor<4xf32>, tensor<4xf32>
+  }) : (none, tensor<?x4xf32>, tensor<?x5x4xf32>) -> (tensor<*xf32>, tensor<*xf32>)
+  onnx.Return %0#0, %0#1 : tensor<*xf32>, tensor<*xf32>
+}
+func.func @of_a_batch(%s: tensor<2x4xf32>, %x: tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0:3 = "onnx.ScanV8"(%none, %x, %s, %x) <{num_scan_inputs = 1 : si64}> ({
+  ^bb0(%z: tensor<4xf32>, %a: tensor<4xf32>, %b: tensor<4xf32>):
+    onnx.Yield %z, %a, %b : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }) : (none, tensor<*xf32>, tensor<2x4xf32>, tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>)
+  onnx.Return %0#1, %0#2 : tensor<*xf32>, tensor<*xf32>
+}
+
+// -----
+
 // The body of SequenceMap is inferred for the element type of the sequence.
 // CHECK-LABEL: func.func @mapped
 // CHECK-SAME:    -> !onnx.Seq<tensor<4x2xf32>>

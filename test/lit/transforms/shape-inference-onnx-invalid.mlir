@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --shape-inference --split-input-file --verify-diagnostics
 
 func.func @declared_otherwise(%x: tensor<2x3xf32>) -> tensor<2x4xf32> {
-  // expected-error @+1 {{declared: Transpose: the result is said to be tensor<2x4xf32>, but its operands make it tensor<3x2xf32>}}
+  // expected-error @+1 {{declared: Transpose: the result is declared tensor<2x4xf32>, but its operands give tensor<3x2xf32>}}
   %0 = "onnx.Transpose"(%x) <{perm = [1, 0]}> : (tensor<2x3xf32>) -> tensor<2x4xf32> loc("declared")
   onnx.Return %0 : tensor<2x4xf32>
 }
@@ -37,7 +37,7 @@ func.func @not_a_reshape(%x: tensor<2x3xf32>) -> tensor<*xf32> {
 
 func.func @rows_and_columns(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>) -> tensor<*xf32> {
   %n = "onnx.Neg"(%b) : (tensor<4x5xf32>) -> tensor<*xf32>
-  // expected-error @+1 {{A [2, 3] times B [4, 5]: 3 columns meet 4 rows}}
+  // expected-error @+1 {{A [2, 3] times B [4, 5]: 3 columns for 4 rows}}
   %0 = "onnx.MatMul"(%a, %n) : (tensor<2x3xf32>, tensor<*xf32>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
@@ -83,7 +83,7 @@ func.func @bias(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %c: tensor<5xf32>) -> 
 func.func @turned(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) -> tensor<*xf32> {
   %n = "onnx.Neg"(%b) : (tensor<3x4xf32>) -> tensor<*xf32> loc(fused<["n"]>["negative"])
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error @+1 {{Gemm: A [2, 3] times B 'n' [3, 4]: 2 columns meet 3 rows, as they are used}}
+  // expected-error @+1 {{Gemm: A [2, 3] times B 'n' [3, 4]: 2 columns for 3 rows after transposing}}
   %0 = "onnx.Gemm"(%a, %n, %none) <{alpha = 1.0 : f32, beta = 1.0 : f32, transA = 1 : si64, transB = 0 : si64}> : (tensor<2x3xf32>, tensor<*xf32>, none) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }

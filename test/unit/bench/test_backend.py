@@ -35,9 +35,9 @@ class Made:
     atol: float = 1e-7
 
 
-def case(name: str, operator: str, wanted: object) -> Made:
+def case(name: str, operator: str, expected: object) -> Made:
     text = f'<ir_version: 8, opset_import: ["" : 17]> m (float[3] x) => (float[n] y) {{ y = {operator}(x) }}'
-    return Made(name, onnx.parser.parse_model(text), [([X], [wanted])])
+    return Made(name, onnx.parser.parse_model(text), [([X], [expected])])
 
 
 CASES = [

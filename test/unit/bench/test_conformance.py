@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
+import executor_tasks
 import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.conformance.__main__ import ResultStore, StageProcess
+from bench.conformance.__main__ import ResultStore, measure
 from bench.conformance.generate import INPUTS, MODEL, generate
 from bench.conformance.handwritten import STYLES, float_network
-from bench.conformance.measure import Expected, differences, onnxruntime
+from bench.conformance.measure import (
+    Expected,
+    StageRunner,
+    differences,
+    onnxruntime,
+)
 from bench.conformance.model_specs import ModelSpec, read_feeds, write_feeds
 from bench.conformance.page import page, problems
 from xonnc.contexts import new_context
+from xonnc.executors.executor import InProcess
+from xonnc.executors.local_processes import LocalProcesses
 from xonnc.formats.onnx.exporter import export_model
 from xonnc.formats.onnx.importer import import_model
 from xonnc.native import compile_native
@@ -106,8 +113,8 @@ def test_the_page_has_a_line_a_model_and_says_what_is_wrong():
     assert "\nonnxruntime itself does not run these; their outputs are not compared: ugly.\n" in text
     assert "Not exported by these versions: one, other.\n\n| model |" in text
     assert "native code supports only a few of these operators.\n\n* bad: FusedConv, Gelu\n\n" in text
-    assert "* simplified with the same answers: 1 of 2 measured" in text
-    assert "* native with the same answers: 2 of 2 measured" in text
+    assert "* simplified with equal outputs: 1 of 2 measured" in text
+    assert "* native with equal outputs: 2 of 2 measured" in text
     assert "* without a call of the reference evaluator: 1 of 2 that run natively" in text
     assert "* compiled for both NVDLA configurations: 0 of 1 measured" in text
     assert "* at most 1.1 of onnxruntime's time: 1 of 2 measured" in text
@@ -120,29 +127,35 @@ def test_the_page_has_a_line_a_model_and_says_what_is_wrong():
     ]
 
 
-def test_a_process_that_dies_is_told_and_replaced(tmp_path: Path):
-    class Dying(StageProcess):
-        """Ends without an answer for a folder that is none, as a crash would."""
+def spec_of(name: str) -> ModelSpec:
+    return ModelSpec(name, "torch", lambda path: {})
 
-        def _started(self) -> subprocess.Popen[str]:
-            script = (
-                "import os, sys\nfor line in sys.stdin:\n  os.kill(os.getpid(), 11) if 'falls' in line else "
-            )
-            return subprocess.Popen(
-                [sys.executable, "-c", script + "print('measured', flush=True)"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
 
-    (tmp_path / "native.txt").write_text("")
-    stage = Dying("native", tmp_path)
-    assert [stage.run(tmp_path / name) for name in ("lives", "falls", "lives")] == [
-        {},
-        {"native_failed": "ended by signal 11"},
-        {},
-    ]
-    stage.close()
+def test_a_worker_that_dies_is_told_and_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    results = ResultStore(tmp_path / "results.json")
+    specs = [spec_of(name) for name in ("first", "dies", "last")]
+    with LocalProcesses(1, attempts=1) as executor:
+        measure(specs, tmp_path, ["graph"], results, executor, executor_tasks.report_or_die)
+        found = results.by_model()
+        assert found["first"] == found["last"] == {"nodes": 1, "source": "torch"}
+        assert found["dies"] == {
+            "nodes": 3,
+            "graph_failed": "its worker crashes with SIGKILL",
+            "source": "torch",
+        }
+        assert capsys.readouterr().out.count("graph: nodes") == 3
+        # Measured stages are not measured again unless that is asked for.
+        measure(specs, tmp_path, ["graph"], results, executor, executor_tasks.report_or_die)
+        assert not capsys.readouterr().out
+        measure(specs[:1], tmp_path, ["graph"], results, executor, executor_tasks.report_or_die, again=True)
+        assert "first graph: nodes 1" in capsys.readouterr().out
+
+
+def test_a_stage_that_fails_says_why(tmp_path: Path):
+    results = ResultStore(tmp_path / "results.json")
+    with InProcess() as executor:
+        measure([spec_of("none")], tmp_path, ["graph"], results, executor, StageRunner(is_alone=False))
+    assert "No such file" in results.by_model()["none"]["graph_failed"]
 
 
 def test_figures_are_kept_by_stage(tmp_path: Path):

@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench import contrib
+from bench import contrib, contrib_models
 from bench.contrib_page import MODELS, read_rows
 from xonnc.plugins import bundled
 from xonnc.plugins.operators import OperatorSpec
@@ -33,6 +33,39 @@ def test_operators_are_measured_and_rows_are_replaced(tmp_path: Path):
     after = {(row.operator, row.dtype): row.cases for row in read_rows(page.read_text())}
     assert after["Scale", "float32, float16"] == 11
     assert page.read_text().endswith(f"{MODELS}kept\n")
+
+
+def test_models_that_are_not_measured_keep_their_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def row(name: str, model: Any, rounds: int) -> str:
+        return f"| {name} | measured {rounds} |"
+
+    monkeypatch.setattr(contrib_models, "row_of", row)
+    monkeypatch.setattr(contrib_models, "MODELS", dict.fromkeys(("a", "b b", "c"), dict[str, str]))
+    page = tmp_path / "page.md"
+    head = f"operators{MODELS}{contrib_models.HEAD}"
+    page.write_text(f"{head}| gone | 1 |\n| c | 2 |\n| b b | 3 |\n")
+    assert contrib_models.main(["--match", "^(a|c)$", "--rounds", "4", "--page", str(page)]) == 0
+    assert page.read_text() == f"{head}| a | measured 4 |\n| b b | 3 |\n| c | measured 4 |\n"
+    # The text above the table may have changed; a page may have no such section.
+    page.write_text(f"operators{MODELS}earlier text\n| c | 2 |\n")
+    for rest in ("| c | 2 |\n", ""):
+        assert contrib_models.main(["--match", "b", "--page", str(page)]) == 0
+        assert page.read_text() == f"{head}| b b | measured 7 |\n{rest}"
+        page.write_text("operators")
+
+
+def test_no_model_matches(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        contrib_models.main(["--match", "resnet19"])
+    assert "--match resnet19: there are resnet18 static QOperator, " in capsys.readouterr().err
+
+
+def test_the_page_has_the_section_of_the_models():
+    section = PAGE.read_text().partition(MODELS)[2]
+    assert section.startswith(contrib_models.HEAD)
+    assert [
+        line.split("|")[1].strip() for line in section.removeprefix(contrib_models.HEAD).splitlines()
+    ] == [*contrib_models.MODELS]
 
 
 def test_results_that_differ_fail(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

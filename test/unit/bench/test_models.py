@@ -91,20 +91,20 @@ def test_is_kept_until_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(made) == 2
 
 
-@pytest.mark.parametrize("place", ["link", "open", "file"])
+@pytest.mark.parametrize("kind", ["link", "open", "file"])
 def test_models_are_kept_in_a_folder_of_this_user_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.delenv("XONNC_BENCH_MODELS", raising=False)
     monkeypatch.setattr(models.tempfile, "gettempdir", lambda: str(tmp_path))
     path = models.folder()
     assert path.stat().st_mode & 0o777 == 0o700
     assert models.folder() == path
-    if place == "open":
+    if kind == "open":
         path.chmod(0o777)
     else:
         path.rmdir()
-        path.symlink_to("/") if place == "link" else path.write_text("")
+        path.symlink_to("/") if kind == "link" else path.write_text("")
     with pytest.raises((PermissionError, FileExistsError)):
         models.folder()
 

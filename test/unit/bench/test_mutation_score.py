@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,11 @@ from coverage import CoverageData
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from bench import mutation_score
 from bench.mutation_score import failed_tests, sample_mutants
 from bench.mutation_testing.checkout import Checkout
 from bench.mutation_testing.coverage_map import CoverageMap, by_distance, mirror
-from bench.mutation_testing.mutants import mutants
+from bench.mutation_testing.mutants import Mutant, mutants
 
 
 @pytest.mark.parametrize(
@@ -56,10 +58,10 @@ def test_only_the_expression_changes():
 
 
 def test_sample_is_seeded_and_each_mutant_is_valid_python():
-    random_model = sample_mutants(20, 3)
-    assert random_model == sample_mutants(20, 3) != sample_mutants(20, 4)
+    sample = sample_mutants(20, 3, "transforms/*")
+    assert sample == sample_mutants(20, 3, "transforms/*") != sample_mutants(20, 4, "transforms/*")
     root = Path(__file__).resolve().parents[3]
-    for mutant in random_model:
+    for mutant in sample:
         ast.parse(mutant.applied((root / mutant.path).read_text()))
 
 
@@ -113,3 +115,32 @@ def test_tests_that_fail_without_a_mutant_are_left_out(tmp_path: Path):
     failed = failed_tests(log)
     assert failed == {"a.py::one[x-1]", "b.py::three"}
     assert CoverageMap(tmp_path / "coverage.db", tmp_path, failed).tests("m.py", 1) == ["a.py::two"]
+
+
+def test_a_mutant_runs_in_a_checkout_that_is_whole_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The file is changed while the tests run, and only then."""
+    seen: list[str] = []
+
+    class Copy:
+        def __init__(self, repository: Path, folder: Path) -> None:
+            self.root = folder
+            (folder / "a.py").write_text("x = a < b\n")
+
+    def killer(mutant: Mutant, tests: Sequence[str], checkout: Copy, deadline: float) -> str:
+        seen.append((checkout.root / "a.py").read_text())
+        if mutant.after == "(a > b)":
+            raise RuntimeError("interrupted")
+        return "tests"
+
+    monkeypatch.setattr(mutation_score, "Checkout", Copy)
+    monkeypatch.setattr(mutation_score, "_killer", killer)
+    runner = mutation_score.MutantRunner(tmp_path, 60)
+    changes = [Mutant("a.py", 1, 4, 9, "a < b", after) for after in ("(a <= b)", "(a > b)", "(a != b)")]
+    tasks = [mutation_score.MutantTask(change, ["t"]) for change in changes]
+    assert runner(tasks[0]).killed_by == "tests"
+    with pytest.raises(RuntimeError):
+        runner(tasks[1])
+    runner(tasks[2])
+    assert seen == ["x = (a <= b)\n", "x = (a > b)\n", "x = (a != b)\n"]
+    (folder,) = tmp_path.iterdir()
+    assert (folder / "a.py").read_text() == "x = a < b\n"

@@ -57,24 +57,28 @@ def test_what_runs_is_compared():
 
 
 def test_a_step_on_the_way_explains_an_error():
-    wanted = np.array([1.0, 0.2], np.float32)
+    expected = np.array([1.0, 0.2], np.float32)
     assert (
-        difference([wanted + np.float32(0.05)], [wanted], SMALL, is_quantized=True)
+        difference([expected + np.float32(0.05)], [expected], SMALL, is_quantized=True)
         == "error 5.00e-02 of the largest"
     )
-    assert difference([wanted + np.float32(0.05)], [wanted], SMALL, 0.06, is_quantized=True) == ""
+    assert difference([expected + np.float32(0.05)], [expected], SMALL, 0.06, is_quantized=True) == ""
     assert (
-        difference([wanted + np.float32(0.2)], [wanted], SMALL, 0.3, is_quantized=True)
+        difference([expected + np.float32(0.2)], [expected], SMALL, 0.3, is_quantized=True)
         == "error 2.00e-01 of the largest"
     )
 
 
 def test_ties_may_round_either_way():
-    wanted = np.array([7, 8], np.uint8)
-    assert difference([wanted + np.uint8(1)], [wanted], FULL, is_quantized=True) == ""
-    assert difference([wanted + np.uint8(1)], [wanted], FULL, is_quantized=False) == "uint8 [2] that differ"
-    assert difference([wanted + np.uint8(2)], [wanted], FULL, is_quantized=True) == "uint8 [2] that differ"
-    wide = wanted.astype(np.int64)
+    expected = np.array([7, 8], np.uint8)
+    assert difference([expected + np.uint8(1)], [expected], FULL, is_quantized=True) == ""
+    assert (
+        difference([expected + np.uint8(1)], [expected], FULL, is_quantized=False) == "uint8 [2] that differ"
+    )
+    assert (
+        difference([expected + np.uint8(2)], [expected], FULL, is_quantized=True) == "uint8 [2] that differ"
+    )
+    wide = expected.astype(np.int64)
     assert difference([wide + 1], [wide], FULL, is_quantized=True) == "int64 [2] that differ"
 
 

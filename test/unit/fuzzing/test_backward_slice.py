@@ -22,11 +22,11 @@ m (bool c, float[2] x) => (float[2] y, float[2] z) {
 
 
 @pytest.mark.parametrize(
-    ("output", "wanted"),
+    ("output", "expected"),
     [("y", ["Neg", "If", "Identity", "Exp"]), ("z", ["Abs", "Sqrt"])],
 )
-def test_a_part_has_what_its_output_is_made_of(output: str, wanted: list[str]) -> None:
+def test_a_part_has_what_its_output_is_made_of(output: str, expected: list[str]) -> None:
     part = backward_slice(onnx.parser.parse_model(MODEL), output)
-    assert sorted(node.op_type for node in walk_nodes(part)) == sorted(wanted)
+    assert sorted(node.op_type for node in walk_nodes(part)) == sorted(expected)
     assert [port.name for port in part.graph.output] == [output]
     assert [port.name for port in part.graph.input] == ["c", "x"]

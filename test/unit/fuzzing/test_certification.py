@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from xonnc.fuzzing.certification.terms import Term, Terms, renamed
 from xonnc.fuzzing.rules.comparison import REWRITTEN
 from xonnc.fuzzing.rules.tables import CASES, Table
 from xonnc.passes import use_onnx_package
-from xonnc.rewriting.onnx import Abs, Add, Max, Mul, Neg, Relu, Sub
+from xonnc.rewriting.onnx import Abs, Add, MatMul, Max, Mul, Neg, Relu, Sub
 from xonnc.rewriting.patterns import value
 from xonnc.rewriting.rules import Rule, rule, rules
 
@@ -64,6 +65,12 @@ def test_a_wrong_rule_is_not_proven(wrong: Rule, use_z3: bool) -> None:
     assert certificate.wrong
 
 
+def test_a_rule_whose_result_is_refused_is_wrong() -> None:
+    certificate = of(rule(Add(x, y), MatMul(x, y)), use_z3=False)
+    assert not certificate.is_proof
+    assert any("the result is refused: " in problem for problem in certificate.wrong)
+
+
 @pytest.mark.parametrize(
     ("name", "method"),
     [
@@ -82,6 +89,15 @@ def test_rules_of_the_tables(name: str, method: str) -> None:
     assert certificate.method == method
     assert certificate.instances >= 3
     assert not certificate.wrong
+
+
+def test_the_committed_page_lists_every_rule() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "rewrite-certificates.md").read_text()
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| `")]
+    assert [cells[0].strip(" `") for cells in rows] == [name for _, name in CASES]
+    compared = [cells for cells in rows if cells[1].strip() == "instances"]
+    assert len(compared) <= 0.3 * len(rows)
+    assert all(int(cells[3].replace(",", "")) >= 1000 for cells in compared)
 
 
 def test_every_value_of_a_short_type() -> None:

@@ -6,6 +6,7 @@ from math import erf
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto
@@ -23,8 +24,8 @@ def agree(node: EdgeNode, *expected: Array) -> None:
     found = {"native": node.native(), "folded": node.folded()}
     for name, values in found.items():
         assert values is not None, f"{name}: {node.operator} stays"
-        for value, wanted in zip(values, expected, strict=True):
-            assert is_same(value, wanted), f"{name}: {value} is not {wanted}"
+        for value, requested in zip(values, expected, strict=True):
+            assert is_same(value, requested), f"{name}: {value} is not {requested}"
 
 
 @pytest.mark.parametrize(
@@ -82,13 +83,13 @@ def test_powers_of_integers_that_do_not_fit():
 
 
 def test_indices_of_one_hot_have_no_sign_where_their_type_has_none():
-    places, depth, values = (
+    indices, depth, values = (
         np.array([255, 1], np.uint8),
         np.array(3, np.int64),
         np.array([0, 1], np.int8),
     )
     agree(
-        EdgeNode("OneHot", [places, depth, values], constant=[1]),
+        EdgeNode("OneHot", [indices, depth, values], constant=[1]),
         np.array([[0, 0, 0], [0, 1, 0]], np.int8),
     )
     far = np.array([2**64 - 1, 2], np.uint64)
@@ -96,10 +97,10 @@ def test_indices_of_one_hot_have_no_sign_where_their_type_has_none():
 
 
 def test_one_hot_with_more_classes_than_its_indices_can_tell():
-    places, values = np.array([-1, 5], np.int8), np.array([0, 1], np.int8)
+    indices, values = np.array([-1, 5], np.int8), np.array([0, 1], np.int8)
     expected = np.zeros((2, 300), np.int8)
     expected[0, 299] = expected[1, 5] = 1
-    agree(EdgeNode("OneHot", [places, np.array(300, np.int64), values], constant=[1]), expected)
+    agree(EdgeNode("OneHot", [indices, np.array(300, np.int64), values], constant=[1]), expected)
 
 
 @pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER", "NOTSET"])
@@ -147,6 +148,21 @@ def test_functions_of_one_number_agree_to_the_last_bit(operator: str):
     node = EdgeNode(operator, [np.concatenate([EDGES, random])])
     (folded,) = node.folded() or []
     agree(node, folded)
+
+
+@pytest.mark.parametrize("operator", "Acos Asin Atan Cos Sin Tan".split())
+def test_functions_of_doubles_agree_to_the_last_bit(operator: str):
+    """NumPy's vectorized functions are not those of the C library."""
+    random = np.random.default_rng(3).uniform(-4, 4, 64)
+    node = EdgeNode(operator, [np.concatenate([EDGES, random, random / 4, [5e-324, 1e300]])])
+    (folded,) = node.folded() or []
+    agree(node, folded)
+
+
+def test_the_sign_of_zero_is_zero():
+    for dtype in (np.float16, np.float32, np.float64, ml_dtypes.bfloat16):
+        x = np.array([-0.0, 0, -2, np.inf, np.nan], dtype)
+        agree(EdgeNode("Sign", [x]), np.array([0, 0, -1, 1, np.nan], dtype))
 
 
 @pytest.mark.parametrize("operator", "Exp Log Tanh Erf Sigmoid Softplus Mish".split())
@@ -268,6 +284,40 @@ def test_the_reference_is_not_asked_about_small_norms():
     assert (
         EdgeNode("Normalizer", [x * 1e30], {"norm": "L1"}, opset=1, domain="ai.onnx.ml").folded() is not None
     )
+
+
+def test_the_reference_is_not_asked_to_interpolate_doubles():
+    """Its weights and coordinates have 32 bits."""
+    x = np.array([0.5, -0.5]).reshape(1, 1, 2, 1)
+    scales = np.array([1, 1, 1.5, 1], np.float32)
+    node = EdgeNode("Resize", [x, None, scales], {"mode": "cubic"}, constant=[2])
+    assert node.folded() is None
+    np.testing.assert_allclose(
+        node.native()[0].reshape(-1), [169 / 288, 0, -169 / 288], rtol=1e-14, atol=1e-14
+    )
+    grid = np.array([0.1, 0.7], np.float32).reshape(1, 1, 1, 2)
+    node = EdgeNode("GridSample", [x, grid])
+    assert node.folded() is None
+    assert EdgeNode("GridSample", [x, grid.astype(np.float64)]).folded() is not None
+    assert EdgeNode("GridSample", [x.astype(np.float32), grid]).folded() is not None
+
+
+@pytest.mark.parametrize("size", [3, 33])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_normalization_over_neighboring_channels(dtype: type[np.floating[Any]], size: int):
+    """The reference evaluator leaves channels out."""
+    x = np.random.default_rng(0).normal(size=(2, 40, 1, 2)).astype(dtype) * dtype(3)
+    attributes = {"size": size, "alpha": 0.5, "beta": 0.75, "bias": 2.0}
+    node = EdgeNode("LRN", [x], attributes)
+    assert not compile_native(node.model(is_constant=False), cache=False).host_calls()
+    wide = x.astype(np.float64)
+    expected = np.empty_like(wide)
+    for channel in range(40):
+        near = wide[:, max(0, channel - (size - 1) // 2) : channel + size // 2 + 1]
+        expected[:, channel] = wide[:, channel] / (2 + 0.5 / size * (near**2).sum(1)) ** 0.75
+    eps = float(np.finfo(dtype).eps)
+    for found in (*node.native(), *(node.folded() or [])):
+        np.testing.assert_allclose(found, expected, rtol=4 * eps)
 
 
 @pytest.mark.parametrize("mode", ["linear", "cubic"])

@@ -103,6 +103,53 @@ def test_integers_may_wrap_where_the_engine_saturates() -> None:
     assert not is_explained(original, feeds, "y", np.array([2**31 - 2, 7], np.int32), found)
 
 
+def test_comparisons_of_lost_nan_may_differ() -> None:
+    """onnxruntime's `ReduceMax` of [1, NaN] is 1."""
+    text = "m (float[1,2] x) => (bool[1,1] y) { h = ReduceMax<axes = [1]>(x) y = Equal(h, h) }"
+    feeds = {"x": np.array([[1, np.nan]], np.float32)}
+    original = original_of(text, feeds)
+    assert original.runs[0][1]["y"].all()
+    assert native_failure(original) is None
+    true, false = np.ones((1, 1), np.bool_), np.zeros((1, 1), np.bool_)
+    assert is_explained(original, feeds, "y", true, false)
+    finite = {"x": np.ones((1, 2), np.float32)}
+    assert not is_explained(original, finite, "y", true, false)
+
+
+@pytest.mark.parametrize("by_reference", [False, True])
+def test_infinities_of_no_weight_may_be_nan(by_reference: bool) -> None:
+    """`Resize` of both engines multiplies them by 0."""
+    text = (
+        "m (float[1,1,2,2] x) => (float[1,1,4,4] y) <float[4] s = {1,1,2,2}> { y = Resize<mode = STR>(x,,s) }"
+    )
+    x = np.array([-100, 0, -1, -np.inf], np.float32).reshape(1, 1, 2, 2)
+    original = original_of(text.replace("STR", '"linear"'), {"x": x})
+    if by_reference:
+        original.engine = Engine(original.model, by_reference=True)
+        original.runs = [({"x": x}, original.engine.run({"x": x}))]
+    expected = original.runs[0][1]["y"]
+    assert np.isnan(expected[0, 0, 0, 0]) or np.isfinite(expected[0, 0, 3, 3])
+    assert native_failure(original) is None
+    zeros = np.zeros_like(expected)
+    assert not is_explained(original, {"x": np.zeros_like(x)}, "y", zeros, zeros + 1)
+
+
+def test_a_product_that_overflows_may_be_an_operand() -> None:
+    """onnxruntime saturates it; axes of different signs are what the reference evaluator got wrong."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 6, opset_import: ["" : 11]> m (int32[2,4] x) => (int32 y) {
+           p = ReduceProd<keepdims = 0>(x)
+           q = Mul(p, p)
+           r = Unsqueeze<axes = [0, 1]>(q)
+           y = Squeeze<axes = [-2, 1]>(r)
+        }"""
+    )
+    x = np.array([[44, -49, 40, 47], [-26, 97, 82, -27]], np.int32)
+    original = Original(model, [{"x": x}])
+    assert original.runs[0][1]["y"] == 0
+    assert native_failure(original) is None
+
+
 def test_sixths_of_hard_swish_may_be_more_precise() -> None:
     feeds = {"x": np.ones(1)}
     original = original_of("m (double[1] x) => (double[1] y) { y = Neg(x) }", feeds)
@@ -110,6 +157,17 @@ def test_sixths_of_hard_swish_may_be_more_precise() -> None:
     expected = np.array([0.6666666716337204])
     assert is_explained(original, feeds, "y", expected, np.array([2 / 3]))
     assert not is_explained(original, feeds, "y", expected, np.array([0.66667]))
+
+
+def test_doubles_may_be_normalized_in_float32() -> None:
+    feeds = {"x": np.array([[3.25]]), "s": np.ones(1)}
+    text = "m (double[1,1] x, double[1] s) => (double[1,1] y) { y = RMSNormalization(x, s) }"
+    model = onnx.parser.parse_model(HEAD.replace("17", "23").replace("8", "10") + text)
+    original = Original(model, [feeds])
+    assert native_failure(original) is None
+    (expected,) = original.runs[0][1].values()
+    assert is_explained(original, feeds, "y", expected, expected + 1e-7)
+    assert not is_explained(original, feeds, "y", expected, expected + 1e-5)
 
 
 def test_the_reference_rounds_quantized_products_late() -> None:
@@ -160,7 +218,7 @@ def test_what_inputs_make_of_a_body_counts() -> None:
     larger = {"c": np.array(True), "x": np.ones(3, np.float32)}
     assert native_failure(original_of(CONTRADICTS, fits, larger)) is None
     session = compile_native(onnx.parser.parse_model(HEAD + CONTRADICTS))
-    with pytest.warns(XonncWarning, match="its operands make it tensor<3xf32>, which counts"):
+    with pytest.warns(XonncWarning, match="its operands give tensor<3xf32>, which is used"):
         (given,) = session.run(None, larger)
     assert np.asarray(given).shape == (3,)
 

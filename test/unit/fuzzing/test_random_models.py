@@ -10,6 +10,7 @@ import pytest
 from xonnc.errors import XonncError
 from xonnc.fuzzing.differential import Original
 from xonnc.fuzzing.model_builder import ModelBuilder, NotApplicable, new_builder
+from xonnc.fuzzing.motifs.data_movement import even_splits
 from xonnc.fuzzing.random_models import MOTIFS_BY_THEME, random_model
 from xonnc.fuzzing.validity import invalidity
 
@@ -35,8 +36,8 @@ def test_models_are_valid_and_have_every_motif_and_many_opsets():
         opsets.add(drawn.model.opset_import[0].version)
         dims = [dim for one in drawn.model.graph.input for dim in one.type.tensor_type.shape.dim]
         dynamic += any(not dim.HasField("dim_value") for dim in dims)
-    wanted = {f"{theme}.{motif.__name__}" for theme, table in MOTIFS_BY_THEME.items() for motif in table}
-    assert not wanted - motifs.keys()
+    expected = {f"{theme}.{motif.__name__}" for theme, table in MOTIFS_BY_THEME.items() for motif in table}
+    assert not expected - motifs.keys()
     assert {9, 11, 13, 17, 21, 24} <= opsets
     assert dynamic > len(SEEDS) // 10
 
@@ -68,6 +69,18 @@ def test_operands_of_types_that_an_operator_does_not_take_do_not_fit():
         builder.node("Add", truth, number)
     with pytest.raises(NotApplicable):
         builder.node("Add", number)
+
+
+def test_only_the_last_part_of_a_split_is_smaller():
+    splits = 0
+    for seed in range(200):
+        builder = new_builder(seed, 18, allows_nonfinite=False, allows_empty=True)
+        builder.keep(builder.input(np.dtype(np.float32), (5,)))
+        builder.attempt(even_splits)
+        splits += len(builder.nodes)
+        # The onnx package infers [2, 2, 2, -1] for four parts of five elements.
+        assert all(size >= 0 for value in builder.values for size in value.shape), seed
+    assert splits > 100
 
 
 def test_the_reference_runs_what_onnxruntime_runs():

@@ -23,7 +23,7 @@ def test_nothing_differs_and_nothing_crashes(part: int):
 
 
 def _levels(seed: int) -> tuple[str, ...]:
-    return (WHOLE, *(OTHERS[(2 * seed + place) % len(OTHERS)] for place in range(2)))
+    return (WHOLE, *(OTHERS[(2 * seed + index) % len(OTHERS)] for index in range(2)))
 
 
 def test_every_level_has_its_turn():

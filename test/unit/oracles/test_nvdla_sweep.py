@@ -116,3 +116,9 @@ def test_a_recipe_is_always_the_same_model():
     assert recipe == random_recipe(11, is_integer=True)
     assert model_of(recipe).SerializeToString() == model_of(recipe).SerializeToString()
     assert np.array_equal(sweep.image_of(recipe), sweep.image_of(recipe))
+
+
+def test_no_tile_is_a_single_position_of_a_column():
+    """The SDP would take its surfaces as packed; the sweep found it."""
+    recipe = random_recipe(4294976313, is_integer=True)
+    assert outcome_of(recipe, "nv_small").kind == "agrees"

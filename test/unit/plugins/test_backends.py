@@ -170,7 +170,7 @@ def test_all_refusals_are_listed_with_reasons(
     assert main(["explain", str(model), "--target", "toy", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["refusals"] == reasons
-    assert [node["engine"] for node in found["nodes"]] == ["toy", "refused", "refused", "gone"]
+    assert [node["engine"] for node in found["nodes"]] == ["toy", "refused", "refused", "removed"]
 
 
 def test_commands_list_the_target(toy: Backend, capsys: pytest.CaptureFixture[str]):
@@ -221,7 +221,7 @@ def test_passes_run_after_its_stage(toy: Backend, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["compile", "--package"], "--package is not for target toy, of backend toy of plug-in toys"),
+        (["compile", "--require-dla"], "--require-dla is not for target toy, of backend toy of plug-in toys"),
         (["compile", "-O3"], "-O is not for target toy"),
         (
             ["compile", "-o", "m.so"],

@@ -59,9 +59,9 @@ def test_a_cache_with_spare_capacity_is_updated_in_place():
             each[:, :, length:] = np.nan
         logits, *presents = arrays(session.run(None, {**feeds, **cache}, out=out))
         np.testing.assert_array_equal(logits, expected[0])
-        for found, wanted, array in zip(presents, expected[1:], out.values(), strict=True):
+        for found, requested, array in zip(presents, expected[1:], out.values(), strict=True):
             assert found is array
-            np.testing.assert_array_equal(found[:, :, :length], wanted[:, :, :length])
+            np.testing.assert_array_equal(found[:, :, :length], requested[:, :, :length])
             assert np.isnan(found[:, :, length:]).all()
         feeds = next_feeds(SIZE, logits[:, -1:].argmax(-1), length, expected[1:])
         length += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -88,6 +89,26 @@ def test_the_environment_names_files(model: Path, tmp_path: Path):
     assert done.stdout.startswith("no plug-ins")
 
 
+OVERRIDING = """
+from xonnc.plugin import Plugin, one, operator
+plugin = Plugin("ours", override=True)
+@operator(plugin, domain="com.acme", name="AddN")
+class AddN:
+    inputs = outputs = one("T")
+    def infer(op): return op.inputs[0]
+"""
+
+
+def test_the_list_shows_which_plugin_overrides_another(tmp_path: Path):
+    (tmp_path / "ours.py").write_text(OVERRIDING)
+    both = ("--plugin", EXAMPLES / "add_n.py", "--plugin", "ours.py")
+    done = tool("xonnc", "plugins", "list", *both, cwd=tmp_path)
+    assert "com.acme.AddN-1  infer, reference, decompose  overridden by plug-in ours\n" in done.stdout
+    assert "com.acme.AddN-1  infer\n" in done.stdout
+    listed = json.loads(tool("xonnc", "plugins", "list", "--json", *both, cwd=tmp_path).stdout)
+    assert [each["operators"][0]["overridden_by"] for each in listed] == ["ours", None]
+
+
 def test_ir_tools_take_plugins(model: Path, tmp_path: Path):
     plugin = EXAMPLES / "add_n.py"
     done = tool("onnx-translate", model, "--plugin", plugin, cwd=tmp_path)
@@ -114,18 +135,42 @@ def test_a_rule_joins_a_pass(tmp_path: Path):
         assert '"nets.Swish"(%arg0)' in done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("name", ["add_n", "bump", "hard_gate", "leaky_relu", "swish"])
+CHECKED = ("add_n", "bump", "hard_gate", "leaky_relu", "scaled_add", "soft_gate", "swish")
+
+
+@pytest.mark.parametrize("name", CHECKED)
 def test_the_examples_pass_their_checks(name: str, tmp_path: Path):
     done = tool("xonnc", "plugins", "check", EXAMPLES / f"{name}.py", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert {finding["outcome"] for finding in json.loads(done.stdout)} <= {"ok", "-"}
 
 
-def test_the_examples_import_nothing_private():
+def test_the_examples_import_xonnc_plugin_and_numpy_only():
+    allowed = {"collections.abc", "numpy", "typing", "xonnc.plugin"}
     for path in EXAMPLES.glob("*.py"):
-        lines = [line for line in path.read_text().splitlines() if "xonnc" in line and "import" in line]
-        assert lines, path
-        assert all(line.startswith("from xonnc.plugin import") for line in lines), path
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        found = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+        found |= {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+        assert "xonnc.plugin" in found, path
+        assert found <= allowed, path
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "printed"),
+    [
+        ("count_ops", ["--count-ops"], "counting.ops = "),
+        ("fit_tiles", ["--fit-tiles"], "tiling.tile = 16 : i64"),
+    ],
+)
+def test_the_examples_of_passes_run(name: str, arguments: list[str], printed: str, tmp_path: Path):
+    (tmp_path / "m.mlir").write_text("module {}\n")
+    done = tool("onnx-opt", "--plugin", EXAMPLES / f"{name}.py", *arguments, "m.mlir", cwd=tmp_path)
+    assert printed in done.stdout, done.stderr
+
+
+def test_every_example_is_run():
+    run_elsewhere = {"count_ops", "cum_max", "fit_tiles", "row_major"}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {*CHECKED, *run_elsewhere}
 
 
 def test_a_new_plugin_passes_its_checks(tmp_path: Path):
@@ -211,6 +256,9 @@ def test_missing_files(tmp_path: Path):
         1,
         "xonnc: none.py: no such file; --plugin takes a Python file\n",
     )
+    (tmp_path / "notes.txt").touch()
+    done = tool("xonnc", "ops", "--plugin", "notes.txt", cwd=tmp_path)
+    assert done.stderr.endswith("notes.txt: not a Python file\n")
     done = tool("xonnc", "ops", "--plugin", cwd=tmp_path)
     assert done.returncode == 2
     assert "--plugin needs a Python file" in done.stderr

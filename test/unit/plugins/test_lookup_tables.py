@@ -87,7 +87,12 @@ class Bump:
 @pytest.mark.parametrize(
     ("inputs", "body", "message"),
     [
-        ("one('T')", "raise ValueError('no value')", "lookup raised ValueError: no value"),
+        (
+            "one('T')",
+            "raise ValueError('no value')",
+            "bump (Bump of plug-in bumps): lookup raised ValueError: no value",
+        ),
+        ("one('T')", "raise op.fail('no value')", "bump (Bump of plug-in bumps): no value"),
         ("one('T')", "return x[:1]", "lookup gave shape [1] for ["),
         (
             "(one('T'), one('T'))",
@@ -97,12 +102,15 @@ class Bump:
     ],
 )
 def test_errors(inputs: str, body: str, message: str, tmp_path: Path):
-    saved(FP16, tmp_path)
     (tmp_path / "broken.py").write_text(BROKEN.format(inputs=inputs, body=body))
-    done = tool("compile", "m.onnx", "--require-dla", "--plugin", "broken.py", cwd=tmp_path)
-    assert done.returncode == 1
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    # A package would move a node that the DLA refuses to the CPU; this is no refusal.
+    for text, options in ((FP16, ["--require-dla"]), (INT8, ["--package", "--target", "nv_small"])):
+        saved(text, tmp_path)
+        done = tool("compile", "m.onnx", *options, "--plugin", "broken.py", cwd=tmp_path)
+        assert done.returncode == 1
+        assert message in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert not [*tmp_path.glob("m.xpkg"), *tmp_path.glob("m.nvdla")]
 
 
 def test_checks_hold_the_table_against_the_reference(tmp_path: Path):

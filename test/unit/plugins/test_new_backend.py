@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -55,9 +56,12 @@ def test_the_tutorial(tmp_path: Path):
     assert run("ruff check --isolated --select E4,E9,F demo/test", tmp_path) == "All checks passed!\n"
 
 
-def test_names_with_several_words(tmp_path: Path):
+def test_names_with_several_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     folder = tmp_path / "package"
-    assert main(["new-backend", "my_npu", "-q", "-o", str(folder)]) == 0
+    assert main(["new-backend", "my_npu", "--json", "-o", str(folder)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["folder"] == str(folder)
+    assert all((folder / name).is_file() for name in found["files"])
     assert (folder / "xonnc_my_npu" / "my_npu.toml").is_file()
     assert "class MyNpuTarget" in (folder / "xonnc_my_npu" / "target.py").read_text()
     assert "--convert-onnx-to-my-npu" in (folder / "test" / "lit" / "convert.mlir").read_text()

@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
+    LocationAttr,
     ModuleOp,
     NoneType,
     Signedness,
@@ -155,7 +156,11 @@ def result_types(
     return [UnrankedTensorType(f32)] * (2 if op is PairOp else 1)
 
 
-TINY = DialectInterface(BY_NAME.get, ConstantOp, AbsentOp, result_types)
+def absent_op(location: LocationAttr) -> Operation:
+    return AbsentOp.create(result_types=[NoneType()], location=location)
+
+
+TINY = DialectInterface(BY_NAME.get, ConstantOp, absent_op, result_types)
 Add, Neg, Scale, Sum, Pair, Nonsense = (
     Template(TINY, name) for name in ("Add", "Neg", "Scale", "Sum", "Pair", "Nonsense")
 )
@@ -216,13 +221,13 @@ class Graph:
             op.name.removeprefix("tiny.") for op in self.function.body.block.ops if not isinstance(op, EndOp)
         ]
 
-    def returned(self, place: int = 0) -> SSAValue:
+    def returned(self, index: int = 0) -> SSAValue:
         last = self.function.body.block.last_op
         assert last is not None
-        return last.operands[place]
+        return last.operands[index]
 
-    def array(self, place: int = 0) -> Array:
-        owner = self.returned(place).owner
+    def array(self, index: int = 0) -> Array:
+        owner = self.returned(index).owner
         assert isinstance(owner, ConstantOp)
         assert owner.value is not None
         return read(owner.value)

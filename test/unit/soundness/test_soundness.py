@@ -67,10 +67,10 @@ def test_every_point_has_a_model():
     rows = {row for trap in TRAPS for row in trap.rows} | set(OF_MEMORY)
     assert {f"9.2 {point}" for point in TOLD} == {row for row in rows if row.startswith("9.2")}
     assert len(TOLD) == 10 + 6 + 4
-    for chapter, wanted in (("9.1", MARKED), ("8.1", FOLDING)):
+    for chapter, expected in (("9.1", MARKED), ("8.1", FOLDING)):
         numbers = [row.split()[1] for row in rows if row.startswith(chapter)]
         found = Counter(int(number.removeprefix("#")) for number in numbers)
-        assert found == wanted, chapter
+        assert found == expected, chapter
     assert sum(MARKED.values()) == 16
     assert "9.3 negative factors" in rows
 

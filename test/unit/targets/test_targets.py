@@ -234,6 +234,8 @@ def test_precisions_of_the_wrong_kind(tmp_path: Path, value: str):
         ("cbuf_entry_bytes = 64", "cbuf_entry_bytes = 64; it is 1, 2 or 4 times memory_atom_bytes = 8"),
         ("cbuf_banks = 33", "cbuf_banks = 33; descriptors count up to 32"),
         ("memory_bits = 12", "memory_bits = 12; it is whole bytes"),
+        ("cvsram_bits = 12", "cvsram_bits = 12; it is whole bytes"),
+        ("cvsram_bytes = -1", "cvsram_bytes = -1; it is an integer, 0 for none"),
     ],
 )
 def test_values_that_contradict_each_other(tmp_path: Path, line: str, message: str):

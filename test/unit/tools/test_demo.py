@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
+from xonnc.tools.commands import demo
 from xonnc.tools.digits import DATA, drawn, pgm, read_images, read_model
 from xonnc.tools.driver import main
 
@@ -16,7 +18,7 @@ TRAIN = Path(__file__).resolve().parents[3] / "examples" / "digits" / "train.py"
 
 
 def test_the_demo_finds_a_seven(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["demo", "digits", "-q", "--folder", str(tmp_path)]) == 0
+    assert main(["demo", "digits", "--folder", str(tmp_path)]) == 0
     output = capsys.readouterr().out
     assert "class 7; the image is a held-out 7" in output
     correct = dict(re.findall(r"(float32|INT8) (\d+) \(", output))
@@ -32,6 +34,25 @@ def test_the_demo_finds_a_seven(tmp_path: Path, capsys: pytest.CaptureFixture[st
     }
     assert output.splitlines()[-1].split() == ["wrote", str(tmp_path / "digits.html")]
     assert "digits.onnx" in (tmp_path / "digits.html").read_text()
+
+
+def test_the_outcome_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def passes(folder: Path, target: str, is_quiet: bool) -> bool:
+        print("not shown")
+        return is_quiet
+
+    monkeypatch.setattr(demo, "_run_digits", passes)
+    command = ["demo", "digits", "--folder", str(tmp_path)]
+    assert main([*command, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    files = {kind: str(tmp_path / f"digits.{kind}") for kind in ("onnx", "nvdla", "html")}
+    assert found == {"model": "digits", "target": "nv_small", "passed": True, "files": files}
+    assert main([*command, "-q"]) == 0
+    assert not capsys.readouterr().out
+    assert main(command) == 1
+    assert capsys.readouterr().out == "not shown\n"
 
 
 def test_images_are_disjoint_and_of_all_digits():

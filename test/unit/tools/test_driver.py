@@ -47,6 +47,22 @@ def test_compile_reports_in_a_few_lines(model: Path, capsys: pytest.CaptureFixtu
     assert 6 <= len(lines) <= 10
 
 
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_is_for_scripts_too(name: str):
+    text = command_parser(name).format_help()
+    assert "--quiet" in text
+    # What `emit` prints is what onnx-mlir prints.
+    assert "--json" in text or name == "emit"
+
+
+@pytest.mark.parametrize("command", [["targets"], ["ops"], ["passes"], ["rules", "list"]])
+def test_lists_print_nothing_on_request(command: list[str], capsys: pytest.CaptureFixture[str]):
+    assert main([*command, "-q"]) == 0
+    assert not capsys.readouterr().out
+    assert main(command) == 0
+    assert capsys.readouterr().out
+
+
 def test_quiet_says_nothing(model: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["compile", str(model), "-q"]) == 0
     captured = capsys.readouterr()
@@ -95,13 +111,15 @@ def test_every_stage_of_native_code_is_dumped_and_read_again(model: Path, tmp_pa
         "04-fused.mlir",
         "05-layout.mlir",
         "06-krnl.mlir",
-        "07-planned.mlir",
-        "08-llvm.mlir",
+        "07-prepacked.mlir",
+        "08-parallel.mlir",
+        "09-planned.mlir",
+        "10-llvm.mlir",
     ]
-    code, text = run_opt([str(folder / "07-planned.mlir"), "--convert-krnl-to-llvm"])[:2]
+    code, text = run_opt([str(folder / "09-planned.mlir"), "--convert-krnl-to-llvm"])[:2]
     assert code == 0
     assert "llvm.func internal @conv" in text
-    assert run_opt([str(folder / "08-llvm.mlir")])[0] == 0
+    assert run_opt([str(folder / "10-llvm.mlir")])[0] == 0
 
 
 def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -111,13 +129,23 @@ def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: py
     assert f"stopped after krnl, wrote {output}" in capsys.readouterr().out
     assert '"krnl.call"' in output.read_text()
     # These stages are of native code alone, so that no target need be said.
-    for stage in ("legalized", "outlined", "fused", "layout", "krnl", "planned", "llvm"):
+    for stage in (
+        "legalized",
+        "outlined",
+        "fused",
+        "layout",
+        "krnl",
+        "prepacked",
+        "parallel",
+        "planned",
+        "llvm",
+    ):
         assert main(["compile", str(model), "-o", str(output), "-q", "--stop-after", stage]) == 0
     assert "llvm.func" in output.read_text()
     assert main([*command, "--stop-after", "allocated"]) == 2
     assert (
-        "no such stage; there are simplified, legalized, outlined, fused, layout, krnl, planned, llvm, "
-        "emitted" in capsys.readouterr().err
+        "no such stage; there are simplified, legalized, outlined, fused, layout, krnl, prepacked, parallel, "
+        "planned, llvm, emitted" in capsys.readouterr().err
     )
 
 
@@ -352,6 +380,8 @@ def test_ops_of_the_cpu_come_with_how_they_run(capsys: pytest.CaptureFixture[str
     assert lines[0].startswith("CumSum         Cumulative sum or product")
     assert lines[1] == "CenterCropPad  Inlined: the function body that ONNX defines."
     assert lines[2] == "ImageDecoder   not taken"
+    assert main(["ops", "--target", "cpu"]) == 0
+    assert "not taken" not in capsys.readouterr().out
 
 
 def test_processors_are_targets_too(capsys: pytest.CaptureFixture[str]):

@@ -50,6 +50,32 @@ def test_the_model_as_imported(model: Path, capsys: pytest.CaptureFixture[str]):
     assert run_opt([str(full)])[0] == 0
 
 
+def test_ir_as_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "m.mlir"
+    path.write_text(
+        """func.func @main_graph(%x: tensor<1x2x7xf32>) -> tensor<1x2x7xf32> {
+          %0 = "onnx.Relu"(%x) : (tensor<1x2x7xf32>) -> tensor<1x2x7xf32>
+          onnx.Return %0 : tensor<1x2x7xf32>
+        }
+        "onnx.EntryPoint"() {func = @main_graph} : () -> ()"""
+    )
+    assert main(["emit", "--EmitONNXBasic", "--printIR", str(path)]) == 0
+    assert '"onnx.Relu"(%arg0)' in capsys.readouterr().out
+    assert main(["emit", "--EmitONNXIR", "--append-decoding-strategy", "--printIR", str(path)]) == 0
+    assert '"onnx.ArgMax"' in capsys.readouterr().out
+
+
+def test_ir_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "m.mlir"
+    assert main(["emit", "--EmitONNXBasic", str(path)]) == 1
+    assert "m.mlir: cannot be read" in capsys.readouterr().err
+    path.write_text("func.func @f(")
+    assert main(["emit", "--EmitONNXBasic", str(path)]) == 1
+    assert "m.mlir:1:" in capsys.readouterr().err
+    assert main(["emit", "--allowSorting=false", str(path)]) == 1
+    assert "options of the import are for ONNX models; this is IR" in capsys.readouterr().err
+
+
 def test_the_model_after_the_passes(model: Path):
     assert main(["emit", str(model)]) == 0
     text = model.with_name("m.onnx.mlir").read_text()
@@ -144,7 +170,7 @@ def test_sizes_of_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     text = '<ir_version: 8, opset_import: ["" : 17]> g (float[n, 4] x) => (float[n, 4] y) { y = Hardmax(x) }'
     model.write_bytes(onnx.parser.parse_model(text).SerializeToString())
     assert main(["emit", str(model), "--EmitLib"]) == 1
-    assert "takes sizes by the inputs' places: --shapeInformation=0:" in capsys.readouterr().err
+    assert "takes sizes by the inputs' indices: --shapeInformation=0:" in capsys.readouterr().err
     assert main(["emit", str(model), "--EmitLib", "--shapeInformation=0:3x4"]) == 0
     assert "3, 4" in model.with_suffix(".h").read_text()
     model.write_bytes(onnx.parser.parse_model(text.replace("Hardmax", "Relu")).SerializeToString())
@@ -191,6 +217,7 @@ def test_stages_follow_the_flags():
     assert "recompose-onnx" not in names("--disable-recompose")
     assert "conv-opt-onnx" not in names("--enable-conv-opt-pass=false")
     assert names("--append-decoding-strategy=greedy")[0] == "append-decoding-strategy"
+    assert names("--append-decoding-strategy", "--disable-recompose")[0] == "append-decoding-strategy"
     assert "onnx-op-transform" in names("--onnx-hybrid-pass=false")
     static = ("--onnx-hybrid-pass=false", "--onnx-op-transform-threshold=0")
     assert "onnx-op-transform" not in names(*static)

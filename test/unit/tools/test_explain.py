@@ -55,8 +55,8 @@ def test_a_package(model: Path, capsys: pytest.CaptureFixture[str]):
     assert main(command) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("small.onnx on nv_medium_512: 6 nodes (")
-    # The convolution is in two tiles: the second loads while the first computes.
-    assert lines[1] == "  4 hardware layers"
+    # The convolution with its activation and pooling on the fly, and the product.
+    assert lines[1] == "  2 hardware layers"
     assert lines[2].startswith("  DLA: ")
     assert lines[3].startswith("  CPU: ")
     rows = {line.split()[0]: line.split()[1:3] for line in lines[5:]}
@@ -69,7 +69,7 @@ def test_a_package(model: Path, capsys: pytest.CaptureFixture[str]):
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [part["kind"] for part in found["parts"]] == ["dla", "cpu"]
-    assert found["parts"][0]["layers"] == [0, 1, 2, 3]
+    assert found["parts"][0]["layers"] == [0, 1]
     (prob,) = (node for node in found["nodes"] if node["node"] == "prob")
     assert prob["engine"] == "CPU"
     assert prob["reason"]

@@ -101,10 +101,13 @@ def test_reduce_keeps_what_fails(chain: Path, capsys: pytest.CaptureFixture[str]
     assert "3 before, 1 now" in capsys.readouterr().out
 
 
-def test_reduce_puts_the_model_where_it_is_wanted(chain: Path, tmp_path: Path):
+def test_reduce_puts_the_model_where_it_is_wanted(
+    chain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     output = tmp_path / "small.onnx"
     check = f"{python(FAILS_WITH_ERF)} {{}} more"
-    assert main(["reduce", str(chain), "--check", check, "-o", str(output), "-q"]) == 0
+    assert main(["reduce", str(chain), "--check", check, "-o", str(output), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"nodes_before": 3, "nodes": 1, "file": str(output)}
     assert len(onnx.load_model_from_string(output.read_bytes()).graph.node) == 1
 
 

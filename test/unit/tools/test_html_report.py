@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -9,14 +10,17 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import onnx.parser
 import pytest
 
 from xonnc.tools.driver import main
+from xonnc.tools.html_report.cpu_parts import cpu_seconds
 from xonnc.tools.html_report.document import Document, GraphNode, QuantizedValue, RuleCount, Task, Timeline
 from xonnc.tools.html_report.page import render
+from xonnc.tools.html_report.pictures import PEAK, memory_svg, timeline_svg
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -81,6 +85,80 @@ def test_parts_on_the_cpu_have_reasons(tmp_path: Path) -> None:
     assert engines["odd"] == ("CPU", "the DLA has no such operator")
     assert engines["first"][0] == "CONV"
     assert len(found["memories"]) == 2
+    tasks = found["timeline"]["tasks"]
+    (part,) = [index for index, task in enumerate(tasks) if task["engine"] == "CPU"]
+    assert tasks[part - 1]["end"] == tasks[part]["start"] < tasks[part]["end"] == tasks[part + 1]["start"]
+    assert 0 < part < len(tasks) - 1
+    layers = {node["name"]: node["layers"] for node in found["nodes"]}
+    assert layers == {"first": [*range(part)], "odd": [part], "last": [*range(part + 1, len(tasks))]}
+    latency = dict(found["facts"])["latency"]
+    assert "ms in 1 part on the CPU (measured on this processor, one thread, without transfers)" in latency
+
+
+def test_a_package_shows_the_time_of_its_parts_on_the_cpu(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        m (float[1, 8, 8, 8] x) => (float[1, 8, 8, 8] y) <float[8, 8, 1, 1] w = {WEIGHTS}> {
+            [first] a = Conv (x, w)
+            [odd] y = Cos (a)
+        }""".replace("WEIGHTS", ",".join(["0.5"] * 64))
+    (tmp_path / "parts.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    package = tmp_path / "parts.xpkg"
+    assert main(["compile", str(tmp_path / "parts.onnx"), "-o", str(package), "-q"]) == 0
+    found = written([str(package)], tmp_path / "page.html")
+    last = found["timeline"]["tasks"][-1]
+    assert (last["engine"], last["name"]) == ("CPU", "part 1 on the CPU")
+    assert last["end"] > last["start"]
+    assert "on the CPU (measured" in dict(found["facts"])["latency"]
+
+
+def shapes_of(path: Path) -> list[ElementTree.Element]:
+    return [each for each in ElementTree.parse(path).iter() if each.tag.endswith("}rect") and len(each)]
+
+
+def test_pictures_and_tables_alone(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture, table = tmp_path / "a.svg", tmp_path / "a.csv"
+    command = ["report", str(model), "--target", "nv_full", "--svg", str(picture), "--csv", str(table)]
+    assert main(command) == 0
+    layers = list(csv.DictReader(table.open()))
+    assert {"CONV+SDP"} <= {layer["engine"] for layer in layers}
+    assert [float(layer["end"]) > float(layer["start"]) for layer in layers] == [True] * len(layers)
+    # A pale mark from the start, and a full one from where it computes.
+    assert len(shapes_of(picture)) == 2 * len(layers)
+    assert main([*command, "--memory"]) == 0
+    buffers = list(csv.DictReader(table.open()))
+    titles = [shape[0].text or "" for shape in shapes_of(picture)]
+    assert len(titles) == len(buffers) > 0
+    assert titles[0].startswith(f"{buffers[0]['buffer']}: {buffers[0]['bytes']} bytes at ")
+    assert any(shape.get("fill") == PEAK for shape in shapes_of(picture))
+    capsys.readouterr()
+    assert main(["report", str(model), "--svg", str(tmp_path / "a.png")]) == 1
+    assert "supported: .svg" in capsys.readouterr().err
+
+
+def test_a_loadable_has_no_picture_of_its_memory(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loadable = tmp_path / "small.nvdla"
+    assert main(["compile", str(model), "-o", str(loadable), "-q"]) == 0
+    assert main(["report", str(loadable), "--memory", "--svg", str(tmp_path / "a.svg")]) == 1
+    message = f"{loadable}: no memory map: A compiled file does not have it: give the model."
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "a.svg").exists()
+
+
+def test_names_are_escaped_in_pictures() -> None:
+    task = Task("<a & b>", "CPU", 0, 1, 2, 2)
+    text = timeline_svg(Timeline("us", "measured", (task,)))
+    assert "<title>&lt;a &amp; b&gt;" in text
+    ElementTree.fromstring(text)
+    ElementTree.fromstring(timeline_svg(Timeline("us", "", ())))
+    ElementTree.fromstring(memory_svg(()))
+
+
+def test_a_part_that_does_not_run_has_no_time() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17, "own" : 1]>
+        m (float[2] x) => (float[2] y) { y = own.Unknown (x) }"""
+    assert cpu_seconds(onnx.parser.parse_model(text)) is None
 
 
 def test_native_code(model: Path, tmp_path: Path) -> None:
@@ -90,7 +168,7 @@ def test_native_code(model: Path, tmp_path: Path) -> None:
     assert ends == sorted(ends)
     assert ends[-1] > 0
     assert any(task["macs"] for task in found["timeline"]["tasks"])
-    assert not {node["engine"] for node in found["nodes"]} - {"CPU", "host", "gone"}
+    assert not {node["engine"] for node in found["nodes"]} - {"CPU", "host", "removed"}
 
 
 def test_compiled_files(model: Path, tmp_path: Path) -> None:

@@ -113,6 +113,8 @@ def inputs(name: str) -> list[tuple[str, str, tuple[ModulePass, ...]]]:
             continue
         source = path.read_text()
         for asked in dict.fromkeys(pipelines(source)):
+            if asked[-1].name in ONCE:
+                continue
             found += [(path.stem, part, asked) for part in source.split(SEPARATOR)]
     return found
 

@@ -128,7 +128,36 @@ def test_a_model_runs_as_native_code(sine: Path, tmp_path: Path, capsys: pytest.
     said = capsys.readouterr().out
     assert " us in " in said
     assert "conv" in said
+    heading = next(line for line in said.splitlines() if line.startswith("  profile"))
+    assert heading.split()[1:] == ["time", "share", "GFLOP/s", "GB/s", "of", "peak", "kernel", "node"]
     assert np.load(result).shape
+
+
+def test_a_profile_is_json_and_a_trace(
+    sine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    array, trace = str(tmp_path / "x.npy"), tmp_path / "trace.json"
+    np.save(array, np.zeros((1, 3, 8, 8), np.float32))
+    given = ["run", str(sine), "--input", array, "--trace", str(trace)]
+    assert main([*given, "--profile", "--json"]) == 0
+    steps = json.loads(capsys.readouterr().out)["profile"]
+    conv = next(step for step in steps if step["kernel"] == "conv")
+    assert conv["bound"] in ("multiply", "bytes")
+    assert min(conv["gflops"], conv["gb_per_s"], conv["peak_share"]) > 0
+    assert all(step["peak_share"] is None for step in steps if not step["bound"])
+    events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+    assert [event["name"] for event in events] == [step["kernel"] for step in steps]
+    trace.unlink()
+    assert main(given) == 0
+    assert "wrote" in capsys.readouterr().out
+    assert trace.exists()
+
+
+def test_a_trace_does_not_replace_the_model(sine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sine.read_bytes()
+    assert main(["run", str(sine), "--trace", str(sine)]) == 1
+    assert "is an input of this command, which would be lost" in capsys.readouterr().err
+    assert sine.read_bytes() == before
 
 
 def test_a_profile_is_of_models(sine: Path, capsys: pytest.CaptureFixture[str]):

@@ -70,6 +70,7 @@ def test_matrix(models: tuple[str, str], capsys: pytest.CaptureFixture[str]):
     [
         (["--matrix", "--layers"], "--matrix: compares MODEL with itself"),
         (["--rtol", "-1"], "--rtol -1.0: a number of at least 0"),
+        (["--atol", "inf"], "--atol inf: a number of at least 0"),
         (["--profile", "nan"], "no profile 'nan'"),
     ],
 )

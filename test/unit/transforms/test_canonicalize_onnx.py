@@ -11,6 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, DictionaryAttr, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import Func, FuncOp
 from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx import get_onnx
 from xonnc.dialects.onnx.assembly import OnnxParser
@@ -159,6 +160,12 @@ def test_operands_aligned_by_an_axis(name: str, b: tuple[int, ...], axis: int) -
     np.testing.assert_allclose(run(result, feeds)[0], FUNCTIONS[name](feeds["a"], wide), rtol=1e-5)
 
 
+def test_operands_without_both_attributes_must_broadcast() -> None:
+    text = ALIGNED.format(name="Add", b="3", axis=1, type="f32", made="f32").replace("broadcast", "other")
+    with pytest.raises(VerifyException, match="Broadcast op with incompatible shapes: 2x3x4x5, 3"):
+        module(text)[1].verify()
+
+
 @pytest.mark.parametrize(("b", "axis"), [("3x4", 3), ("3", 5), ("3", -1)])
 def test_operands_that_no_axis_aligns(b: str, axis: int) -> None:
     text = ALIGNED.format(name="Add", b=b, axis=axis, type="f32", made="f32")
@@ -230,8 +237,8 @@ def moved(data: Array, transform: ShapeTransformOp) -> Array:
     shape = static_shape(transform.results[0].type)
     assert shape is not None
     result = np.zeros(prod(shape)).reshape(shape)
-    for place in np.ndindex(*data.shape):
-        result[tuple(transform.index_map.data.eval(list(place), []))] = data[place]
+    for index in np.ndindex(*data.shape):
+        result[tuple(transform.index_map.data.eval(list(index), []))] = data[index]
     return result
 
 

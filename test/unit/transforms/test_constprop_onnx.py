@@ -15,7 +15,7 @@ from xonnc.dialects.onnx import get_onnx
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, unranked
+from xonnc.dialects.onnx.types import element_type, element_type_of, unranked
 from xonnc.rewriting.attribute_conversion import encode
 from xonnc.rewriting.onnx import op_class
 from xonnc.rewriting.patterns import Array, Literal
@@ -40,7 +40,7 @@ class Function:
         return self.add(ConstantOp.create(result_types=[attribute.type], properties={"value": attribute}))
 
     def absent(self) -> SSAValue:
-        return self.add(NoValueOp.create(result_types=[NONE]))
+        return self.add(NoValueOp())
 
     def add(self, op: Operation) -> SSAValue:
         self.function.body.block.add_op(op)
@@ -51,7 +51,7 @@ class Function:
         element = element_type(operands[0].type)
         assert kind is not None
         assert element is not None
-        given = {name: encode(wanted) for name, wanted in properties.items()}
+        given = {name: encode(expected) for name, expected in properties.items()}
         return self.add(kind.create(operands=operands, result_types=[unranked(element)], properties=given))
 
     def folded(self, *results: SSAValue, options: ConstProp | None = None) -> list[Attribute | None]:

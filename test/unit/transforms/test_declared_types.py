@@ -41,9 +41,7 @@ def test_what_follows_from_the_operators_counts(
 ):
     path = saved(tmp_path, CONTRADICTING[name])
     x = np.array([[-1, 2, 3]], np.float32)
-    with pytest.warns(
-        XonncWarning, match=r"is declared tensor<.*>, but its operands make it tensor<1x3xf32>"
-    ):
+    with pytest.warns(XonncWarning, match=r"is declared tensor<.*>, but its operands give tensor<1x3xf32>"):
         session = compile_native(path)
     feeds = {"x": x, "c": np.array(True)}
     found = session.run(None, {port.name: feeds[port.name] for port in session.inputs})[0]
@@ -71,11 +69,11 @@ def test_tools_warn_and_strict_ones_refuse(tmp_path: Path, capsys: pytest.Captur
     ):
         assert main(command) == 0
         assert capsys.readouterr().err == (
-            "xonnc: warning: a: its result is declared tensor<9x9xf32>, but its operands make it "
-            "tensor<1x3xf32>, which counts\n"
+            "xonnc: warning: a: its result is declared tensor<9x9xf32>, but its operands give "
+            "tensor<1x3xf32>, which is used\n"
         )
         assert main([*command, "--strict"]) == 1
-        assert "a: Relu: the result is said to be tensor<9x9xf32>" in capsys.readouterr().err
+        assert "a: Relu: the result is declared tensor<9x9xf32>" in capsys.readouterr().err
     written = onnx.ModelProto.FromString((tmp_path / "out.onnx").read_bytes())
     assert [dim.dim_value for dim in written.graph.output[0].type.tensor_type.shape.dim] == [1, 3]
 

@@ -108,7 +108,7 @@ def test_dynamic_sizes(
     result: str,
     runs: Sequence[Sequence[tuple[int, ...]]],
 ):
-    names = [f"x{place}" for place in range(len(operands))]
+    names = [f"x{index}" for index in range(len(operands))]
     types = [f"tensor<{operand}>" for operand in operands]
     pairs = list(zip(names, types, strict=True))
     arguments = ", ".join(f'%{name}: {type_} {{onnx.name = "{name}"}}' for name, type_ in pairs)
@@ -132,9 +132,9 @@ def test_dynamic_sizes(
             name: np.ones(shape, np.int64) if "i64" in type_ else random.normal(size=shape).astype(np.float32)
             for (name, type_), shape in zip(pairs, shapes, strict=True)
         }
-        (wanted,) = evaluator(before, by_onnxruntime=False).run(None, feeds)
+        (expected,) = evaluator(before, by_onnxruntime=False).run(None, feeds)
         (found,) = evaluator(after, by_onnxruntime=False).run(None, feeds)
-        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 HARD_SWISH = """
@@ -227,7 +227,7 @@ MATRIX, IMAGE = "tensor<2x3xf32>", "tensor<1x4x3xf32>"
             "pads = [2, 2]",
             [IMAGE, "tensor<4x2x2xf32>", "tensor<2xf32>"],
             "tensor<1x2x?xf32>",
-            "more is cut off than a window reaches",
+            "more is cropped than the kernel size",
         ),
         (
             "ConvTranspose",
@@ -260,7 +260,7 @@ MATRIX, IMAGE = "tensor<2x3xf32>", "tensor<1x4x3xf32>"
     ],
 )
 def test_what_is_not_sure_stays(op: str, properties: str, operands: Sequence[str], result: str, reason: str):
-    names = [f"%{place}" for place in range(len(operands))]
+    names = [f"%{index}" for index in range(len(operands))]
     arguments = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, operands, strict=True))
     first = result.partition(", none")[0]
     results = f"({result})" if "none" in result else result

@@ -65,9 +65,9 @@ def check(
     assert operators.count("Transpose") == left, operators
     array = data(SHAPE, low, edges=True)
     with np.errstate(all="ignore"):
-        (wanted,) = evaluator(model).run(None, {"x": array})
+        (expected,) = evaluator(model).run(None, {"x": array})
         (found,) = evaluator(simple).run(None, {"x": array})
-    one, other = np.asarray(found), np.asarray(wanted)
+    one, other = np.asarray(found), np.asarray(expected)
     assert one.dtype == other.dtype
     np.testing.assert_allclose(one.astype(np.float64), other.astype(np.float64), rtol=1e-5, atol=1e-6)
     return operators

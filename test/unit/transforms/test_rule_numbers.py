@@ -35,6 +35,8 @@ def test_rule(table: Table, name: str, pytestconfig: pytest.Config) -> None:
     sweep = Sweep(table, name, seed, count)
     tally = sweep.run()
     assert not tally.wrong, "\n".join(tally.wrong[:SHOWN])
-    assert tally.generated >= sweep.wanted, f"{name} fired on {tally.generated} of {sweep.wanted}: {tally}"
+    assert tally.generated >= sweep.requested, (
+        f"{name} fired on {tally.generated} of {sweep.requested}: {tally}"
+    )
     if name in table.examples:
         assert tally.fixed, f"no example of {name} matches its pattern"

@@ -136,7 +136,7 @@ def test_merging_keeps_every_known_size(
 @pytest.mark.parametrize("inferred", [(2, 4), (2, 3, 1)])
 def test_a_contradiction_names_both_types(inferred: tuple[int, ...]) -> None:
     with pytest.raises(
-        ShapeError, match=r"onnx.Identity: Identity: the result is said to be tensor<2x3xf32>, but"
+        ShapeError, match=r"onnx.Identity: Identity: the result is declared tensor<2x3xf32>, but"
     ):
         merge(ctx(), tensor_type((2, 3), f32), tensor_type(inferred, f32))
 

@@ -106,11 +106,11 @@ def check_numbers(before: onnx.ModelProto, module: ModuleOp) -> None:
     onnx.shape_inference.infer_shapes(after, check_type=True, strict_mode=True)
     for sizes in (1, 1, 1), (2, 5, 4), (3, 2, 7), (0, 3, 2):
         try:
-            wanted = run(before, *sizes)
+            expected = run(before, *sizes)
         except ValueError:
             assert 0 in sizes
             continue
-        for old, new in zip(wanted, run(after, *sizes), strict=True):
+        for old, new in zip(expected, run(after, *sizes), strict=True):
             assert old.dtype == new.dtype
             np.testing.assert_array_equal(new, old, strict=True)
 

@@ -39,6 +39,11 @@ def operators(body: str, zero: str) -> list[str]:
             "0",
             ["Add", "Reciprocal"],
         ),
+        (
+            "a = Add (x, z) k = Constant <value_float = 1.0> () b = Sub (k, a) y = Reciprocal (b)",
+            "0",
+            ["Sub", "Reciprocal"],
+        ),
         ("a = Add (x, z) y = Div (a, x)", "0", ["Div"]),
         ("y = Add (x, z)", "0", ["Identity"]),
     ],

@@ -4,7 +4,7 @@
 
 // Colours of Okabe and Ito, which colour-blind people can tell apart.
 const COLOURS = { CONV: "#0072b2", SDP: "#e69f00", PDP: "#009e73", CDP: "#cc79a7", EMU: "#d55e00", BDMA: "#56b4e9",
-  RUBIK: "#f0e442", CPU: "#56b4e9", host: "#d55e00", session: "#cc79a7", view: "#9aa4af", gone: "#c9ced4",
+  RUBIK: "#f0e442", CPU: "#56b4e9", host: "#d55e00", session: "#cc79a7", view: "#9aa4af", removed: "#c9ced4",
   refused: "#d55e00", undecided: "#c9ced4" };
 const colour = engine => COLOURS[engine] || COLOURS[String(engine).split("+")[0]] || "#8c6bb1";
 const number = value => value === null || value === undefined ? "–" : typeof value !== "number" ? String(value)
@@ -201,7 +201,7 @@ function graphView(section, report) {
 
   function mainEngine(members) {
     const counts = d3.rollup(members, found => found.length, index => nodes[index].engine);
-    return [...counts].sort((a, b) => (a[0] === "gone") - (b[0] === "gone") || b[1] - a[1])[0][0];
+    return [...counts].sort((a, b) => (a[0] === "removed") - (b[0] === "removed") || b[1] - a[1])[0][0];
   }
   openMost();
   draw();

@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 @irdl_op_definition
 class MaxOp(OnnxOp):
     """
-    The largest of the elements at each place, inputs broadcast as in numpy.
+    The elementwise maximum; inputs broadcast as in NumPy.
 
     ```mlir
     %r = "onnx.Max"(%0, %1) : (tensor<4x1xf32>, tensor<3xf32>) -> tensor<4x3xf32>
@@ -40,7 +40,7 @@ class MaxOp(OnnxOp):
 @irdl_op_definition
 class MaxV1Op(OnnxOp):
     """
-    The largest of the elements at each place, inputs broadcast as in numpy.
+    The elementwise maximum; inputs broadcast as in NumPy.
 
     As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
@@ -64,7 +64,7 @@ class MaxV1Op(OnnxOp):
 
 @irdl_op_definition
 class MeanOp(OnnxOp):
-    """The mean of the elements at each place, inputs broadcast as in numpy."""
+    """The elementwise mean; inputs broadcast as in NumPy."""
 
     name = "onnx.Mean"
 
@@ -83,7 +83,7 @@ class MeanOp(OnnxOp):
 @irdl_op_definition
 class MeanV1Op(OnnxOp):
     """
-    The mean of the elements at each place, inputs broadcast as in numpy.
+    The elementwise mean; inputs broadcast as in NumPy.
 
     As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
@@ -107,7 +107,7 @@ class MeanV1Op(OnnxOp):
 
 @irdl_op_definition
 class MinOp(OnnxOp):
-    """The smallest of the elements at each place, inputs broadcast as in numpy."""
+    """The elementwise minimum; inputs broadcast as in NumPy."""
 
     name = "onnx.Min"
 
@@ -126,7 +126,7 @@ class MinOp(OnnxOp):
 @irdl_op_definition
 class MinV1Op(OnnxOp):
     """
-    The smallest of the elements at each place, inputs broadcast as in numpy.
+    The elementwise minimum; inputs broadcast as in NumPy.
 
     As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
@@ -150,7 +150,7 @@ class MinV1Op(OnnxOp):
 
 @irdl_op_definition
 class SumOp(OnnxOp):
-    """The sum of the elements at each place, inputs broadcast as in numpy."""
+    """The elementwise sum; inputs broadcast as in NumPy."""
 
     name = "onnx.Sum"
 
@@ -169,7 +169,7 @@ class SumOp(OnnxOp):
 @irdl_op_definition
 class SumV1Op(OnnxOp):
     """
-    The sum of the elements at each place, inputs broadcast as in numpy.
+    The elementwise sum; inputs broadcast as in NumPy.
 
     As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """

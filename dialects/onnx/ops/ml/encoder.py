@@ -18,7 +18,7 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attribute_builders import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import string_or
-from xonnc.dialects.onnx.checks.operators import category_mapper
+from xonnc.dialects.onnx.checks.operators import category_mapper, label_keys
 from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import either, integer_in, one_for_each_of, one_of, same_lengths
 from xonnc.dialects.onnx.constraints import (
@@ -262,7 +262,8 @@ class LabelEncoderOp(OnnxOp):
                 "values_int64s",
                 "values_floats",
                 "values_strings",
-            )
+            ),
+            label_keys,
         ),
     )
 

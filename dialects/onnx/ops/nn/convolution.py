@@ -178,7 +178,7 @@ class ConvTransposeV1Op(OnnxOp):
 
 @irdl_op_definition
 class DeformConvOp(OnnxOp):
-    """A convolution whose window is moved by `offset`, place by place."""
+    """Deformable convolution: `offset` moves each element of the window."""
 
     name = "onnx.DeformConv"
 

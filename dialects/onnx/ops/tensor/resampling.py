@@ -33,7 +33,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class AffineGridOp(OnnxOp):
-    """The sampling places that affine maps of the plane or space give."""
+    """The sampling grid of affine transformations in two or three dimensions."""
 
     name = "onnx.AffineGrid"
 
@@ -58,7 +58,7 @@ class AffineGridOp(OnnxOp):
 
 @irdl_op_definition
 class GridSampleOp(OnnxOp):
-    """`X` sampled at the places that the grid names."""
+    """`X` sampled at the coordinates of the grid."""
 
     name = "onnx.GridSample"
 
@@ -93,7 +93,7 @@ class GridSampleOp(OnnxOp):
 @irdl_op_definition
 class GridSampleV16Op(OnnxOp):
     """
-    `X` sampled at the places that the grid names.
+    `X` sampled at the coordinates of the grid.
 
     As of opsets 16 to 19. Modes have other names, `bilinear` and `bicubic`.
     """

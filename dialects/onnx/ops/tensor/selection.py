@@ -270,7 +270,7 @@ class ReverseSequenceOp(OnnxOp):
 @irdl_op_definition
 class ScatterOp(OnnxOp):
     """
-    `data` with the updates at the places the indices name along `axis`.
+    `data` with updates written at the indices along `axis`.
 
     Deprecated.
     """
@@ -304,7 +304,7 @@ class ScatterOp(OnnxOp):
 
 @irdl_op_definition
 class ScatterElementsOp(OnnxOp):
-    """`data` with each update put, or added, … at the place its index names along `axis`."""
+    """`data` with each update written, or added, … at its index along `axis`."""
 
     name = "onnx.ScatterElements"
 
@@ -339,7 +339,7 @@ class ScatterElementsOp(OnnxOp):
 
 @irdl_op_definition
 class ScatterNDOp(OnnxOp):
-    """`data` with each slice of updates put, or added, … at the place its row of indices names."""
+    """`data` with each slice of updates written, or added, … at its row of indices."""
 
     name = "onnx.ScatterND"
 
@@ -436,7 +436,7 @@ class SliceV1Op(OnnxOp):
 
 @irdl_op_definition
 class TensorScatterOp(OnnxOp):
-    """A cache with an update written at each sequence's place."""
+    """A cache with an update written at each sequence's position."""
 
     name = "onnx.TensorScatter"
 

@@ -547,7 +547,7 @@ class TransposeOp(OnnxOp):
 @irdl_op_definition
 class UnsqueezeOp(OnnxOp):
     """
-    The input with dimensions of size 1 at the named places.
+    The input with dimensions of size 1 inserted at the given axes.
 
     ```mlir
     %r = "onnx.Unsqueeze"(%0, %1) : (tensor<3xf32>, tensor<1xi64>) -> tensor<1x3xf32>
@@ -574,7 +574,7 @@ class UnsqueezeOp(OnnxOp):
 @irdl_op_definition
 class UnsqueezeV11Op(OnnxOp):
     """
-    The input with dimensions of size 1 at the named places.
+    The input with dimensions of size 1 inserted at the given axes.
 
     As of opsets 1 to 12.
     """

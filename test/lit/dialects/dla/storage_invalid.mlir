@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{role is one of input, output, constants, activations, found cache}}
+// expected-error @+1 {{role is one of input, output, constants, activations, on_chip, found cache}}
 "dla.memory"() <{role = "cache", size = 4096 : i64, sym_name = "m"}> : () -> ()
 
 // -----
@@ -74,12 +74,12 @@ func.func @element_type(%x: tensor<1x32x8x8xf16>) {
 
 // -----
 
-// expected-error @+1 {{a place cannot be negative: -32}}
+// expected-error @+1 {{an offset or size cannot be negative: -32}}
 func.func @surface(%x: !dla.surface<tensor<1x8x1x1xf16>, "m" at -32, line 32, surface 32>) { func.return }
 
 // -----
 
-// expected-error @+1 {{a place cannot be negative: -1}}
+// expected-error @+1 {{an offset or size cannot be negative: -1}}
 func.func @packed(%x: !dla.packed<tensor<8xf16>, "m" at 0, size -1>) { func.return }
 
 // -----

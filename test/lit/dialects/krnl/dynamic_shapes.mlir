@@ -8,6 +8,8 @@ func.func @sizes(%b: memref<?xf32>, %n: index, %s: index) {
   "krnl.require"(%n, %s) {what = "axis 0 of input 'x'"} : (index, index) -> ()
   // CHECK-NEXT: "krnl.call"(%{{.*}}, %{{.*}}, %{{.*}}) <{funcName = "fn", iterationsOf = 2 : i64, numOfOutput = 1 : si64}> : (memref<?xf32>, index, index) -> ()
   "krnl.call"(%b, %n, %s) {funcName = "fn", numOfOutput = 1 : si64, iterationsOf = 2 : i64} : (memref<?xf32>, index, index) -> ()
+  // CHECK-NEXT: "krnl.call"(%{{.*}}, %{{.*}}) <{funcName = "none", iterationsOf = 0 : i64, numOfOutput = 0 : si64}> : (index, memref<?xf32>) -> ()
+  "krnl.call"(%n, %b) {funcName = "none", numOfOutput = 0 : si64, iterationsOf = 0 : i64} : (index, memref<?xf32>) -> ()
   return
 }
 

@@ -18,6 +18,14 @@ func.func @f(%b: memref<?xf32>, %n: index) {
 // -----
 
 func.func @f(%b: memref<?xf32>, %n: index) {
+  // expected-error @+1 {{krnl.call: iterationsOf: parameter 2 is not an index}}
+  "krnl.call"(%b, %n) {funcName = "fn", numOfOutput = 1 : si64, iterationsOf = 2 : i64} : (memref<?xf32>, index) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%b: memref<?xf32>, %n: index) {
   // expected-error @+1 {{krnl.call: iterationsOf: parameter 0 is not an index}}
   "krnl.call"(%b, %n) {funcName = "fn", numOfOutput = 1 : si64, iterationsOf = 0 : i64} : (memref<?xf32>, index) -> ()
   return

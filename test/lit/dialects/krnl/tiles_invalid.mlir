@@ -321,6 +321,14 @@ func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s
 
 // -----
 
+func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<64xf32>) {
+  // expected-error @+1 {{krnl.dequantize_gemm: products multiply weights of 4 bits with one zero point and a block that is a multiple of 32}}
+  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 16 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>, products = "llvm.x86.avx512.vpdpbusd.512"}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<64xf32>) -> ()
+  return
+}
+
+// -----
+
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %f: memref<4x2xf32>) {
   // expected-error @+1 {{krnl.quantized_gemm: a holds i8, found f32}}
   "krnl.quantized_gemm"(%c, %a, %b, %s, %f) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, products = "llvm.x86.avx512.vpdpbusd.512", tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>, memref<4x2xf32>) -> ()

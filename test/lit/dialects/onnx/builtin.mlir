@@ -4,7 +4,7 @@
 // Structural ops of a graph that are no ONNX operators, in their custom assembly format.
 
 // CHECK-LABEL: @main_graph
-// CHECK:         %{{.+}} = "onnx.NoValue"() <{value}> : () -> none
+// CHECK:         %{{.+}} = "onnx.NoValue"() : () -> none
 // CHECK-NEXT:    %{{.+}} = "onnx.Dim"(%{{.+}}) <{axis = 0 : si64}> : (tensor<?x3xf32>) -> tensor<1xi64>
 // CHECK-NEXT:    "onnx.DimGroup"(%{{.+}}) <{axis = 0 : si64, group_id = 1 : si64}> : (tensor<?x3xf32>) -> ()
 // CHECK-NEXT:    "onnx.DimGroup"(%{{.+}}) <{axis = 0 : si64, group_id = -1 : si64}> : (tensor<?x3xf32>) -> ()

@@ -69,6 +69,45 @@ func.func @pool_in_pieces(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x2x2xf16> {
 
 // -----
 
+// So does one behind the output converter of an INT8 pass. Stages after the converter stay a pass of their own.
+// CHECK-LABEL: @pool_of_converted
+// CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}} -> tensor<1x32x4x4xi8>
+// CHECK-NEXT:    %[[F:.*]] = "dla.sdp"(%[[A]]) {{.*}}out_cvt = #dla.converter<scale = 5, truncate = 3>{{.*}} -> !dla.flow<tensor<1x32x4x4xi8>>
+// CHECK-NEXT:    "dla.pdp"(%[[F]])
+func.func @pool_of_converted(%x: tensor<1x32x4x4xi8>) -> tensor<1x32x2x2xi8> {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>, out_cvt = #dla.converter<scale = 3, truncate = 7>}> : (tensor<1x32x4x4xi8>) -> tensor<1x32x4x4xi8>
+  %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>, out_cvt = #dla.converter<scale = 5, truncate = 3>}> : (tensor<1x32x4x4xi8>) -> tensor<1x32x4x4xi8>
+  %y = "dla.pdp"(%b) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}> : (tensor<1x32x4x4xi8>) -> tensor<1x32x2x2xi8>
+  func.return %y : tensor<1x32x2x2xi8>
+}
+
+// -----
+
+// The results need more time than the multiplications: not to write and read them is faster.
+// CHECK-LABEL: @pool_of_many_kernels
+// CHECK:         "dla.sdp"({{%.+}}) {{.*}} -> !dla.flow<tensor<1x64x56x56xi8>>
+func.func @pool_of_many_kernels(%x: tensor<1x8x56x56xi8>, %w: tensor<64x8x3x3xi8>) -> tensor<1x64x28x28xi8> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}> : (tensor<1x8x56x56xi8>, tensor<64x8x3x3xi8>) -> !dla.flow<tensor<1x64x56x56xi32>>
+  %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, out_cvt = #dla.converter<scale = 3, truncate = 7>}> : (!dla.flow<tensor<1x64x56x56xi32>>) -> tensor<1x64x56x56xi8>
+  %y = "dla.pdp"(%b) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}> : (tensor<1x64x56x56xi8>) -> tensor<1x64x28x28xi8>
+  func.return %y : tensor<1x64x28x28xi8>
+}
+
+// -----
+
+// On the fly the convolution has one tile. In several, of which one loads while another computes, it is faster
+// although the pooling reads memory.
+// CHECK-LABEL: @pool_of_tiles
+// CHECK:         "dla.sdp"({{%.+}}) {{.*}} -> tensor<1x128x56x56xi8>
+func.func @pool_of_tiles(%x: tensor<1x128x56x56xi8>, %w: tensor<128x128x3x3xi8>) -> tensor<1x128x28x28xi8> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}> : (tensor<1x128x56x56xi8>, tensor<128x128x3x3xi8>) -> !dla.flow<tensor<1x128x56x56xi32>>
+  %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, out_cvt = #dla.converter<scale = 3, truncate = 7>}> : (!dla.flow<tensor<1x128x56x56xi32>>) -> tensor<1x128x56x56xi8>
+  %y = "dla.pdp"(%b) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}> : (tensor<1x128x56x56xi8>) -> tensor<1x128x28x28xi8>
+  func.return %y : tensor<1x128x28x28xi8>
+}
+
+// -----
+
 // Stage Y has no ReLU: after an addition there, it is a pass of its own.
 // CHECK-LABEL: @relu_behind_a_sum_in_y
 // CHECK:         %[[A:.*]] = "dla.sdp"(%arg0, %arg1, %arg2) {{.*}}x1_stage = #dla.stage<act = relu>, x2_stage = #dla.stage<type = mul, mode = per_kernel>, y_stage = #dla.stage<type = alu, mode = per_kernel>

@@ -19,3 +19,11 @@ func.func @main(%x: tensor<1x8x4x4xi8>) -> tensor<1x8x4x4xi8> {
      : (tensor<1x8x4x4xi8>, tensor<1x8x4x4xi8>) -> tensor<1x8x4x4xi8>
   func.return %d : tensor<1x8x4x4xi8>
 }
+
+// A constant without readers takes no memory.
+// CHECK-LABEL: @unused
+// CHECK-NEXT:    return
+func.func @unused(%x: tensor<1x8x4x4xi8>) -> tensor<1x8x4x4xi8> {
+  %k = "dla.constant"() <{layout = "per_kernel", value = dense<3> : tensor<8xi16>}> : () -> tensor<8xi16>
+  func.return %x : tensor<1x8x4x4xi8>
+}

@@ -20,6 +20,20 @@ func.func @with_bias(%x: tensor<1x70x256xf32>) -> tensor<1x70x256xf32> {
 
 // -----
 
+// Columns that were transposed to rows are taken as they are.
+// CHECK-LABEL: @transposed
+// CHECK:         "onnx.Conv"(%arg0, {{.*}} -> tensor<1x256x70xf32>
+// CHECK-NEXT:    %[[R:.*]] = "onnx.Transpose"
+// CHECK-NEXT:    onnx.Return %[[R]]
+func.func @transposed(%x: tensor<1x256x70xf32>) -> tensor<1x70x256xf32> {
+  %w = onnx.Constant dense<0.5> : tensor<256x256xf32>
+  %t = "onnx.Transpose"(%x) <{perm = [0, 2, 1]}> : (tensor<1x256x70xf32>) -> tensor<1x70x256xf32>
+  %y = "onnx.MatMul"(%t, %w) : (tensor<1x70x256xf32>, tensor<256x256xf32>) -> tensor<1x70x256xf32>
+  onnx.Return %y : tensor<1x70x256xf32>
+}
+
+// -----
+
 // A cube has at most 8192 channels.
 // CHECK-LABEL: @many_outputs
 // CHECK:         "onnx.Conv"({{.*}} -> tensor<1x6000x20xf32>

@@ -1,7 +1,7 @@
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true" --split-input-file | filecheck %s
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true" --split-input-file | onnx-opt --split-input-file | filecheck %s
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true" --convert-krnl-to-llvm --split-input-file | filecheck %s --check-prefix=LLVM
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true threads=2" --split-input-file | filecheck %s --check-prefix=THREADS
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true" --parallelize-krnl --split-input-file | filecheck %s
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true" --parallelize-krnl --split-input-file | onnx-opt --split-input-file | filecheck %s
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true" --parallelize-krnl --convert-krnl-to-llvm --split-input-file | filecheck %s --check-prefix=LLVM
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="dynamic-shapes=true threads=2" --parallelize-krnl --split-input-file | filecheck %s --check-prefix=THREADS
 
 // Dynamic dimensions are computed at the start of the function and passed to kernels. Those of the same name must be
 // equal.

@@ -3,7 +3,7 @@
 
 // Activations of int8 with the blocks of the weights are multiplied as integers, by dot products of the processor.
 // CHECK-LABEL: func.func @integer_products
-// CHECK:         "krnl.global"() {{.*}} : () -> memref<64xi32>
+// CHECK:         krnl.pack %{{.*}} {form = "words", {{.*}}} : memref<16x4xi8> -> memref<64xi32>
 // CHECK:         krnl.quantized_gemm
 // CHECK-SAME:    block = 8 : i64
 // CHECK-SAME:    products = "llvm.x86.avx512.vpdpbusd.512", tile = array<i64: 4, 16>, zero_point = 128 : i64

@@ -1,4 +1,4 @@
-// RUN: onnx-opt %s --fuse-onnx --assign-layout --convert-onnx-to-krnl --split-input-file | filecheck %s
+// RUN: onnx-opt %s --fuse-onnx --assign-layout --convert-onnx-to-krnl --parallelize-krnl --split-input-file | filecheck %s
 
 // Depthwise convolution: the window is unrolled, pixels of a row are vectorised.
 // CHECK-LABEL: func.func @depthwise
@@ -488,8 +488,8 @@ func.func @lstm(%x: tensor<5x1x8xf32>) -> tensor<5x1x1x16xf32> {
 
 // Quantized weights stay packed, 4 of 8 bits in a word: the words of a panel of 16 columns, of which 4 are used.
 // CHECK-LABEL: func.func @quantized_weights
-// CHECK-DAG:     "krnl.global"() {{.*}} : () -> memref<64xi32>
-// CHECK-DAG:     "krnl.global"() {{.*}} : () -> memref<32xf32>
+// CHECK-DAG:     krnl.pack %{{.*}} {form = "words", {{.*}}} : memref<16x4xi8> -> memref<64xi32>
+// CHECK-DAG:     krnl.pack %{{.*}} {form = "gemm_panels", {{.*}}} : memref<2x4xf32> -> memref<32xf32>
 // CHECK:         krnl.dequantize_gemm
 // CHECK-SAME:    bits = 8 : i64, block = 8 : i64, k = 16 : i64, m = 1 : i64, n = 4 : i64
 // CHECK-SAME:    tile = array<i64: 8, 16>, zero_point = 128 : i64

@@ -1,7 +1,7 @@
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl --split-input-file | filecheck %s
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx="processor=avx2" --assign-layout="processor=avx2" --convert-onnx-to-krnl="processor=avx2" --split-input-file | filecheck %s --check-prefix=AVX2
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx="processor=avx2 portable=true" --assign-layout="processor=avx2 portable=true" --convert-onnx-to-krnl="processor=avx2 portable=true" --split-input-file | filecheck %s --check-prefix=PORTABLE
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="unsafe=true" --split-input-file | filecheck %s --check-prefix=UNSAFE
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl --parallelize-krnl --split-input-file | filecheck %s
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx="processor=avx2" --assign-layout="processor=avx2" --convert-onnx-to-krnl="processor=avx2" --parallelize-krnl --split-input-file | filecheck %s --check-prefix=AVX2
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx="processor=avx2 portable=true" --assign-layout="processor=avx2 portable=true" --convert-onnx-to-krnl="processor=avx2 portable=true" --parallelize-krnl --split-input-file | filecheck %s --check-prefix=PORTABLE
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="unsafe=true" --parallelize-krnl --split-input-file | filecheck %s --check-prefix=UNSAFE
 
 // A fused elementwise group becomes one kernel; the axis without broadcasts is a loop of its own,
 // whose iterations may be split into ranges.

@@ -14,7 +14,7 @@ from xdsl.traits import Commutative, Pure, is_side_effect_free
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
-from xonnc.dialects.onnx import get_onnx
+from xonnc.dialects.onnx import get_onnx, registry
 from xonnc.dialects.onnx.attribute_builders import (
     float_array_attr,
     float_attr,
@@ -190,3 +190,20 @@ def test_compatible_types():
     assert not are_compatible(known, other)
     assert not are_compatible(known, tensor_type((2,), f32))
     assert not are_compatible(known, NONE)
+
+
+def test_a_look_up_loads_only_what_provides_the_operator(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(registry, "_PROVIDERS", {})
+    monkeypatch.setattr(registry, "_provided", set[tuple[str, str]]())
+    loaded: list[str] = []
+    registry.provide(lambda: loaded.append("one"), [("test.one", "A"), ("test.one", "B")])
+    registry.provide(lambda: loaded.append("all of two"), [("test.two", "")])
+    assert registry.op_class("test.one", "C", 1) is None
+    assert not loaded
+    registry.op_class("test.one", "B", 1)
+    registry.versions_of("test.one", "A")
+    assert loaded == ["one"]
+    registry.op_class("test.two", "any", 1)
+    registry.provide(lambda: loaded.append("again"), [("test.one", "A")])
+    registry.op_class("test.one", "A", 1)
+    assert loaded == ["one", "all of two"]

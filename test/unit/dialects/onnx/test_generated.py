@@ -132,9 +132,9 @@ def _admits_arity(
     definitions: Sequence[OperandDef | ResultDef], formals: Sequence[OpSchema.FormalParameter]
 ) -> None:
     assert len(definitions) >= len(formals)
-    for place, found in enumerate(definitions):
-        is_optional = place >= len(formals) or formals[place].option == OPTION.Optional
-        is_variadic = place < len(formals) and formals[place].option == OPTION.Variadic
+    for index, found in enumerate(definitions):
+        is_optional = index >= len(formals) or formals[index].option == OPTION.Optional
+        is_variadic = index < len(formals) and formals[index].option == OPTION.Variadic
         assert isinstance(found, VarOperandDef | VarResultDef) == is_variadic
         if is_optional:
             found.constr.verify((NONE,), Context())
@@ -261,8 +261,8 @@ def test_every_rule_is_carried_by_the_operators_it_is_for():
         for check in checks_of(op_class.name, op_class.operator, op_class.until is None)
         for name in (op_class.name, op_class.operator.name, f"{op_class.operator.name}!")
     }
-    wanted = {(name, expression) for names, expression in OPERATOR_CHECKS for name in names.split()}
-    assert wanted <= carried
+    expected = {(name, expression) for names, expression in OPERATOR_CHECKS for name in names.split()}
+    assert expected <= carried
 
 
 def test_every_text_of_a_rule_is_expected_by_a_test():

@@ -26,13 +26,13 @@ def at(location: UnknownLoc) -> Operation:
 @pytest.mark.parametrize(("name", "outputs"), [("", ()), ("n", ()), ("", ("y",)), ("n", ("y", "", "z"))])
 def test_locations_are_what_xdsl_would_make(name: str, outputs: tuple[str, ...]):
     made = node_location(name, outputs)
-    wanted: LocationAttr = NameLoc(StringAttr(name), NoneAttr()) if name else UnknownLoc()
+    expected: LocationAttr = NameLoc(StringAttr(name), NoneAttr()) if name else UnknownLoc()
     if outputs:
-        wanted = FusedLoc((wanted,), ArrayAttr([StringAttr(output) for output in outputs]))
+        expected = FusedLoc((expected,), ArrayAttr([StringAttr(output) for output in outputs]))
     made.verify()
-    assert made == wanted
-    assert hash(made) == hash(wanted)
-    assert str(made) == str(wanted)
+    assert made == expected
+    assert hash(made) == hash(expected)
+    assert str(made) == str(expected)
 
 
 def test_what_replaces_two_nodes_has_both_names_and_its_own_results():

@@ -60,7 +60,7 @@ def outcome(data: bytes, target: str) -> str:
         return "refused"
     loadable = parse_loadable(data)
     problems = check_loadable(loadable, load_target(target))
-    assert all("\n" not in str(problem) and str(problem).startswith(problem.place) for problem in problems)
+    assert all("\n" not in str(problem) and str(problem).startswith(problem.location) for problem in problems)
     undecodable = refusal(lambda: decode_tasks(loadable))
     assert problems or not undecodable, f"decoding fails but nothing was found: {undecodable}"
     assert refusal(lambda: dump_text(loadable)) == undecodable
@@ -81,9 +81,9 @@ def truncated(data: bytes, random: random.Random) -> bytes:
 def word_replaced(data: bytes, random: random.Random) -> bytes:
     """A 32-bit word of the head, where the tables are, becomes an extreme or a near offset."""
     changed = bytearray(data)
-    place = random.randrange(0, min(len(data) - 4, 2048), 4)
+    offset = random.randrange(0, min(len(data) - 4, 2048), 4)
     value = random.choice((*EXTREMES, random.randrange(len(data))))
-    struct.pack_into("<I", changed, place, value)
+    struct.pack_into("<I", changed, offset, value)
     return bytes(changed)
 
 
@@ -126,11 +126,11 @@ def descriptor_edited(data: bytes, random: random.Random) -> bytes:
     payload = bytearray(bytes(blobs[index].data))
     code = random.choice("BHI")
     size = struct.calcsize(code)
-    used = [place for place in range(0, len(payload) - size, size) if any(payload[place : place + size])]
-    place = random.choice(used or [0])
-    (before,) = struct.unpack_from("<" + code, payload, place)
+    used = [offset for offset in range(0, len(payload) - size, size) if any(payload[offset : offset + size])]
+    offset = random.choice(used or [0])
+    (before,) = struct.unpack_from("<" + code, payload, offset)
     value = random.choice((*EXTREMES, before + 1, before - 1, before * 2))
-    struct.pack_into("<" + code, payload, place, value % (1 << (8 * size)))
+    struct.pack_into("<" + code, payload, offset, value % (1 << (8 * size)))
     blobs[index] = replace(blobs[index], data=bytes(payload))
     return to_bytes(replace(loadable, blobs=blobs))
 

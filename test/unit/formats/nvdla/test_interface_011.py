@@ -46,8 +46,8 @@ def compiled(tmp_path: Path) -> Loadable:
 
 def model_in(folder: Path) -> Path:
     model = parser.parse_model(HALF)
-    for name, places in SLICED.items():
-        model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(places, np.int64), name))
+    for name, fields in SLICED.items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(fields, np.int64), name))
     path = folder / "model.onnx"
     path.write_bytes(model.SerializeToString())
     return path

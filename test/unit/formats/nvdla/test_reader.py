@@ -62,12 +62,12 @@ class File:
 
     def target(self, table: int, number: int) -> int:
         """What the offset in a field points to."""
-        place = self.field(table, number)
-        return place + self.u32(place)
+        offset = self.field(table, number)
+        return offset + self.u32(offset)
 
     def item(self, vector: int, index: int) -> int:
-        place = vector + 4 + 4 * index
-        return place + self.u32(place)
+        offset = vector + 4 + 4 * index
+        return offset + self.u32(offset)
 
     def put(self, position: int, number: int, code: str = "I") -> bytes:
         struct.pack_into("<" + code, self.data, position, number)
@@ -115,9 +115,10 @@ def test_a_root_beyond_the_file(file: File):
 
 def test_a_vtable_beyond_the_file(file: File):
     root, size = file.root(), len(file.data)
-    place = root + size
+    offset = root + size
     assert (
-        message(file.put(root, -size, "i")) == f"Loadable reaches from {place} to {place + 2} of {size} bytes"
+        message(file.put(root, -size, "i"))
+        == f"Loadable reaches from {offset} to {offset + 2} of {size} bytes"
     )
 
 
@@ -215,8 +216,8 @@ def test_a_small_file_does_not_stand_for_a_huge_one(file: File):
     count = 25_000
     file.data += struct.pack("<I", count)
     file.data += b"".join(struct.pack("<I", (text - (names + 4 + 4 * i)) % (1 << 32)) for i in range(count))
-    place = file.field(shared, CONTENTS)
-    file.put(place, (names - place) % (1 << 32))
+    offset = file.field(shared, CONTENTS)
+    file.put(offset, (names - offset) % (1 << 32))
     # Offsets are unsigned, so the strings stand behind the vector.
     strings = len(file.data)
     file.data += struct.pack("<I", 50_000) + b"a" * 50_000

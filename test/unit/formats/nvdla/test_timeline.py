@@ -42,6 +42,36 @@ def test_a_queued_convolution_loads_while_the_one_before_computes():
     assert second.prefetched == 1064
 
 
+def test_on_chip_bytes_take_less_time():
+    """A byte of on-chip memory takes a quarter of one of DRAM, whichever stream it is in."""
+    rates = {"memory_bits": 512, "dram_gb_per_s": 1.0, "cvsram_gb_per_s": 4.0}
+    target = replace(SMALL, cvsram_bytes=1 << 20, **rates)
+    (in_dram, on_chip) = (
+        Timeline(target).add(CONV._replace(on_chip_data=size), ENGINES) for size in (0, 1000)
+    )
+    assert (in_dram.start, on_chip.start) == tuple(cost + 64 + LATENCY + FIRST_STEP for cost in (1000, 250))
+    assert Timeline(SMALL).add(CONV._replace(on_chip_data=1000), ENGINES).start == in_dram.start
+    results = Demand(streamed=4000, results=8000, elements=10, depth=1)
+    ends = [
+        Timeline(target).add(results._replace(on_chip_streamed=read, on_chip_results=written), ("SDP",)).end
+        for read, written in ((0, 0), (4000, 0), (0, 8000))
+    ]
+    assert [end - LATENCY - 7 for end in ends] == [12000, 9000, 6000]
+
+
+def test_a_queued_convolution_loads_more_from_the_on_chip_memory():
+    rates = {"memory_bits": 512, "dram_gb_per_s": 1.0, "cvsram_gb_per_s": 4.0}
+    target = replace(SMALL, cvsram_bytes=1 << 20, **rates)
+    written = CONV._replace(results=4500)
+    prefetched: list[float] = []
+    for on_chip in (0, 1):
+        timeline = Timeline(target)
+        demand = written._replace(on_chip_data=1000 * on_chip, on_chip_results=4500 * on_chip)
+        timeline.add(demand, ENGINES)
+        prefetched.append(timeline.add(demand, ENGINES).prefetched)
+    assert prefetched[0] < prefetched[1]
+
+
 def test_a_dependent_one_does_not():
     timeline = Timeline(SMALL)
     first = timeline.add(CONV, ENGINES)

@@ -277,8 +277,8 @@ def test_numbers_and_payloads_are_aligned():
     # Read back by position: every payload's elements begin at a multiple of 64, vectors of u64 at one of 8.
     for payload in (bytes([1, 2, 3]), bytes(100)):
         length = struct.pack("<I", len(payload))
-        place = data.find(length + payload)
-        assert (place + 4) % 64 == 0
+        offset = data.find(length + payload)
+        assert (offset + 4) % 64 == 0
     offsets = struct.pack("<I3Q", 3, 0, 1, LARGEST_64)
     assert (data.find(offsets) + 4) % 8 == 0
 

@@ -22,8 +22,8 @@ def folder(tmp_path: Path) -> Path:
     """A model's folder with data in it, and data outside that must not be read."""
     inside = tmp_path / "model"
     (inside / "sub").mkdir(parents=True)
-    for place in (tmp_path / "secret", inside / "w.bin", inside / "sub" / "w.bin"):
-        place.write_bytes(WEIGHTS.tobytes())
+    for path in (tmp_path / "secret", inside / "w.bin", inside / "sub" / "w.bin"):
+        path.write_bytes(WEIGHTS.tobytes())
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "w.bin").write_bytes(WEIGHTS.tobytes())
     return inside

@@ -75,20 +75,20 @@ def damaged(data: bytes, seed: int) -> bytes:
     dice = random.Random(seed)
     changed = bytearray(data)
     for _ in range(dice.choice((1, 1, 2, 4, 8))):
-        place = dice.randrange(len(changed))
+        position = dice.randrange(len(changed))
         match dice.randrange(6):
             case 0:
-                changed[place] ^= 1 << dice.randrange(8)
+                changed[position] ^= 1 << dice.randrange(8)
             case 1:
-                changed[place] = dice.randrange(256)
+                changed[position] = dice.randrange(256)
             case 2:
-                changed[place : place + dice.randrange(1, 9)] = b""
+                changed[position : position + dice.randrange(1, 9)] = b""
             case 3:
-                changed[place:place] = dice.randbytes(dice.randrange(1, 9))
+                changed[position:position] = dice.randbytes(dice.randrange(1, 9))
             case 4:
-                changed[place : place + 9] = b"\xff\xff\xff\xff\xff\xff\xff\xff\x7f"
+                changed[position : position + 9] = b"\xff\xff\xff\xff\xff\xff\xff\xff\x7f"
             case _:
-                del changed[place:]
+                del changed[position:]
         if not changed:
             break
     return bytes(changed)
@@ -96,14 +96,14 @@ def damaged(data: bytes, seed: int) -> bytes:
 
 def set_fields(message: onnx.ModelProto, dice: random.Random) -> None:
     """Sets one field somewhere in a model to something else of its kind."""
-    place = message
+    position = message
     while True:
-        fields = [(field, value) for field, value in place.ListFields() if field.message_type is not None]
+        fields = [(field, value) for field, value in position.ListFields() if field.message_type is not None]
         if not fields or dice.random() < 0.2:
             break
         field, value = dice.choice(fields)
-        place = dice.choice(list(value)) if field.is_repeated else value
-    choices = [field for field in place.DESCRIPTOR.fields if field.message_type is None]
+        position = dice.choice(list(value)) if field.is_repeated else value
+    choices = [field for field in position.DESCRIPTOR.fields if field.message_type is None]
     if not choices:
         return
     field = dice.choice(choices)
@@ -111,11 +111,11 @@ def set_fields(message: onnx.ModelProto, dice: random.Random) -> None:
     value = {9: "x", 12: b"y", 2: 1.5, 1: 1.5}.get(field.type, dice.choice(numbers))
     try:
         if field.is_repeated:
-            getattr(place, field.name).append(value)
+            getattr(position, field.name).append(value)
         else:
-            setattr(place, field.name, value)
+            setattr(position, field.name, value)
     except ValueError:
-        place.ClearField(field.name)
+        position.ClearField(field.name)
 
 
 def tried(data: bytes, ctx: Context) -> ModuleOp | XonncError:

@@ -1,4 +1,4 @@
-"""The reference evaluator computes old operator versions that the onnx package has no class for."""
+"""The reference evaluator computes old operator versions that the onnx package lacks or has wrong."""
 
 import numpy as np
 import onnx.parser
@@ -39,6 +39,39 @@ def test_scatter(opset: int) -> None:
     np.testing.assert_array_equal(reference_of(model)(feeds)[0], np.array([6, 0, 5], np.float32))
 
 
+@pytest.mark.parametrize(
+    ("operator", "shape", "axes", "expected"),
+    [
+        ("Squeeze", (1, 1), [-2, 1], ()),
+        ("Squeeze", (1, 5, 1, 1, 1), [-3, 3, 4], (1, 5)),
+        ("Squeeze", (1, 5, 1), [2, 0], (5,)),
+        ("Squeeze", (1, 5, 1), None, (5,)),
+        ("Unsqueeze", (3,), [-2, -1], (3, 1, 1)),
+        ("Unsqueeze", (3,), [2, 0], (1, 3, 1)),
+        ("Unsqueeze", (), [0], (1,)),
+    ],
+)
+@pytest.mark.parametrize("opset", [11, 12])
+def test_axes_in_any_order(
+    opset: int, operator: str, shape: tuple[int, ...], axes: list[int] | None, expected: tuple[int, ...]
+) -> None:
+    attributes = f"<axes = {axes}>" if axes else ""
+    text = f"(float{list(shape) or ''} x) => (float y) {{ y = {operator} {attributes} (x) }}"
+    model = onnx.parser.parse_model(HEAD.format(opset) + text)
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    np.testing.assert_array_equal(reference_of(model)({"x": x})[0], x.reshape(expected), strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["double", "float", "float16"])
+def test_the_error_function_has_the_precision_of_its_type(dtype: str) -> None:
+    model = onnx.parser.parse_model(
+        HEAD.format(17) + f"({dtype}[2, 2] x) => ({dtype}[2, 2] y) {{ y = Erf (x) }}"
+    )
+    x = np.array([[0.5, -3], [np.nan, np.inf]], {"double": "f8", "float": "f4", "float16": "f2"}[dtype])
+    expected = np.array([[0.5204998778130465, -0.9999779095030014], [np.nan, 1]]).astype(x.dtype)
+    np.testing.assert_array_equal(reference_of(model)({"x": x})[0], expected, strict=True)
+
+
 def test_unknown_rank_in_native_code() -> None:
     """A tensor that comes out of a sequence has a rank only at run time: it is dequantized on the host."""
     text = """(float[1, 2] x, int64 at) => (float[?, ?] y)
@@ -54,3 +87,13 @@ def test_unknown_rank_in_native_code() -> None:
     np.testing.assert_array_equal(
         xonnc.compile(model, cache=False).run(None, feeds)[0], np.array([[3, 0]], np.float32)
     )
+
+
+def test_weights_are_of_grams_not_of_outputs() -> None:
+    model = onnx.parser.parse_model(
+        HEAD.format(17) + "(int64[4] x) => (float[3] y) { y = TfIdfVectorizer<max_gram_length = 1,"
+        ' max_skip_count = 0, min_gram_length = 1, mode = "TFIDF", ngram_counts = [0],'
+        " ngram_indexes = [2, 0, 1], pool_int64s = [5, 6, 7], weights = [1.0, 2.0, 10.0]>(x) }"
+    )
+    (found,) = reference_of(model)({"x": np.array([5, 6, 6, 9])})
+    assert np.asarray(found).tolist() == [4.0, 0.0, 1.0]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,13 @@ import pytest
 
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.quantization import QuantizationParameters
-from xonnc.formats.package.archive import MANIFEST, MAX_MANIFEST_BYTES, read_package, write_package
+from xonnc.formats.package.archive import (
+    MANIFEST,
+    MAX_MANIFEST_BYTES,
+    host_file,
+    read_package,
+    write_package,
+)
 from xonnc.formats.package.manifest import (
     Manifest,
     PackagePort,
@@ -79,6 +86,33 @@ def test_the_same_package_is_the_same_bytes(tmp_path: Path):
         assert archive.namelist() == ["parts/0.nvdla", "parts/1.onnx", MANIFEST]
 
 
+def with_host(table: dict[str, Any]) -> None:
+    """Add native code of the CPU partition to a manifest."""
+    table["host"] = "aarch64-linux-gnu"
+    table["steps"][1]["host"] = [
+        asdict(host_file("parts/1.o", b"code")),
+        asdict(host_file("parts/1.h", b"header")),
+    ]
+
+
+HOST_FILES = {"parts/1.o": b"code", "parts/1.h": b"header"}
+
+
+def test_host_files_are_read_and_checked(tmp_path: Path):
+    package = read_package(packed(tmp_path / "m.xpkg", {**members(with_host), **HOST_FILES}))
+    assert package.manifest.host == "aarch64-linux-gnu"
+    assert package.host_files == HOST_FILES
+    rewritten = tmp_path / "again.xpkg"
+    write_package(
+        rewritten,
+        package.manifest,
+        [lambda to: to.write(FIRST), lambda to: to.write(SECOND)],
+        package.host_files,
+    )
+    assert read_package(rewritten).manifest == package.manifest
+    assert read_package(rewritten).host_files == HOST_FILES
+
+
 def packed(path: Path, members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> Path:
     with zipfile.ZipFile(path, "w", compression) as archive:
         for name, data in members.items():
@@ -104,6 +138,9 @@ WRONG_FILES: list[tuple[dict[str, bytes], str]] = [
     ),
     ({**members(), "parts/1.onnx": b"longer by far"}, "has 13 bytes, manifest.json says 7"),
     ({n: d for n, d in members().items() if n != "parts/1.onnx"}, "no 'parts/1.onnx' in it"),
+    ({**members(with_host), "parts/1.o": b"code"}, "no 'parts/1.h' in it, which manifest.json names"),
+    ({**members(with_host), **HOST_FILES, "parts/1.o": b"edoc"}, "'parts/1.o': its SHA-256 is not the one"),
+    ({**members(), "parts/1.o": b"code"}, "'parts/1.o' is not listed in manifest.json"),
     ({**members(), MANIFEST: b"{"}, "manifest.json: not JSON"),
     ({**members(), MANIFEST: b"[" * 100_000}, "manifest.json: not JSON"),
     ({**members(), MANIFEST: b" " * (MAX_MANIFEST_BYTES + 1)}, f"it has up to {MAX_MANIFEST_BYTES}"),
@@ -155,9 +192,9 @@ def test_every_cut_is_an_error(tmp_path: Path):
 def test_a_changed_byte_never_goes_unseen_or_raises_something_else(tmp_path: Path):
     data = written(tmp_path / "whole.xpkg").read_bytes()
     path = tmp_path / "changed.xpkg"
-    for place in range(0, len(data), 5):
+    for index in range(0, len(data), 5):
         changed = bytearray(data)
-        changed[place] ^= 0xFF
+        changed[index] ^= 0xFF
         path.write_bytes(changed)
         try:
             assert read_package(path).parts == (FIRST, SECOND)
@@ -181,20 +218,50 @@ def put(path: str, value: object) -> Change:
     return change
 
 
+def both(first: Change, second: Change) -> Change:
+    def change(table: Any) -> None:
+        first(table)
+        second(table)
+
+    return change
+
+
 WRONG_MANIFESTS: list[tuple[Change, str]] = [
     (put("format", "zip"), "format 'zip' is not 'xonnc-package'"),
     (put("format", 3), "manifest: 'format' is 3, where text is needed"),
-    (put("version", 2), "version 2; this release reads 1"),
+    (put("version", 2), "version 2; this release reads 1: update xonnc, or compile"),
     (put("version", True), "'version' is True, where an integer is needed"),
     (put("values", []), "'values' is [], where an object is needed"),
     (put("steps", {}), "'steps' is {}, where a list is needed"),
+    (put("host", 3), "manifest: 'host' is 3, where text is needed"),
+    (put("host", "avx2"), "step 1: host files none; it has parts/1.h, parts/1.o"),
+    (
+        both(with_host, put("steps.1.host.0.file", "../1.o")),
+        "step 1: host file '../1.o'; they are called parts/NUMBER.o, .h or .weight",
+    ),
+    (
+        both(with_host, put("steps.1.host.0.file", "parts/7.o")),
+        "step 1: host files parts/1.h, parts/7.o; it has parts/1.h, parts/1.o",
+    ),
+    (
+        both(with_host, put("steps.1.host.0.sha256", "")),
+        "step 1: size 4 and sha256 '' are no size and digest",
+    ),
+    (
+        both(with_host, lambda table: table.pop("host")),
+        "step 1: host files parts/1.h, parts/1.o; it has none",
+    ),
     (put("steps", [3]), "step 0: 'kind' is None, where text is needed"),
     (put("inputs", ["x"]), "input 0: 'name' is None"),
     (put("values.x", {"type": "float32", "shape": [1, -3]}), "value 'x': shape [1, -3]; sizes are"),
     (put("values.x", {"type": "float32", "shape": 3}), "'shape' is 3, where a list is needed"),
-    (put("steps.0.kind", "gpu"), "step 0: kind 'gpu'; there are dla and cpu"),
+    (put("steps.0.kind", "gpu"), "step 0: kind 'gpu'; there are dla, cpu, backend"),
     (put("steps.0.file", "../x.nvdla"), "step 0: file '../x.nvdla'; parts are called parts/NUMBER"),
     (put("steps.0.file", "/parts/0.nvdla"), "parts are called parts/NUMBER.nvdla or .onnx"),
+    (
+        both(put("steps.0.kind", "backend"), put("steps.0.file", "parts/x")),
+        "step 0: file 'parts/x'; parts are called parts/NUMBER.SUFFIX",
+    ),
     (put("steps.0.size", -1), "step 0: size -1"),
     (put("steps.0.sha256", "00"), "sha256 '00' are no size and digest"),
     (put("steps.0.inputs", [3]), "step 0: inputs are names of values"),
@@ -217,6 +284,18 @@ def test_packages_of_earlier_releases_are_read():
             step["grids"] = step.pop("quantization")
 
     assert read_manifest(members(older)[MANIFEST]).steps == manifest().steps
+
+
+def test_entries_of_later_releases_are_ignored():
+    def newer(table: Any) -> None:
+        for each in (table, *table["inputs"], *table["outputs"], *table["values"].values(), *table["steps"]):
+            each["later"] = {"of": ["any", "type"]}
+
+    assert read_manifest(members(newer)[MANIFEST]) == read_manifest(members(nothing)[MANIFEST])
+
+
+def nothing(table: Any) -> None:
+    """Change nothing."""
 
 
 @pytest.mark.parametrize(("change", "message"), WRONG_MANIFESTS)

@@ -64,6 +64,22 @@ def test_a_second_allocation(context: Context):
         DlaAllocate().apply(context, module)
 
 
+def test_cubes_marked_for_an_on_chip_memory_that_is_too_small(context: Context):
+    marked = f"{SDP} {{cvsram}} : (tensor<1x8x4x4xf16>) -> tensor<1x8x4x4xf16>"
+    module = parsed(
+        context,
+        f"""func.func @f(%x: tensor<1x8x4x4xf16>) -> tensor<1x8x4x4xf16> {{
+              %y = {marked}
+              %z = {marked.replace("%x", "%y").replace("{cvsram} ", "")}
+              func.return %z : tensor<1x8x4x4xf16> }}""",
+    )
+    with pytest.raises(XonncError) as caught:
+        DlaAllocate().apply(context, module)
+    assert str(caught.value) == (
+        "the cubes marked 'cvsram' take 512 bytes; the on-chip memory of nv_full has 0"
+    )
+
+
 def memory(name: str, role: str, size: int = 512) -> str:
     return f'"dla.memory"() <{{role = "{role}", size = {size} : i64, sym_name = "{name}"}}> : () -> ()\n'
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import random
+import time
 
 from xonnc.formats.nvdla.enumerations import Event
 from xonnc.lowering.dla_to_loadable.dependencies import (
-    ByteRange,
     ConsumerSlot,
     DependencyEntry,
     DependencyLayer,
     dependency_graph,
     queue_heads,
 )
+from xonnc.lowering.dla_to_loadable.hazards import ByteRange, LaterAccesses, overlap
 
 CONV, SDP, PDP = 1, 2, 3
 
 
-def at(place: int) -> tuple[ByteRange, ...]:
-    return (ByteRange(0, place, place + 1),)
+def at(index: int) -> tuple[ByteRange, ...]:
+    return (ByteRange(0, index, index + 1),)
 
 
 def lenet() -> list[DependencyLayer]:
@@ -54,7 +55,7 @@ def test_the_next_layer_of_an_engine_depends_on_a_result_it_reads():
 
 
 def test_a_layer_with_other_settings_depends_on_the_one_before():
-    layers = [DependencyLayer(CONV, at(0), (), settings=(place // 2,)) for place in range(4)]
+    layers = [DependencyLayer(CONV, at(0), (), settings=(index // 2,)) for index in range(4)]
     events = [entry.consumers[CONV].event for entry in dependency_graph(layers)[:-1]]
     assert events == [Event.OP_PROGRAMMED, Event.OP_COMPLETED, Event.OP_PROGRAMMED]
 
@@ -84,7 +85,7 @@ def test_only_the_first_reader_of_an_engine_has_an_edge():
 
 def test_only_the_last_writer_of_an_engine_has_an_edge():
     layers = [
-        *(DependencyLayer(SDP, at(9), at(place)) for place in range(300)),
+        *(DependencyLayer(SDP, at(9), at(index)) for index in range(300)),
         DependencyLayer(PDP, (ByteRange(0, 0, 300),), at(400)),
     ]
     entries = dependency_graph(layers)
@@ -198,8 +199,8 @@ def test_random_programs_run_to_their_end_and_respect_every_hazard():
         layers = random_program(generator)
         completed = run(layers, dependency_graph(layers))
         assert sorted(completed) == list(range(len(layers)))
-        place = {index: position for position, index in enumerate(completed)}
-        assert [pair for pair in hazards(layers) if place[pair[0]] > place[pair[1]]] == []
+        rank = {index: position for position, index in enumerate(completed)}
+        assert [pair for pair in hazards(layers) if rank[pair[0]] > rank[pair[1]]] == []
 
 
 def test_strided_ranges_overlap_where_a_byte_is_shared():
@@ -225,9 +226,9 @@ def test_strided_ranges_overlap_where_a_byte_is_shared():
 
 def _bytes(each: ByteRange) -> set[int]:
     return {
-        place + repetition * each.stride
+        index + repetition * each.stride
         for repetition in range(each.times)
-        for place in range(each.begin, each.end)
+        for index in range(each.begin, each.end)
     }
 
 
@@ -252,3 +253,42 @@ def test_row_tiles_of_a_cube_are_independent():
     entries = dependency_graph(layers)
     assert entries[1].consumers[CONV].index == 4
     assert CONV not in entries[3].consumers
+
+
+def test_first_dependents_are_those_of_a_search_over_all_layers():
+    generator = random.Random(7)
+    for _ in range(100):
+        layers = [
+            (generator.choice((CONV, SDP, PDP)), _ranges(generator), _ranges(generator)) for _ in range(20)
+        ]
+        hazards = LaterAccesses()
+        for index, (engine, reads, writes) in reversed(list(enumerate(layers))):
+            expected: dict[int, int] = {}
+            for later, (other, its_reads, its_writes) in list(enumerate(layers))[index + 1 :]:
+                if overlap(writes, its_reads) or overlap(reads + writes, its_writes):
+                    expected.setdefault(other, later)
+            expected.pop(engine, None)
+            assert hazards.first_dependents(engine, reads, writes) == expected
+            hazards.add(index, engine, reads, writes)
+
+
+def _ranges(generator: random.Random) -> tuple[ByteRange, ...]:
+    """Up to two ranges in two memories, some repeated with gaps."""
+    found: list[ByteRange] = []
+    for _ in range(generator.randrange(3)):
+        begin, stride = generator.randrange(40), generator.choice((0, 16, 24))
+        times = generator.randint(1, 4) if stride else 1
+        found.append(
+            ByteRange(generator.randrange(2), begin, begin + generator.randint(1, 12), stride, times)
+        )
+    return tuple(found)
+
+
+def test_time_grows_with_the_number_of_layers_alone():
+    def seconds(count: int) -> float:
+        begun = time.process_time()
+        dependency_graph([DependencyLayer(index % 3 + 1, at(index), at(index + 1)) for index in range(count)])
+        return time.process_time() - begun
+
+    # A search over all pairs of 8,000 layers takes 64 times as long as one of 1,000, and many seconds.
+    assert seconds(8000) < 24 * max(seconds(1000), 0.02)

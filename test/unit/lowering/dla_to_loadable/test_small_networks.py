@@ -130,6 +130,13 @@ def test_nodes_are_counted_by_engine(build: Callable[..., onnx.ModelProto], comp
     assert report.layers_by_engine == {"CONV": 1, "EMU": 1, "PDP": 1, "SDP": 1}
 
 
+def test_a_constant_cube_counts_by_surface(build: Callable[..., onnx.ModelProto], compiled: Compiled):
+    weights = {"w": (1, 40, 4, 4)}
+    report = compiled(build("y = Add(x, w)", inputs={"x": (1, 40, 4, 4)}, weights=weights)).report
+    # 40 FP16 channels are three surfaces of 16, of 32 bytes a position.
+    assert report.weight_bytes == 3 * 16 * 32
+
+
 def test_a_report_counts_the_work(build: Callable[..., onnx.ModelProto], compiled: Compiled):
     weights = {"w": (16, 3, 3, 3), "b": (16,)}
     report = compiled(build("c = Conv(x, w, b)\ny = Relu(c)", weights=weights)).report

@@ -105,7 +105,17 @@ MODELS = {
     ),
 }
 
-STAGES = ("simplified", "legalized", "outlined", "fused", "layout", "krnl", "planned")
+STAGES = (
+    "simplified",
+    "legalized",
+    "outlined",
+    "fused",
+    "layout",
+    "krnl",
+    "prepacked",
+    "parallel",
+    "planned",
+)
 
 FIXED = {"quantized_dynamic": "x:3,32"}
 """Models without one code for any sizes, with the sizes that they are compiled for."""
@@ -145,11 +155,11 @@ def dumps(name: str, folder: Path) -> Path:
 @pytest.mark.parametrize("name", MODELS)
 def test_every_stage_becomes_the_same_code(name: str, tmp_path: Path):
     folder = dumps(name, tmp_path)
-    code, expected = run_opt([str(folder / "08-llvm.mlir")])[:2]
+    code, expected = run_opt([str(folder / "10-llvm.mlir")])[:2]
     assert code == 0
     assert "@xonnc_run_0" in expected
-    for place, stage in enumerate(STAGES, 1):
-        path = folder / f"{place:02}-{stage}.mlir"
+    for index, stage in enumerate(STAGES, 1):
+        path = folder / f"{index:02}-{stage}.mlir"
         code, text = run_opt([str(path), "--cpu-pipeline=processor=avx2"])[:2]
         assert code == 0
         assert text == expected, stage
@@ -180,7 +190,7 @@ def test_stages_say_which_core_they_are_for(tmp_path: Path):
         usual = path.read_text().replace('"l1_bytes" = 65536', '"l1_bytes" = 32768')
         path.write_text(usual)
         again = run_opt([str(path), "--cpu-pipeline=processor=avx2"])[1]
-        assert ("llvm.prefetch" in again) == (stage not in ("krnl", "planned"))
+        assert ("llvm.prefetch" in again) == (stage not in ("krnl", "prepacked", "parallel", "planned"))
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in FIXED])
@@ -190,13 +200,13 @@ def test_an_imported_model_becomes_the_same_code(name: str, tmp_path: Path):
     assert translate([str(tmp_path / f"{name}.onnx"), "-o", str(imported)]) == 0
     code, text = run_opt([str(imported), "--simplify-onnx", "--cpu-pipeline=processor=avx2"])[:2]
     assert code == 0
-    assert text == run_opt([str(folder / "08-llvm.mlir")])[1]
+    assert text == run_opt([str(folder / "10-llvm.mlir")])[1]
 
 
 @pytest.mark.skipif(shutil.which("mlir-translate-19") is None, reason="needs Debian's mlir-19-tools")
 @pytest.mark.parametrize("name", MODELS)
 def test_upstream_tools_take_the_code(name: str, tmp_path: Path):
-    path = dumps(name, tmp_path) / "08-llvm.mlir"
+    path = dumps(name, tmp_path) / "10-llvm.mlir"
     code, text = run_opt([str(path)])[:2]
     assert code == 0
     plain = tmp_path / "plain.mlir"

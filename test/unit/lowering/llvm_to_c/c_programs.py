@@ -68,8 +68,8 @@ def outputs_of(
     data = b"".join(array.tobytes() for array in inputs)
     rest = subprocess.run(["./main"], cwd=folder, input=data, capture_output=True, check=True).stdout
     found: list[Array] = []
-    for wanted in like:
-        found.append(np.frombuffer(rest[: wanted.nbytes], wanted.dtype).reshape(wanted.shape))
-        rest = rest[wanted.nbytes :]
+    for expected in like:
+        found.append(np.frombuffer(rest[: expected.nbytes], expected.dtype).reshape(expected.shape))
+        rest = rest[expected.nbytes :]
     assert not rest
     return found

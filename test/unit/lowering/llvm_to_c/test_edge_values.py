@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import onnx
 from c_programs import outputs_of
-from onnx import compose, helper
 
-from xonnc.fuzzing.edge_cases import difference, instantiate, value_sets
+from xonnc.fuzzing.edge_cases import difference, instantiate, joined, value_sets
 from xonnc.fuzzing.edge_templates import TEMPLATES
 from xonnc.fuzzing.edge_values import CHOICES, EdgeNode, is_same
 from xonnc.fuzzing.random_models import Array
@@ -18,28 +16,9 @@ EVERY = 16
 """One template of so many: C takes its time to compile."""
 
 
-def of_all(nodes: Sequence[EdgeNode]) -> onnx.ModelProto:
-    """One model of all nodes, in the newest of their opsets."""
-    models = [
-        compose.add_prefix(node.model(is_constant=False), f"n{place}_") for place, node in enumerate(nodes)
-    ]
-    whole = models[0]
-    imports: dict[str, int] = {}
-    for entry in (entry for model in models for entry in model.opset_import):
-        imports[entry.domain] = max(entry.version, imports.get(entry.domain, 0))
-    del whole.opset_import[:]
-    whole.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in imports.items())
-    for other in models[1:]:
-        whole.graph.node.extend(other.graph.node)
-        whole.graph.input.extend(other.graph.input)
-        whole.graph.output.extend(other.graph.output)
-        whole.graph.initializer.extend(other.graph.initializer)
-    return whole
-
-
 def outputs(folder: Path, nodes: Sequence[EdgeNode], like: Sequence[Array]) -> list[Array]:
     """What C source gives for all nodes."""
-    return outputs_of(folder, of_all(nodes), [array for node in nodes for array in node.feeds.values()], like)
+    return outputs_of(folder, joined(nodes), [array for node in nodes for array in node.feeds.values()], like)
 
 
 def test_c_source_gives_the_same(tmp_path: Path):
@@ -47,8 +26,8 @@ def test_c_source_gives_the_same(tmp_path: Path):
     expected = [array for each in chosen for array in each.expected]
     found = outputs(tmp_path, [each.node for each in chosen], expected)
     names = [each.node.operator for each in chosen for _ in each.expected]
-    for name, value, wanted in zip(names, found, expected, strict=True):
-        assert is_same(value, wanted), f"{name}: {value} is not {wanted}"
+    for name, value, requested in zip(names, found, expected, strict=True):
+        assert is_same(value, requested), f"{name}: {value} is not {requested}"
 
 
 def test_c_source_gives_what_native_code_gives(tmp_path: Path):
@@ -57,5 +36,5 @@ def test_c_source_gives_what_native_code_gives(tmp_path: Path):
     native = [node.native() for node in nodes]
     found = iter(outputs(tmp_path, nodes, [array for arrays in native for array in arrays]))
     for node, arrays in zip(nodes, native, strict=True):
-        for wanted in arrays:
-            assert not difference(node.operator, "edges", wanted, next(found)), node.operator
+        for expected in arrays:
+            assert not difference(node.operator, "edges", expected, next(found)), node.operator

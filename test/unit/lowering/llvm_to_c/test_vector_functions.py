@@ -199,12 +199,14 @@ def built_and_run(
     feeds = dict(zip((port.name for port in session.inputs), arrays, strict=True))
     outputs = [np.asarray(held) for held in session.run(None, feeds)]
     given_all = outputs_of(folder, model, arrays, outputs, target, flags, lacking)
-    for port, wanted, given in zip(session.outputs, outputs, given_all, strict=True):
+    for port, expected, given in zip(session.outputs, outputs, given_all, strict=True):
         numbers = given.astype(np.float64)
-        close = np.allclose(numbers, wanted.astype(np.float64), 1e-5, 1e-6, equal_nan=True)
-        assert close, (port.name, given, wanted)
-        if wanted.dtype.kind == "f":
-            assert np.array_equal(np.signbit(given[given == 0]), np.signbit(wanted[wanted == 0])), port.name
+        close = np.allclose(numbers, expected.astype(np.float64), 1e-5, 1e-6, equal_nan=True)
+        assert close, (port.name, given, expected)
+        if expected.dtype.kind == "f":
+            assert np.array_equal(np.signbit(given[given == 0]), np.signbit(expected[expected == 0])), (
+                port.name
+            )
 
 
 MODELS = {

@@ -13,13 +13,13 @@ from xonnc.lowering.memory_planning.offset_assignment import (
 
 
 def overlaps(buffers: list[BufferLifetime], plan: OffsetAssignment) -> list[tuple[int, int]]:
-    places = [(offset, offset + buffer.size) for offset, buffer in zip(plan.offsets, buffers, strict=True)]
+    ranges = [(offset, offset + buffer.size) for offset, buffer in zip(plan.offsets, buffers, strict=True)]
     return [
         (i, j)
         for i, left in enumerate(buffers)
         for j, right in enumerate(buffers[:i])
         if left.first <= right.last and right.first <= left.last
-        if places[i][0] < places[j][1] and places[j][0] < places[i][1]
+        if ranges[i][0] < ranges[j][1] and ranges[j][0] < ranges[i][1]
     ]
 
 

@@ -88,8 +88,8 @@ def test_two_models_are_one_program(tmp_path: Path, suffixes: tuple[str, str], s
     subprocess.run(command, cwd=tmp_path, check=True)
     run = subprocess.run(["./main"], cwd=tmp_path, input=X.tobytes(), capture_output=True, check=True)
     results = [np.asarray(compile_native(model).run(None, {"x": X})[0]) for model in models.values()]
-    wanted = np.stack([*results, results[0]])
-    np.testing.assert_allclose(np.frombuffer(run.stdout, np.float32).reshape(3, 2, 4), wanted, rtol=1e-5)
+    expected = np.stack([*results, results[0]])
+    np.testing.assert_allclose(np.frombuffer(run.stdout, np.float32).reshape(3, 2, 4), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("suffix", ["so", "o", "c"])
@@ -267,20 +267,20 @@ def example_model(folder: Path) -> Floats:
 
 
 def test_the_example_in_c(tmp_path: Path) -> None:
-    wanted = example_model(tmp_path)
+    expected = example_model(tmp_path)
     shutil.copy(EXAMPLES / "run.c", tmp_path)
     command = ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "run.c", "./model.so", "-o", "run"]
     subprocess.run(command, cwd=tmp_path, check=True)
     run = subprocess.run(["./run", "3"], cwd=tmp_path, capture_output=True, text=True, check=True)
     name, *lines = run.stdout.splitlines()
     assert name == "y float32 3x4"
-    np.testing.assert_allclose([float(line) for line in lines], wanted.ravel(), rtol=1e-5)
+    np.testing.assert_allclose([float(line) for line in lines], expected.ravel(), rtol=1e-5)
 
 
 def test_the_example_in_python(tmp_path: Path) -> None:
-    wanted = example_model(tmp_path)
+    expected = example_model(tmp_path)
     command = [sys.executable, str(EXAMPLES / "run.py"), "model.so", "model", "3"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     name, *lines = run.stdout.splitlines()
     assert name == "y float32 3x4"
-    np.testing.assert_allclose([float(line) for line in lines], wanted.ravel(), rtol=1e-5)
+    np.testing.assert_allclose([float(line) for line in lines], expected.ravel(), rtol=1e-5)

@@ -97,13 +97,13 @@ def require_intact(block: Block) -> None:
     for call in (op for op in block.ops if isinstance(op, CallOp)):
         target, *sources = (root_of(value) for value in call.parameters)
         for source in sources:
-            place = location_of(source, OFFSETS)
-            if place is not None:
-                assert (arena[place : place + bytes_of(source)] == numbers[source]).all()
-        place = location_of(target, OFFSETS)
+            offset = location_of(source, OFFSETS)
+            if offset is not None:
+                assert (arena[offset : offset + bytes_of(source)] == numbers[source]).all()
+        offset = location_of(target, OFFSETS)
         numbers[target] = len(numbers) + 1
-        if place is not None:
-            arena[place : place + bytes_of(target)] = numbers[target]
+        if offset is not None:
+            arena[offset : offset + bytes_of(target)] = numbers[target]
 
 
 def bytes_of(buffer: SSAValue) -> int:
@@ -118,10 +118,10 @@ def test_what_is_read_is_what_was_written(seed: int):
     assert arena is not None
     assert arena["lower_bound"] <= arena["peak"] <= arena["size"]
     ends = [
-        place + aligned(bytes_of(value))
+        offset + aligned(bytes_of(value))
         for op in block.ops
         for value in op.results
-        if (place := location_of(value, OFFSETS)) is not None
+        if (offset := location_of(value, OFFSETS)) is not None
     ]
     assert max(ends, default=0) == arena["size"]
 

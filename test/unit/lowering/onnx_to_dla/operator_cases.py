@@ -18,7 +18,7 @@ def case(name: str, nodes: str, **options: Any) -> Any:
 
 def _slice(starts: list[int], ends: list[int], axes: list[int], steps: list[int] | None = None) -> Weights:
     lists = {"a": starts, "b": ends, "c": axes, **({} if steps is None else {"d": steps})}
-    return {name: np.array(places, np.int64) for name, places in lists.items()}
+    return {name: np.array(indices, np.int64) for name, indices in lists.items()}
 
 
 PICKED = [

@@ -210,10 +210,10 @@ def test_the_order_of_bytes(name: str, tmp_path: Path):
     # The bytes that a board would be given: components by their letters, the last of the name first.
     letters = [letter for letter in reversed(name) if letter.isalpha()]
     surface = np.zeros((layer.size[0], desc.stride_1), np.uint8)
-    for place, letter in enumerate(letters):
+    for index, letter in enumerate(letters):
         channel = "RGBA".find(letter)
         if 0 <= channel < channels:
-            surface[:, place : 4 * layer.size[1] : 4] = pixels[:, :, channel]
+            surface[:, index : 4 * layer.size[1] : 4] = pixels[:, :, channel]
     simulator = Simulator(parse_loadable(to_bytes(loadable)), load_target("nv_small"))
     assert np.array_equal(simulator.run([surface.tobytes()])[0].tensor, found.tensor)
 
@@ -479,7 +479,8 @@ def test_pixels_are_said_of_images(tmp_path: Path):
     said = replace(
         loadable, blobs=(*loadable.blobs, normalization_blob({"x": Normalization((0.0,), (1.0,))}))
     )
-    with pytest.raises(XonncError, match="pixels of 1 channels are said of a tensor of 3, a feature cube"):
+    refusal = "pixels of 1 channels are declared, the tensor has 3: a feature cube"
+    with pytest.raises(XonncError, match=refusal):
         Simulator(parse_loadable(to_bytes(said)), load_target("nv_full"))
 
 

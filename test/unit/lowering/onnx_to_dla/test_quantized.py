@@ -15,14 +15,20 @@ from onnx import helper, numpy_helper
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from xonnc.dialects.dla.engines import ConvOp, SdpOp
+from xonnc.dialects.dla.engines import PdpOp as PoolOp
 from xonnc.errors import RefusalError
 from xonnc.formats.nvdla.checks.loadable_check import check_loadable
+from xonnc.formats.nvdla.enumerations import MemoryType
 from xonnc.formats.nvdla.reader import parse_loadable
+from xonnc.formats.nvdla.records import PdpOp, PdpSurface
+from xonnc.formats.nvdla.tasks import Operation, decode_tasks
 from xonnc.formats.nvdla.writer import to_bytes
+from xonnc.lowering.dla import dla_fuse
 from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.reference import ReferenceModel
-from xonnc.targets import load_target
+from xonnc.targets import NvdlaTarget, load_target
 
 Kind = type[np.int8] | type[np.uint8]
 TARGETS = ("nv_small", "nv_large", "nv_full")
@@ -325,6 +331,50 @@ def test_steps_from_onnxruntime(name: str, kind: Kind, target: str, compiled: An
     assert steps.mean() < 0.5 * most
 
 
+POOLINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "greatest": ("MaxPool", {"kernel_shape": [2, 2], "strides": [2, 2]}),
+    "greatest with padding": ("MaxPool", {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1] * 4}),
+    "greatest of more rows": ("MaxPool", {"kernel_shape": [3, 2], "strides": [3, 1], "ceil_mode": 1}),
+}
+"""Poolings behind a convolution; some leave the last of its 13 rows over."""
+
+
+@pytest.mark.parametrize("name", POOLINGS)
+@pytest.mark.parametrize("target", TARGETS)
+def test_poolings_on_the_fly_give_the_bytes_of_those_from_memory(
+    name: str, target: str, compiled: Any, monkeypatch: pytest.MonkeyPatch
+):
+    net = Net()
+    op, attributes = POOLINGS[name]
+    y = net.rounded(net("Relu", net("Conv", net.rounded("x0"), net.kernels(20, 6, 3, 3), pads=[1] * 4)), 0.02)
+    y = net(op, y, **attributes)
+    z = net("Conv", net.rounded(y, 0.02), net.kernels(9, 20, 3, 3))
+    model = net.model(net.rounded(net(op, net.rounded(z), **attributes)), (1, 6, 13, 17))
+
+    def outputs() -> tuple[list[int], bytes]:
+        loadable = compiled(model, target)
+        surfaces = [
+            operation.surface
+            for task in decode_tasks(loadable)
+            for operation in task.operations
+            if isinstance(operation, Operation) and isinstance(operation.op, PdpOp)
+        ]
+        types = [surface.src_data.type for surface in surfaces if isinstance(surface, PdpSurface)]
+        simulator = Simulator(loadable, load_target(target))
+        integers = np.random.default_rng(4).integers(-128, 128, simulator.inputs[0].shape)
+        return types, simulator.run([integers.astype(np.int8)])[0].raw
+
+    def from_memory(conv: ConvOp, producer: SdpOp, pooling: PoolOp, target: NvdlaTarget) -> bool:
+        return False
+
+    sources, flowing = outputs()
+    assert MemoryType.HW in sources
+    monkeypatch.setattr(dla_fuse, "flows_faster", from_memory)
+    sources, stored = outputs()
+    assert MemoryType.HW not in sources
+    assert flowing == stored
+
+
 @pytest.mark.parametrize("zero", [-128, -3, 90])
 @pytest.mark.parametrize("target", TARGETS)
 def test_sums_of_stored_cubes_are_rounded_once(target: str, zero: int, compiled: Any):
@@ -356,8 +406,8 @@ def test_means_in_finer_steps_are_rounded_once(op: str, target: str, compiled: A
     (output,) = simulator.run([integers])
     assert output.grid is not None
     exact = (integers.astype(np.float64) + 9).mean(axis=(2, 3)) * 0.1
-    places = np.clip(exact / output.grid.scale + output.grid.zero_point, -128, 127)
-    assert np.abs(output.tensor.reshape(places.shape) - places).max() < 0.51
+    levels = np.clip(exact / output.grid.scale + output.grid.zero_point, -128, 127)
+    assert np.abs(output.tensor.reshape(levels.shape) - levels).max() < 0.51
 
 
 def unquantized(net: Net) -> onnx.ModelProto:

@@ -200,8 +200,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         {
             "x": (1, 3, 70, 2),
             "weights": {
-                name: np.array([place], np.int64)
-                for name, place in zip("abcd", (-1, -71, 2, -1), strict=True)
+                name: np.array([index], np.int64)
+                for name, index in zip("abcd", (-1, -71, 2, -1), strict=True)
             },
         },
         "70 slices of rows (up to 64)",

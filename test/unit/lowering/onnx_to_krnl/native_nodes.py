@@ -56,9 +56,9 @@ class Node:
     def feeds(self) -> dict[str, Array]:
         """Arrays to feed, by input name."""
         return {
-            f"x{place}": each
-            for place, each in enumerate(self.inputs)
-            if each is not None and place not in self.constant
+            f"x{index}": each
+            for index, each in enumerate(self.inputs)
+            if each is not None and index not in self.constant
         }
 
     def wanted(self) -> Sequence[Array]:
@@ -66,7 +66,7 @@ class Node:
         if self.expected is not None:
             return self.expected
         node = self._node()
-        everything = {f"x{place}": each for place, each in enumerate(self.inputs) if each is not None}
+        everything = {f"x{index}": each for index, each in enumerate(self.inputs) if each is not None}
         ports = [
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
             for name, each in everything.items()
@@ -90,16 +90,16 @@ class Node:
         ]
         constants = [
             helper.make_tensor(
-                f"x{place}", helper.np_dtype_to_tensor_dtype(each.dtype), each.shape, each.tobytes(), raw=True
+                f"x{index}", helper.np_dtype_to_tensor_dtype(each.dtype), each.shape, each.tobytes(), raw=True
             )
-            for place, each in enumerate(self.inputs)
-            if each is not None and place in self.constant
+            for index, each in enumerate(self.inputs)
+            if each is not None and index in self.constant
         ]
         return self._model(helper.make_graph([node], "node", ports, made, constants))
 
     def _node(self) -> onnx.NodeProto:
-        names = ["" if each is None else f"x{place}" for place, each in enumerate(self.inputs)]
-        outputs = [f"y{place}" for place in range(self.outputs)]
+        names = ["" if each is None else f"x{index}" for index, each in enumerate(self.inputs)]
+        outputs = [f"y{index}" for index in range(self.outputs)]
         node = helper.make_node(self.operator, names, outputs, name="it", domain=self.domain)
         node.attribute.extend(helper.make_attribute(name, value) for name, value in self.attributes.items())
         return node

@@ -23,7 +23,7 @@ def few(dtype: type[np.generic], *shape: int) -> Array:
     return RANDOM.integers(0, 6, shape).astype(dtype)
 
 
-def places() -> Iterator[Node]:
+def indices() -> Iterator[Node]:
     for operator in ("ArgMax", "ArgMin"):
         for dtype in (np.float32, np.int8, np.uint64, np.float16):
             for last in (0, 1):
@@ -89,7 +89,7 @@ def generated() -> Iterator[Node]:
         yield Node("LpNormalization", [x], {"p": p, "axis": 1}, expected=[known])
 
 
-@pytest.mark.parametrize("node", [*places(), *running(), *best(), *generated()], ids=str)
+@pytest.mark.parametrize("node", [*indices(), *running(), *best(), *generated()], ids=str)
 def test_native_nodes_give_what_the_reference_gives(node: Node):
     check(node)
 
@@ -114,14 +114,16 @@ def test_the_best_of_many(dtype: type[np.generic], size: int, count: int, larges
     # NaN sorts first; ties go to the first index.
     keys = np.where(np.isnan(x.astype(np.float64)), np.inf, x.astype(np.float64) * (1 if largest else -1))
     keys = np.where(np.isnan(x.astype(np.float64)), 1e30, np.clip(keys, -1e20, 1e20))
-    places = np.argsort(-keys, axis=1, kind="stable")[:, :count]
-    wanted = [np.take_along_axis(x, places, 1), places]
+    indices = np.argsort(-keys, axis=1, kind="stable")[:, :count]
+    requested = [np.take_along_axis(x, indices, 1), indices]
     check(
-        Node("TopK", [x, np.array([count])], {"largest": largest}, outputs=2, constant=[1], expected=wanted)
+        Node(
+            "TopK", [x, np.array([count])], {"largest": largest}, outputs=2, constant=[1], expected=requested
+        )
     )
-    wanted = [each.T for each in wanted]
+    requested = [each.T for each in requested]
     said = {"largest": largest, "axis": 0}
-    check(Node("TopK", [x.T.copy(), np.array([count])], said, outputs=2, constant=[1], expected=wanted))
+    check(Node("TopK", [x.T.copy(), np.array([count])], said, outputs=2, constant=[1], expected=requested))
 
 
 @pytest.mark.parametrize("largest", [0, 1])
@@ -138,12 +140,17 @@ def test_the_best_of_extremes(dtype: type[np.generic], largest: int):
     else:
         x[0, :2] = np.iinfo(x.dtype.name).min, np.iinfo(x.dtype.name).max
     numbers = x.astype(np.float64)
-    places = np.argsort(-numbers if largest else numbers, axis=1, kind="stable")
+    indices = np.argsort(-numbers if largest else numbers, axis=1, kind="stable")
     for count in (60, 140):
-        found = places[:, :count]
-        wanted = [np.take_along_axis(x, found, 1), found]
+        found = indices[:, :count]
+        requested = [np.take_along_axis(x, found, 1), found]
         check(
             Node(
-                "TopK", [x, np.array([count])], {"largest": largest}, outputs=2, constant=[1], expected=wanted
+                "TopK",
+                [x, np.array([count])],
+                {"largest": largest},
+                outputs=2,
+                constant=[1],
+                expected=requested,
             )
         )

@@ -120,8 +120,8 @@ def test_positions_beyond_the_tables_are_an_error():
 
 @pytest.mark.parametrize("mode", ["linear", "circular"])
 def test_rows_are_written_into_a_cache(mode: str):
-    places = np.array([1, 4]) if mode == "circular" else np.array([1, 3])
-    node = Node("TensorScatter", [real(2, 3, 5, 4), real(2, 3, 2, 4), places], {"mode": mode}, opset=24)
+    indices = np.array([1, 4]) if mode == "circular" else np.array([1, 3])
+    node = Node("TensorScatter", [real(2, 3, 5, 4), real(2, 3, 2, 4), indices], {"mode": mode}, opset=24)
     check(node)
     check(node, opened(node))
 

@@ -106,6 +106,41 @@ def test_nan_and_infinity_reach_only_their_own_row():
     np.testing.assert_array_equal(y[1:], [[0.0] * 5, [-np.inf] * 5])
 
 
+def bounded(x: Array, integers: tuple[str, Array, Array, Array | None], y: Array) -> None:
+    """Each result differs from the exact one by little, relative to the largest sum of 32 products."""
+    _, values, scales, _ = integers
+    exact = product(x.astype(np.float64), integers)
+    block = values.shape[0] // scales.shape[0]
+    largest = np.abs(x.astype(np.float64)).reshape(len(x), -1, 32).max(-1).repeat(32, -1)
+    most = largest @ (15 * np.abs(scales.astype(np.float64)).repeat(block, 0))
+    assert (np.abs(y - exact) <= 2.0**-23 * most + 1e-37).all()
+
+
+@pytest.mark.parametrize(("k", "n", "block"), [(64, 17, 32), (256, 70, 128), (96, 1, 96)])
+@pytest.mark.parametrize("spread", [0, 3, 10])
+def test_one_row_is_as_exact_as_its_largest_activations(k: int, n: int, block: int, spread: int):
+    integers = random_weights("int4", k, n, block, "constant")
+    session = compile_native(weights_model(integers, block=block))
+    for scale in (1e-40, 1e-30, 1.0, 1e15):
+        x = (RANDOM.normal(size=(1, k)) * np.exp(spread * RANDOM.normal(size=(1, k)))) * scale
+        x[0, ::7] = 0
+        bounded(x.astype(np.float32), integers, result(session, x.astype(np.float32)))
+    assert not result(session, np.zeros((1, k), np.float32)).any()
+
+
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
+def test_one_row_with_nan_or_infinity(special: float):
+    integers = random_weights("uint4", 64, 16, 32, "constant")
+    values = integers[1]
+    values[3] = np.arange(16)
+    x = RANDOM.normal(size=(1, 64)).astype(np.float32)
+    x[0, 3] = special
+    session = compile_native(weights_model(integers, block=32, rows=1))
+    with np.errstate(invalid="ignore"):
+        expected = product(x, integers)
+    np.testing.assert_array_equal(result(session, x), expected)
+
+
 def test_threads_compute_the_same():
     integers = random_weights("uint4", 64, 300, 32, "varied")
     one, two = (compile_native(weights_model(integers, block=32), threads=threads) for threads in (1, 2))

@@ -45,9 +45,9 @@ def check(model: onnx.ModelProto, x: Sequence[int], target: str = "cpu") -> list
     """Compares the outputs; the kernels that ran."""
     feed = {"x": np.random.default_rng(4).normal(size=x).astype(np.float32)}
     evaluator: Evaluator = import_module("onnx.reference").ReferenceEvaluator(model)
-    wanted = evaluator.run(None, feed)
+    requested = evaluator.run(None, feed)
     session = compile_native(model, target)
-    for one, other in zip(session.run(None, feed), wanted, strict=True):
+    for one, other in zip(session.run(None, feed), requested, strict=True):
         expected = np.asarray(other, np.float32)
         np.testing.assert_allclose(
             np.asarray(one, np.float32), expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max()

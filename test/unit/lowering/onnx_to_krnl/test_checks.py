@@ -17,7 +17,7 @@ def real(*shape: int) -> Array:
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape) / 9
 
 
-def places(*numbers: int) -> Array:
+def indices(*numbers: int) -> Array:
     return np.array(numbers, np.int64)
 
 
@@ -35,13 +35,13 @@ BAD: dict[str, tuple[str, dict[str, Array], str]] = {
     ),
     "ReverseSequence": (
         "(float[4,3] x, int64[3] l) => (float[4,3] y) { [n] y = ReverseSequence (x, l) }",
-        {"x": real(4, 3), "l": places(1, 2, 99)},
+        {"x": real(4, 3), "l": indices(1, 2, 99)},
         "n: sequence_lens has 99; 0 to 4 are in range",
     ),
     "TensorScatter": (
         "(float[2,4,3] x, float[2,1,3] u, int64[2] w) => (float[2,4,3] y) "
         "{ [n] y = TensorScatter (x, u, w) }",
-        {"x": real(2, 4, 3), "u": real(2, 1, 3), "w": places(0, 4)},
+        {"x": real(2, 4, 3), "u": real(2, 1, 3), "w": indices(0, 4)},
         "n: write_indices has 4; 0 to 3 are in range",
     ),
     "MaxUnpool": (
@@ -85,17 +85,17 @@ BAD: dict[str, tuple[str, dict[str, Array], str]] = {
     ),
     "AffineGrid": (
         "(float[1,2,3] x, int64[4] s) => (float[A,B,C,D] y) { [n] y = AffineGrid (x, s) }",
-        {"x": real(1, 2, 3), "s": places(3, 1, 5, 5)},
+        {"x": real(1, 2, 3), "s": indices(3, 1, 5, 5)},
         "n: AffineGrid: theta has 1 maps for 3 images",
     ),
     "Tile": (
         "(float[2] x, int64[1] r) => (float[K] y) { [n] y = Tile (x, r) }",
-        {"x": real(2), "r": places(-5)},
+        {"x": real(2), "r": indices(-5)},
         "n: Tile: repeats has -5; it is at least 0",
     ),
     "TopK": (
         "(float[4] x, int64[1] k) => (float[K] y, int64[K] z) { [n] y, z = TopK (x, k) }",
-        {"x": real(4), "k": places(-1)},
+        {"x": real(4), "k": indices(-1)},
         "n: TopK: K has -1; it is at least 0",
     ),
 }
@@ -116,18 +116,18 @@ def test_a_run_ends_where_numbers_are_out_of_bounds(case: str):
 DECLARED: dict[str, tuple[str, dict[str, Array], tuple[int, ...]]] = {
     "ConstantOfShape": (
         "(int64[2] s) => (float[2,3] y) { y = ConstantOfShape (s) }",
-        {"s": places(5, 4)},
+        {"s": indices(5, 4)},
         (5, 4),
     ),
-    "Tile": ("(float[2] x, int64[1] r) => (float[4] y) { y = Tile (x, r) }", {"r": places(5)}, (10,)),
+    "Tile": ("(float[2] x, int64[1] r) => (float[4] y) { y = Tile (x, r) }", {"r": indices(5)}, (10,)),
     "Unsqueeze": (
         "(float[2] x, int64[1] a) => (float[2,1] y) { y = Unsqueeze (x, a) }",
-        {"a": places(0)},
+        {"a": indices(0)},
         (1, 2),
     ),
     "Reshape": (
         "(float[2] x, int64[2] s) => (float[2,1] y) { y = Reshape (x, s) }",
-        {"s": places(1, 2)},
+        {"s": indices(1, 2)},
         (1, 2),
     ),
     "NonMaxSuppression": (

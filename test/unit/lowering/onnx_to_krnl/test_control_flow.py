@@ -30,9 +30,9 @@ def compared(model: onnx.ModelProto, feeds: Mapping[str, Array], threads: int = 
     """A session that is native alone, and gives what the reference gives, in two runs."""
     session = compile_native(model, threads=threads)
     reference: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
-    wanted = reference.run(None, feeds)
+    expected = reference.run(None, feeds)
     for _ in range(2):
-        for one, other in zip(session.run(None, feeds), wanted, strict=True):
+        for one, other in zip(session.run(None, feeds), expected, strict=True):
             np.testing.assert_allclose(np.asarray(one, np.float64), np.asarray(other, np.float64), rtol=1e-6)
             assert np.shape(np.asarray(one)) == np.shape(np.asarray(other))
     assert {line.where for line in session.report()} == {"native"}
@@ -180,11 +180,32 @@ def test_a_scan_goes_along_axes_in_both_directions(axes: tuple[int, int, int, in
     last, each = session.run(None, {"s": s, "x": x})
     assert {line.where for line in session.report()} == {"native"}
     seen: list[npt.NDArray[np.float32]] = []
-    for turn in range(3, -1, -1) if backwards else range(4):
-        s = s + np.take(x, turn, axis).sum(axis=0)
-        seen.append(np.take(x, turn, axis) + s)
+    for iteration in range(3, -1, -1) if backwards else range(4):
+        s = s + np.take(x, iteration, axis).sum(axis=0)
+        seen.append(np.take(x, iteration, axis) + s)
     np.testing.assert_allclose(np.asarray(last), s)
     np.testing.assert_allclose(np.asarray(each), np.stack(seen[::-1] if out_backwards else seen, out_axis))
+
+
+RECURRENT = """
+model (uint8[1,3] h, int32[4,1,3] x) => (uint8[1,3] last, int32[4,1,3] each)
+<int8[3,3] weights = {1, -1, 2, 0, 3, -2, 1, 1, -3}, int32 low = {0}, int32 high = {255}>
+{
+  last, each = Scan <num_scan_inputs = 1,
+    body = turn (uint8[1,3] before, int32[1,3] part) => (uint8[1,3] after, int32[1,3] seen) {
+      product = MatMulInteger(before, weights)
+      seen = Add(product, part)
+      clamped = Clip(seen, low, high)
+      after = Cast<to = 2>(clamped)
+    }
+  > (h, x)
+}
+"""
+
+
+def test_a_scan_whose_body_multiplies_by_packed_weights_is_compiled():
+    x = np.linspace(-20, 90, 12).astype(np.int32).reshape(4, 1, 3)
+    compared(model_of(RECURRENT), {"h": np.array([[1, 200, 0]], np.uint8), "x": x})
 
 
 PICKS = """
@@ -257,7 +278,7 @@ def test_what_a_loop_appends_to_a_list_is_stacked(axis: int, new_axis: int):
     model.graph.output[1].type.tensor_type.ClearField("shape")
     session = compile_native(model)
     last, y = session.run(None, {"x": X})
-    parts = [X * turn for turn in range(2, 6)]
+    parts = [X * iteration for iteration in range(2, 6)]
     join = np.stack if new_axis else np.concatenate
     np.testing.assert_array_equal(np.asarray(last), 5 * X)
     np.testing.assert_array_equal(np.asarray(y), join(parts, axis))

@@ -22,27 +22,31 @@ def data(dtype: type[np.generic], *shape: int) -> Array:
     return (RANDOM.normal(size=shape) * 20).astype(dtype)
 
 
-def whole(*numbers: int) -> Array:
+def int_values_of(*numbers: int) -> Array:
     return np.array(numbers, np.int64)
 
 
 def pads() -> Iterator[Node]:
     x = data(np.float32, 3, 4, 5)
     for mode in ("constant", "edge", "reflect", "wrap"):
-        for pad in (whole(0, 1, 2, 0, 3, 1), whole(1, 0, 0, 0, 0, 0), whole(0, 2, 2, 2, 0, 2)):
+        for pad in (
+            int_values_of(0, 1, 2, 0, 3, 1),
+            int_values_of(1, 0, 0, 0, 0, 0),
+            int_values_of(0, 2, 2, 2, 0, 2),
+        ):
             for constant in ((), (1,)):
                 yield Node("Pad", [x, pad], {"mode": mode}, constant=constant)
     shifted = np.zeros((3, 4, 4), np.float32)
     shifted[:, :, 1:] = np.asarray(x, np.float32)[:, :, :3]
-    yield Node("Pad", [x, whole(1, -2), None, whole(-1)], constant=[1, 3], expected=[shifted])
-    less = [x, whole(-1, 0, 2, 0, -1, -3), np.array(7, np.float32)]
+    yield Node("Pad", [x, int_values_of(1, -2), None, int_values_of(-1)], constant=[1, 3], expected=[shifted])
+    less = [x, int_values_of(-1, 0, 2, 0, -1, -3), np.array(7, np.float32)]
     known = np.full((2, 3, 4), 7, np.float32)
     known[:, :, 2:] = np.asarray(x, np.float32)[1:, :3, :2]
     yield Node("Pad", less, expected=[known])
     for dtype in (np.int8, np.float16, np.uint64, np.bool_, ml_dtypes.bfloat16):
         fill = np.array(1).astype(dtype)
         for constant in ((1,), (1, 2)):
-            inputs = [data(np.float32, 2, 3).astype(dtype), whole(1, 0, 0, 2), fill]
+            inputs = [data(np.float32, 2, 3).astype(dtype), int_values_of(1, 0, 0, 2), fill]
             yield Node("Pad", inputs, constant=constant)
 
 
@@ -61,7 +65,7 @@ def test_pads_of_old(opset: int, mode: str, row: Sequence[float]) -> None:
     if opset < 11:
         check(Node("Pad", [x], {"pads": pads, "value": value, "mode": mode}, opset=8, expected=expected))
     else:
-        inputs = [x, whole(*pads), np.array(value, np.float32)]
+        inputs = [x, int_values_of(*pads), np.array(value, np.float32)]
         check(Node("Pad", inputs, {"mode": mode}, constant=[1, 2], opset=11, expected=expected))
 
 
@@ -80,9 +84,15 @@ def test_squares_are_turned_in_registers(dtype: type[np.generic], target: str) -
 def slices() -> Iterator[Node]:
     x = data(np.float32, 5, 6, 7)
     for constant in ((), (1, 2, 3, 4)):
-        yield Node("Slice", [x, whole(4, 0), whole(-9, 5), whole(0, 2), whole(-2, 3)], constant=constant)
-        yield Node("Slice", [x, whole(-3), whole(2**62), whole(-1)], constant=constant)
-        yield Node("Slice", [x, whole(3), whole(3), whole(1)], constant=constant)
+        yield Node(
+            "Slice",
+            [x, int_values_of(4, 0), int_values_of(-9, 5), int_values_of(0, 2), int_values_of(-2, 3)],
+            constant=constant,
+        )
+        yield Node(
+            "Slice", [x, int_values_of(-3), int_values_of(2**62), int_values_of(-1)], constant=constant
+        )
+        yield Node("Slice", [x, int_values_of(3), int_values_of(3), int_values_of(1)], constant=constant)
     # Elements a few apart are read in vectors, of any length.
     for size in (2, 5, 9, 16, 17, 33, 47):
         for step in (2, 3, 4, 5):
@@ -90,11 +100,17 @@ def slices() -> Iterator[Node]:
                 numbers = RANDOM.integers(-2, 3, (2, (size - 1) * step + 1))
                 row = numbers.astype(dtype)
                 yield Node(
-                    "Slice", [row, whole(0), whole(2**31), whole(1), whole(step)], constant=(1, 2, 3, 4)
+                    "Slice",
+                    [row, int_values_of(0), int_values_of(2**31), int_values_of(1), int_values_of(step)],
+                    constant=(1, 2, 3, 4),
                 )
     # Where a slice begins may be known to the run alone.
-    yield Node("Slice", [x, whole(4, -4), whole(-9, 5), whole(0, 2), whole(-2, 3)], constant=(3, 4))
-    yield Node("Slice", [x, whole(-2, 1, -9), whole(99, -1, 2)])
+    yield Node(
+        "Slice",
+        [x, int_values_of(4, -4), int_values_of(-9, 5), int_values_of(0, 2), int_values_of(-2, 3)],
+        constant=(3, 4),
+    )
+    yield Node("Slice", [x, int_values_of(-2, 1, -9), int_values_of(99, -1, 2)])
     yield Node(
         "Slice",
         [
@@ -106,7 +122,7 @@ def slices() -> Iterator[Node]:
         ],
         constant=(3, 4),
     )
-    yield Node("Slice", [data(np.complex64, 4, 4), whole(1), whole(4), whole(1)])
+    yield Node("Slice", [data(np.complex64, 4, 4), int_values_of(1), int_values_of(4), int_values_of(1)])
 
 
 def arrangements() -> Iterator[Node]:
@@ -114,12 +130,12 @@ def arrangements() -> Iterator[Node]:
         x = data(np.float32, 2, 3, 4).astype(dtype)
         yield Node("Transpose", [x], {"perm": [2, 0, 1]})
         yield Node("Concat", [x, x[:, :1], x[:, :0]], {"axis": 1})
-        yield Node("Tile", [x, whole(1, 2, 3)], constant=[1])
-        yield Node("Reshape", [x, whole(4, -1)])
-        yield Node("Split", [x, whole(1, 0, 2)], {"axis": 1}, constant=[1], outputs=3)
-        yield Node("Squeeze", [x[:, :1], whole(1)])
+        yield Node("Tile", [x, int_values_of(1, 2, 3)], constant=[1])
+        yield Node("Reshape", [x, int_values_of(4, -1)])
+        yield Node("Split", [x, int_values_of(1, 0, 2)], {"axis": 1}, constant=[1], outputs=3)
+        yield Node("Squeeze", [x[:, :1], int_values_of(1)])
         if dtype is not np.complex64:
-            yield Node("Expand", [x[:, :1], whole(2, 5, 4)])
+            yield Node("Expand", [x[:, :1], int_values_of(2, 5, 4)])
             yield Node("Where", [np.array([True, False, True, True]), x, x[:, ::-1].copy()])
     image = data(np.float32, 2, 8, 4, 6)
     for mode in ("DCR", "CRD"):
@@ -138,12 +154,14 @@ def test_native_nodes_give_what_the_reference_gives(node: Node):
 
 def test_a_slice_of_another_size_is_told():
     x = data(np.float32, 5, 6)
-    session = compile_native(Node("Slice", [x, whole(1), whole(3), whole(1)], constant=(3,)).model())
-    feeds = {"x0": x, "x1": whole(2), "x2": whole(4)}
+    session = compile_native(
+        Node("Slice", [x, int_values_of(1), int_values_of(3), int_values_of(1)], constant=(3,)).model()
+    )
+    feeds = {"x0": x, "x1": int_values_of(2), "x2": int_values_of(4)}
     np.testing.assert_array_equal(np.asarray(session.run(None, feeds)[0]), np.asarray(x)[:, 2:4])
     assert session.host_calls() == []
     with pytest.warns(UserWarning, match=r"^it: gives 4 elements along axis 1, the model says 2;"):
-        found = session.run(None, feeds | {"x2": whole(99)})
+        found = session.run(None, feeds | {"x2": int_values_of(99)})
     np.testing.assert_array_equal(np.asarray(found[0]), np.asarray(x)[:, 2:])
 
 
@@ -155,10 +173,10 @@ def test_a_model_that_is_fed_ever_new_axes_is_compiled_no_more():
         given = np.asarray(session.run(None, {"x0": x, "x1": axis})[0], np.float32)
         np.testing.assert_allclose(given, np.asarray(x, np.float32).cumsum(int(axis)), rtol=1e-4, atol=1e-4)
         assert session.host_calls() == []
-    dynamic = Node("Pad", [x, whole(0, 0, 0, 0)], expected=[x]).model()
+    dynamic = Node("Pad", [x, int_values_of(0, 0, 0, 0)], expected=[x]).model()
     dynamic.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "n"
     session = compile_native(dynamic)
     for begin in range(MAX_VALUE_SPECIALIZATIONS + 2):
-        made = np.asarray(session.run(None, {"x0": x, "x1": whole(begin, 0, 0, 0)})[0])
+        made = np.asarray(session.run(None, {"x0": x, "x1": int_values_of(begin, 0, 0, 0)})[0])
         assert made.shape == (3 + begin, 3)
     assert session.host_calls() == ["Pad"]

@@ -49,8 +49,8 @@ def check(proto: onnx.ModelProto, given: Sequence[Shapes], threads: int = 1) -> 
     reference: Any = ReferenceEvaluator(proto)
     for shapes in given:
         feeds = feeds_of(proto, shapes)
-        wanted, found = reference.run(None, feeds), session.run(None, feeds)
-        for one, other in zip(wanted, found, strict=True):
+        expected, found = reference.run(None, feeds), session.run(None, feeds)
+        for one, other in zip(expected, found, strict=True):
             assert isinstance(other, np.ndarray)
             assert other.shape == one.shape
             np.testing.assert_allclose(np.asarray(other, np.float64), one, rtol=2e-4, atol=2e-5)
@@ -391,10 +391,10 @@ def test_data_dependent_results_after_a_loop_without_iterations_have_their_size(
         "m = ArgMin(l) u, v = TopK<largest = 0>(m, k) w = Compress<axis = 1>(v, c) y = ReduceMean(w)",
     )
     x = np.array([[-20, 76], [20, -88], [-51, 28], [15, 34]], np.int32)
-    for picked, wanted in (([True, False], 1), ([False, True], 0)):
+    for picked, expected in (([True, False], 1), ([False, True], 0)):
         feeds = {"x": x, "n": np.array(0), "c": np.array(picked)}
         (found,) = xonnc.compile(proto, cache=False).run(None, feeds)
-        assert np.asarray(found, np.int64).tolist() == [[wanted]]
+        assert np.asarray(found, np.int64).tolist() == [[expected]]
 
 
 def test_groups_of_images_in_any_number_are_compiled_for_those_that_are_fed():

@@ -60,8 +60,8 @@ def arithmetic() -> Iterator[Node]:
         for direction in ("LEFT", "RIGHT"):
             pairs = zip(a.reshape(-1).tolist(), np.tile(shifts, 3).tolist(), strict=True)
             known = np.array([_shifted(x, s, direction, dtype) for x, s in pairs], np.object_)
-            wanted = known.astype(dtype).reshape(a.shape)
-            yield Node("BitShift", [a, shifts], {"direction": direction}, expected=[wanted])
+            requested = known.astype(dtype).reshape(a.shape)
+            yield Node("BitShift", [a, shifts], {"direction": direction}, expected=[requested])
         yield Node("Abs", [a])
         yield Node("Sign", [a])
         yield Node("BitwiseNot", [a])

@@ -131,7 +131,7 @@ def test_of_numbers_that_are_none(form: str):
     model = model_of(FORMS[form])
     session = compile_native(model)
     x = images()
-    for place, value in enumerate((np.nan, np.inf, -np.inf, -0.0, 1e-42, 3e38)):
-        x[0, 0, place, place] = value
+    for index, value in enumerate((np.nan, np.inf, -np.inf, -0.0, 1e-42, 3e38)):
+        x[0, 0, index, index] = value
     with np.errstate(all="ignore"):
         compare(model, session, x)

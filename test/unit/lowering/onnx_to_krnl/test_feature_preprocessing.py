@@ -26,8 +26,8 @@ def floats(*shape: int) -> npt.NDArray[np.float32]:
 
 
 def ml(operator: str, inputs: list[Array], said: Mapping[str, object], expected: Array | None = None) -> Node:
-    wanted = None if expected is None else [expected]
-    return Node(operator, inputs, said, domain="ai.onnx.ml", expected=wanted)
+    requested = None if expected is None else [expected]
+    return Node(operator, inputs, said, domain="ai.onnx.ml", expected=requested)
 
 
 def nodes() -> Iterator[Node]:
@@ -37,15 +37,15 @@ def nodes() -> Iterator[Node]:
         yield ml("Binarizer", [x], {"threshold": 0.5})
         for offset, scale in (([1.0], [0.5]), ([1.0, 2.0, -3.0, 0.25], [2.0, 1.0, 4.0, -1.0])):
             apart = np.asarray(x, np.float64) - np.array(offset)
-            wanted = (apart * np.array(scale)).astype(np.float32)
-            yield ml("Scaler", [x], {"offset": offset, "scale": scale}, wanted)
+            expected = (apart * np.array(scale)).astype(np.float32)
+            yield ml("Scaler", [x], {"offset": offset, "scale": scale}, expected)
         for norm in ("L1", "L2"):
             exact = ml("Normalizer", [x.astype(np.float64)], {"norm": norm}).wanted()[0]
             yield ml("Normalizer", [x], {"norm": norm}, np.asarray(exact, np.float32))
         # By the largest element, not the largest size, as the reference has it.
         largest = x.astype(np.float64).max(axis=1, keepdims=True)
-        wanted = x / np.where(largest == 0, 1, largest)
-        yield ml("Normalizer", [x], {"norm": "MAX"}, wanted.astype(np.float32))
+        expected = x / np.where(largest == 0, 1, largest)
+        yield ml("Normalizer", [x], {"norm": "MAX"}, expected.astype(np.float32))
     yield ml("ArrayFeatureExtractor", [floats(6), np.array([[1, 5]])], {})
     for norm in ("MAX", "L1", "L2"):
         yield ml("Normalizer", [np.zeros((2, 3), np.float32)], {"norm": norm}, np.zeros((2, 3), np.float32))

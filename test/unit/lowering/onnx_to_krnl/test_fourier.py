@@ -31,20 +31,20 @@ def test_transforms(length: int | None, parts: int, onesided: bool):
         parts = 1
     x = floats(2, 8, 3, parts)
     signal = x[..., 0] if parts == 1 else x[..., 0] + 1j * x[..., 1]
-    wanted = np.fft.fft(signal, n=length, axis=1)
+    requested = np.fft.fft(signal, n=length, axis=1)
     if onesided:
-        wanted = wanted[:, : wanted.shape[1] // 2 + 1]
+        requested = requested[:, : requested.shape[1] // 2 + 1]
     inputs = [x, None if length is None else np.array(length), np.array(1)]
     attributes = {"onesided": int(onesided)}
-    check(Node("DFT", inputs, attributes, constant=[1, 2], expected=[complex_pairs(wanted)], rtol=1e-4))
+    check(Node("DFT", inputs, attributes, constant=[1, 2], expected=[complex_pairs(requested)], rtol=1e-4))
 
 
 @pytest.mark.parametrize("axis", [1, 2, -2])
 def test_the_inverse(axis: int):
     x = floats(2, 5, 6, 2)
-    wanted = np.fft.ifft(x[..., 0] + 1j * x[..., 1], axis=axis + 1 if axis < 0 else axis)
+    requested = np.fft.ifft(x[..., 0] + 1j * x[..., 1], axis=axis + 1 if axis < 0 else axis)
     inputs = [x, None, np.array(axis)]
-    check(Node("DFT", inputs, {"inverse": 1}, constant=[2], expected=[complex_pairs(wanted)], rtol=1e-4))
+    check(Node("DFT", inputs, {"inverse": 1}, constant=[2], expected=[complex_pairs(requested)], rtol=1e-4))
 
 
 @pytest.mark.parametrize("is_complex", [False, True])
@@ -54,11 +54,11 @@ def test_transforms_of_windows(is_complex: bool, step: int):
     numbers = signal[..., 0] + 1j * signal[..., 1] if is_complex else signal[..., 0]
     starts = range(0, 20 - 6 + 1, step)
     frames = np.stack([numbers[:, start : start + 6] * window for start in starts], axis=1)
-    wanted = np.fft.fft(frames, axis=2)
-    wanted = wanted if is_complex else wanted[..., :4]
+    requested = np.fft.fft(frames, axis=2)
+    requested = requested if is_complex else requested[..., :4]
     inputs = [signal, np.array(step), window]
     attributes = {"onesided": int(not is_complex)}
-    check(Node("STFT", inputs, attributes, expected=[complex_pairs(wanted)], rtol=1e-4))
+    check(Node("STFT", inputs, attributes, expected=[complex_pairs(requested)], rtol=1e-4))
 
 
 def spectrum(
@@ -76,17 +76,17 @@ def spectrum(
 @pytest.mark.parametrize("parts", [1, 2])
 def test_long_transforms_are_exact_to_the_size_of_their_results(length: int, parts: int):
     x = floats(2, length - 5, parts)
-    wanted = spectrum(x, length)
-    node = Node("DFT", [x, np.array(length)], constant=[1], expected=[wanted.astype(np.float32)])
+    requested = spectrum(x, length)
+    node = Node("DFT", [x, np.array(length)], constant=[1], expected=[requested.astype(np.float32)])
     (made,) = compile_native(node.model()).run(None, node.feeds)
-    assert np.abs(np.asarray(made, np.float64) - wanted).max() <= 3e-6 * np.abs(wanted).max()
+    assert np.abs(np.asarray(made, np.float64) - requested).max() <= 3e-6 * np.abs(requested).max()
 
 
 @pytest.mark.parametrize("length", [2048, 2050])
 def test_long_onesided_and_inverse_transforms(length: int):
     x = floats(1, length, 2)
-    wanted = spectrum(x, inverse=True).astype(np.float32)
-    check(Node("DFT", [x], {"inverse": 1}, expected=[wanted], rtol=1e-4))
+    requested = spectrum(x, inverse=True).astype(np.float32)
+    check(Node("DFT", [x], {"inverse": 1}, expected=[requested], rtol=1e-4))
     half = spectrum(x[..., :1])[:, : length // 2 + 1].astype(np.float32)
     check(Node("DFT", [x[..., :1]], {"onesided": 1}, expected=[half], rtol=1e-3))
 
@@ -96,14 +96,14 @@ def test_long_onesided_and_inverse_transforms(length: int):
 )
 def test_transforms_of_other_element_types(dtype: npt.DTypeLike, rtol: float):
     x = floats(2, 6, 1).astype(dtype)
-    wanted = np.asarray(spectrum(x), dtype)
-    check(Node("DFT", [x], expected=[wanted], opset=20, rtol=rtol))
+    requested = np.asarray(spectrum(x), dtype)
+    check(Node("DFT", [x], expected=[requested], opset=20, rtol=rtol))
 
 
 def test_axis_and_length_of_old_opsets():
     x = floats(2, 5, 3, 1)
-    wanted = spectrum(x, 7, 1).astype(np.float32)
-    node = Node("DFT", [x, np.array(7)], {"axis": 1}, constant=[1], opset=17, expected=[wanted], rtol=1e-4)
+    requested = spectrum(x, 7, 1).astype(np.float32)
+    node = Node("DFT", [x, np.array(7)], {"axis": 1}, constant=[1], opset=17, expected=[requested], rtol=1e-4)
     check(node)
     short = spectrum(x, 2, 2).astype(np.float32)
     check(Node("DFT", [x, np.array(2)], {"axis": 2}, constant=[1], opset=17, expected=[short], rtol=1e-4))
@@ -111,9 +111,9 @@ def test_axis_and_length_of_old_opsets():
 
 def test_elements_behind_the_length_are_not_read():
     x = floats(1, 6, 1)
-    wanted = spectrum(x, 4).astype(np.float32)
+    requested = spectrum(x, 4).astype(np.float32)
     x[0, 4:, 0] = np.nan, np.inf
-    check(Node("DFT", [x, np.array(4)], constant=[1], expected=[wanted], rtol=1e-4))
+    check(Node("DFT", [x, np.array(4)], constant=[1], expected=[requested], rtol=1e-4))
 
 
 @pytest.mark.parametrize("batch", [0, 1, 3])
@@ -136,17 +136,17 @@ def test_windows_of_signals_as_the_field_writes_them(form: str):
     weights = np.ones(6) if form == "no window" else window.astype(np.float64)
     starts = range(0, 23 - 6 + 1, 4)
     frames = np.stack([signal[:, start : start + 6] * weights for start in starts], axis=1)
-    wanted = complex_pairs(np.fft.rfft(frames.astype(np.float64))).astype(signal.dtype)
+    requested = complex_pairs(np.fft.rfft(frames.astype(np.float64))).astype(signal.dtype)
     given = signal if form == "rank 2" else signal[..., None]
     inputs: list[Array | None] = [given, np.array(4), None if form == "no window" else window]
     inputs += [np.array(6)] if form == "no window" else []
     constant = [1] if form == "fed window" else [1, 2, 3]
     rtol = 5e-3 if form == "float16" else 1e-4
-    node = Node("STFT", inputs, {"onesided": 1}, constant=constant, expected=[wanted], rtol=rtol)
+    node = Node("STFT", inputs, {"onesided": 1}, constant=constant, expected=[requested], rtol=rtol)
     session = compile_native(node.model())
     (made,) = session.run(None, node.feeds)
     np.testing.assert_allclose(
-        np.asarray(made, np.float64), np.asarray(wanted, np.float64), rtol=rtol, atol=rtol
+        np.asarray(made, np.float64), np.asarray(requested, np.float64), rtol=rtol, atol=rtol
     )
     assert not session.host_calls()
 
@@ -167,5 +167,5 @@ def test_determinants_with_zeros_for_pivots():
 def test_determinants_of_narrow_floats(shape: Sequence[int], dtype: type[np.generic]):
     """The reference has none of float16, and gives doubles for bfloat16."""
     x = floats(*shape).astype(dtype)
-    wanted = np.asarray(np.linalg.det(x.astype(np.float64))).astype(dtype)
-    check(Node("Det", [x], expected=[wanted], rtol=1e-2))
+    requested = np.asarray(np.linalg.det(x.astype(np.float64))).astype(dtype)
+    check(Node("Det", [x], expected=[requested], rtol=1e-2))

@@ -39,15 +39,15 @@ def largest(x: Array, said: Mapping[str, list[int] | str]) -> tuple[Array, Array
     strides, dilations = integers(said, "strides", 1, len(size)), integers(said, "dilations", 1, len(size))
     around = [(0, 0), (0, 0), *zip(pads[: len(size)], pads[len(size) :], strict=True)]
     numbers = np.pad(x.astype(np.float64), around, constant_values=-np.inf)
-    places = np.pad(np.arange(x.size).reshape(x.shape), around)
+    indices = np.pad(np.arange(x.size).reshape(x.shape), around)
     best, found = None, np.zeros(())
     for step in np.ndindex(*size):
         at = tuple(
             slice(a * d, whole - (k - 1 - a) * d, stride)
             for a, d, whole, k, stride in zip(step, dilations, numbers.shape[2:], size, strides, strict=True)
         )
-        here, place = numbers[(slice(None), slice(None), *at)], places[(slice(None), slice(None), *at)]
-        found = place if best is None else np.where(here > best, place, found)
+        here, index = numbers[(slice(None), slice(None), *at)], indices[(slice(None), slice(None), *at)]
+        found = index if best is None else np.where(here > best, index, found)
         best = here if best is None else np.maximum(best, here)
     assert best is not None
     return best.astype(x.dtype), found.astype(np.int64)
@@ -87,8 +87,8 @@ def test_large_windows_are_pools_of_one_axis(case: str, dtype: str):
     # A pool whose places are read stays one.
     out = x[..., *[slice(1)] * (x.ndim - 2)]
     both = Node("MaxPool", [x], attributes, opset=12, outputs=2, expected=[out, out.astype(np.int64)])
-    wanted = compile_native(opened(both)).run(None, both.feeds)[0]
-    node = Node("MaxPool", [x], attributes, opset=12, expected=[np.asarray(wanted)])
+    requested = compile_native(opened(both)).run(None, both.feeds)[0]
+    node = Node("MaxPool", [x], attributes, opset=12, expected=[np.asarray(requested)])
     check(node)
     session = compile_native(node.model(), profile=True)
     session.run(None, node.feeds)
@@ -100,9 +100,9 @@ def test_numbers_that_are_none_are_left_out_of_large_windows(dtype: str):
     x = np.full((1, 1, 9, 10), -np.inf, dtype)
     x[0, 0, 2:7, 3:6] = np.nan
     x[0, 0, 8, 9], x[0, 0, 0, 0] = -3, np.inf
-    wanted = np.full((1, 1, 5, 6), -np.inf, dtype)
-    wanted[0, 0, 4, 5], wanted[0, 0, 0, 0] = -3, np.inf
-    check(Node("MaxPool", [x], {"kernel_shape": [5, 5]}, expected=[wanted]))
+    requested = np.full((1, 1, 5, 6), -np.inf, dtype)
+    requested[0, 0, 4, 5], requested[0, 0, 0, 0] = -3, np.inf
+    check(Node("MaxPool", [x], {"kernel_shape": [5, 5]}, expected=[requested]))
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,12 @@ def test_a_large_window_whose_places_are_read_stays():
 def test_the_place_of_the_largest(case: str, order: int):
     shape, attributes = WINDOWS[case]
     x = floats(*shape)
-    values, places = largest(x, attributes)
+    values, indices = largest(x, attributes)
     if order:
         spatial = np.arange(int(np.prod(shape[2:]))).reshape(tuple(reversed(shape[2:])))
         turned, size = spatial.transpose().reshape(-1), spatial.size
-        places = np.asarray(places, np.int64) // size * size + turned[np.asarray(places, np.int64) % size]
-    check(Node("MaxPool", [x], {**attributes, "storage_order": order}, outputs=2, expected=[values, places]))
+        indices = np.asarray(indices, np.int64) // size * size + turned[np.asarray(indices, np.int64) % size]
+    check(Node("MaxPool", [x], {**attributes, "storage_order": order}, outputs=2, expected=[values, indices]))
 
 
 @pytest.mark.parametrize("counts_pads", [0, 1])
@@ -166,24 +166,24 @@ def test_pads_add_nothing_to_powers():
 @pytest.mark.parametrize("p", [1, 2, 3])
 def test_roots_of_whole_channels(p: int):
     x = floats(2, 3, 4, 5)
-    wanted = np.sum(np.abs(x) ** p, axis=(2, 3), keepdims=True) ** np.float32(1 / p)
-    check(Node("GlobalLpPool", [x], {"p": p}, expected=[np.asarray(wanted, np.float32)], rtol=1e-4))
+    requested = np.sum(np.abs(x) ** p, axis=(2, 3), keepdims=True) ** np.float32(1 / p)
+    check(Node("GlobalLpPool", [x], {"p": p}, expected=[np.asarray(requested, np.float32)], rtol=1e-4))
 
 
 @pytest.mark.parametrize("larger", [False, True])
 def test_the_way_back(larger: bool):
     x = floats(1, 2, 4, 6)
     attributes = {"kernel_shape": [2, 2], "strides": [2, 2]}
-    pooled, places = Node("MaxPool", [x], attributes, outputs=2).wanted()
-    inputs = [pooled, places, np.array([1, 2, 5, 7])] if larger else [pooled, places]
+    pooled, indices = Node("MaxPool", [x], attributes, outputs=2).wanted()
+    inputs = [pooled, indices, np.array([1, 2, 5, 7])] if larger else [pooled, indices]
     check(Node("MaxUnpool", inputs, attributes, constant=[2] if larger else []))
 
 
 @pytest.mark.parametrize("index", [-7, 8, 10**12])
 def test_places_outside_are_refused(index: int):
     inputs = [np.ones((1, 1, 1, 2), np.float32), np.array([[[[0, index]]]])]
-    wanted = np.zeros((1, 1, 2, 4), np.float32)
-    node = Node("MaxUnpool", inputs, {"kernel_shape": [2, 2], "strides": [2, 2]}, expected=[wanted])
+    requested = np.zeros((1, 1, 2, 4), np.float32)
+    node = Node("MaxUnpool", inputs, {"kernel_shape": [2, 2], "strides": [2, 2]}, expected=[requested])
     with pytest.raises(XonncError, match=f"it: an index is {index}; 0 to 7 are in range"):
         compile_native(node.model()).run(None, node.feeds)
 
@@ -198,9 +198,9 @@ def test_nan_is_skipped(dtype: type[np.floating], size: int, channels: int):
     x = x.astype(dtype)
     said = {"kernel_shape": [size, size], "strides": [2, 2]}
     least = np.where(np.isnan(x), dtype(-np.inf), x)
-    wanted, places = largest(least, said)
-    assert np.any(np.isneginf(np.asarray(wanted, np.float64)))
-    check(Node("MaxPool", [x], said, opset=12, outputs=2, expected=[wanted, places]))
+    requested, indices = largest(least, said)
+    assert np.any(np.isneginf(np.asarray(requested, np.float64)))
+    check(Node("MaxPool", [x], said, opset=12, outputs=2, expected=[requested, indices]))
     for more in ({}, {"pads": [1, 1, 1, 1]}):
         check(
             Node("MaxPool", [x], {**said, **more}, opset=12, expected=[largest(least, {**said, **more})[0]])
@@ -222,5 +222,5 @@ def test_channel_blocked_images_skip_nan():
     graph = helper.make_graph(nodes, "net", ports[:1], ports[1:], held)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     given = np.asarray(compile_native(model).run(None, {"x": x})[0])
-    wanted = np.nan_to_num(x, nan=-9.0).reshape(1, 16, 5, 2, 5, 2).max((3, 5))
-    np.testing.assert_allclose(given, wanted, rtol=1e-6)
+    expected = np.nan_to_num(x, nan=-9.0).reshape(1, 16, 5, 2, 5, 2).max((3, 5))
+    np.testing.assert_allclose(given, expected, rtol=1e-6)

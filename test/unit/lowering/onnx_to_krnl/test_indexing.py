@@ -50,9 +50,9 @@ def gathers() -> Iterator[Node]:
 def scatters() -> Iterator[Node]:
     x = data(np.float32, 4, 5)
     # Each place once: else the order decides.
-    places = np.array([[0, -1, 2], [3, 1, 0]], np.int64)
-    yield Node("ScatterElements", [x, places, data(np.float32, 2, 3)], {"axis": 1})
-    yield Node("ScatterElements", [x.astype(np.int16), places, data(np.int16, 2, 3)])
+    positions = np.array([[0, -1, 2], [3, 1, 0]], np.int64)
+    yield Node("ScatterElements", [x, positions, data(np.float32, 2, 3)], {"axis": 1})
+    yield Node("ScatterElements", [x.astype(np.int16), positions, data(np.int16, 2, 3)])
     for how in ("add", "mul", "max", "min"):
         for dtype in (np.float32, np.int32, np.float16):
             many = indices(4, 7, 5)

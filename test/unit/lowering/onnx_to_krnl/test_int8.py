@@ -163,8 +163,8 @@ def test_convolutions_are_those_of_exact_integers(case: str, dtypes: tuple[str, 
     reals = sums.astype(np.float32) * (np.float32(0.04) * scales).reshape(axes)
     reals = reals + (b.astype(np.float32) * constants["b_scales"].astype(np.float32)).reshape(axes)
     np.testing.assert_array_equal(given, steps[1].bytes_of(reals.astype(np.float32)).astype(dtypes[1]))
-    wanted = reference(model, {"x": x}).astype(np.int64)
-    assert np.abs(given.astype(np.int64) - wanted).max() <= 1
+    expected = reference(model, {"x": x}).astype(np.int64)
+    assert np.abs(given.astype(np.int64) - expected).max() <= 1
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -190,8 +190,8 @@ def test_what_follows_a_convolution_belongs_to_it(target: str):
     given, kernels = run(model, {"x": x}, target)
     kept = [name for name, _ in groupby(name for name in kernels if name != "halo")]
     assert kept == ["quantizelinear", "int8_conv", "int8_gemm", "maxpool", "int8_to_row_major"]
-    wanted = reference(model, {"x": x}).astype(np.int64)
-    far = np.abs(given.astype(np.int64) - wanted)
+    expected = reference(model, {"x": x}).astype(np.int64)
+    far = np.abs(given.astype(np.int64) - expected)
     # Where a sum is rounded first, it is worth two steps of the result.
     assert far.max() <= 2
     assert (far > 0).mean() < 0.01
@@ -219,8 +219,8 @@ def test_products_of_matrices(rows: int, depth: int, columns: int, target: str):
         reals = (centred @ w.astype(np.int64)).astype(np.float32) * (np.float32(0.03) * scales)
         reals = reals + np.float32(size) * bias if size else reals
         np.testing.assert_array_equal(given, steps[1].bytes_of(reals.astype(np.float32)).astype(np.int8))
-        wanted = reference(model, {"x": x}).astype(np.int64)
-        assert np.abs(given.astype(np.int64) - wanted).max() <= 1
+        expected = reference(model, {"x": x}).astype(np.int64)
+        assert np.abs(given.astype(np.int64) - expected).max() <= 1
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -269,8 +269,8 @@ def test_scales_that_the_run_alone_knows():
     model = model_of(nodes, "float[6, 40] x", constants)
     given, kernels = run(model, {"x": x})
     assert "int8_gemm" in kernels
-    wanted = reference(model, {"x": x}).astype(np.float32)
-    np.testing.assert_allclose(given.astype(np.float32), wanted, rtol=1e-5, atol=1e-4)
+    expected = reference(model, {"x": x}).astype(np.float32)
+    np.testing.assert_allclose(given.astype(np.float32), expected, rtol=1e-5, atol=1e-4)
 
 
 def test_weights_far_from_their_zero_point_have_an_offset():
@@ -359,8 +359,8 @@ def test_channels_by_themselves(channels: int, attributes: str, target: str):
     )
     reals = sums.astype(np.float32) * (np.float32(0.04) * scales).reshape(-1, 1, 1) + bias.reshape(-1, 1, 1)
     np.testing.assert_array_equal(given, steps[1].bytes_of(reals.astype(np.float32)).astype(np.int8))
-    wanted = reference(model, {"x": x}).astype(np.int64)
-    assert np.abs(given.astype(np.int64) - wanted).max() <= 1
+    expected = reference(model, {"x": x}).astype(np.int64)
+    assert np.abs(given.astype(np.int64) - expected).max() <= 1
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
@@ -431,16 +431,16 @@ def test_rescaled_convolutions_and_products(per_filter: bool, target: str):
     sums = exact_conv(x.astype(np.int64) - 99, w.astype(np.int64), [1] * 4, [1, 1], [1, 1])
     sums = sums + constants["b"].astype(np.int64).reshape(-1, 1, 1)
     factors = (np.float32(0.07) * scales / np.float32(0.9)).astype(np.float32)
-    wanted = np.clip(np.rint(sums.astype(np.float32) * factors.reshape(-1, 1, 1)), -133, 122) + 5
-    np.testing.assert_array_equal(given, wanted.astype(np.int8))
+    expected = np.clip(np.rint(sums.astype(np.float32) * factors.reshape(-1, 1, 1)), -133, 122) + 5
+    np.testing.assert_array_equal(given, expected.astype(np.int8))
     matrix = constants | {"w": w.reshape(18, 90).T.copy()}
     rows = RANDOM.integers(0, 256, (5, 90)).astype(np.uint8)
     nodes = "y = QLinearMatMul(x, a_scale, a_zero, w, s, z, c_scale, c_zero)"
     given, kernels = run(model_of(nodes, "uint8[5, 90] x", matrix), {"x": rows}, target)
     assert "int8_gemm" in kernels
     sums = (rows.astype(np.int64) - 99) @ matrix["w"].astype(np.int64)
-    wanted = np.clip(np.rint(sums.astype(np.float32) * factors), -133, 122) + 5
-    np.testing.assert_array_equal(given, wanted.astype(np.int8))
+    expected = np.clip(np.rint(sums.astype(np.float32) * factors), -133, 122) + 5
+    np.testing.assert_array_equal(given, expected.astype(np.int8))
 
 
 def opened(nodes: str, shape: str, constants: Mapping[str, Array]) -> onnx.ModelProto:

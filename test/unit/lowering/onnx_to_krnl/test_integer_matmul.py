@@ -51,11 +51,11 @@ def test_products(
 ):
     a, b = (integers(dtype, *shape) for dtype, shape in zip(dtypes, case[:2], strict=True))
     zeros = [integers(dtype, *shape) for dtype, shape in zip(dtypes, case[2:], strict=True)]
-    zeros = [zero.reshape(-1, 1) if place == 0 and zero.ndim else zero for place, zero in enumerate(zeros)]
+    zeros = [zero.reshape(-1, 1) if index == 0 and zero.ndim else zero for index, zero in enumerate(zeros)]
     left, right = a.astype(np.int32), b.astype(np.int32)
-    wanted = np.matmul(left - zeros[0].astype(np.int32), right - zeros[1].astype(np.int32))
+    requested = np.matmul(left - zeros[0].astype(np.int32), right - zeros[1].astype(np.int32))
     given = [zeros[0].reshape(case[2]), zeros[1]]
-    check(Node("MatMulInteger", [a, b, *given], expected=[wanted]))
+    check(Node("MatMulInteger", [a, b, *given], expected=[requested]))
     check(Node("MatMulInteger", [a, b], constant=[1], expected=[np.matmul(left, right)]))
 
 
@@ -134,18 +134,18 @@ def test_dynamically_quantized_convolutions(case: str, dtypes: tuple[str, str]):
     x, w = (integers(dtype, *sizes) for dtype, sizes in zip(dtypes, (shape, weights), strict=True))
     w.reshape(-1)[:2] = np.iinfo(dtypes[1]).min, np.iinfo(dtypes[1]).max
     zeros = [integers(dtypes[0]), integers(dtypes[1], *([weights[0]] if per_filter else []))]
-    wanted = convolved(x, w, zeros, attributes) if x.size else np.zeros((0, 16, 6, 6), np.int32)
-    check(Node("ConvInteger", [x, w, *zeros], attributes, constant=[1, 3], expected=[wanted]))
+    requested = convolved(x, w, zeros, attributes) if x.size else np.zeros((0, 16, 6, 6), np.int32)
+    check(Node("ConvInteger", [x, w, *zeros], attributes, constant=[1, 3], expected=[requested]))
 
 
 @pytest.mark.parametrize("target", OTHERS)
 def test_weights_without_sign_on_other_processors(target: str):
     x, w = integers("uint8", 1, 6, 7, 9), integers("uint8", 20, 6, 3, 3)
     zeros, attributes = [integers("uint8"), integers("uint8", 20)], {"pads": [1, 1, 1, 1]}
-    wanted = convolved(x, w, zeros, attributes)
-    node = Node("ConvInteger", [x, w, *zeros], attributes, constant=[1, 3], expected=[wanted])
+    requested = convolved(x, w, zeros, attributes)
+    node = Node("ConvInteger", [x, w, *zeros], attributes, constant=[1, 3], expected=[requested])
     session = compile_native(node.model(), target, profile=True)
-    np.testing.assert_array_equal(session.run(None, node.feeds)[0], wanted)
+    np.testing.assert_array_equal(session.run(None, node.feeds)[0], requested)
     assert [line.kernel for line in session.profile() if "conv" in line.kernel] == ["int8_conv"]
 
 
@@ -154,20 +154,20 @@ def test_weights_without_sign_on_other_processors(target: str):
 def test_dynamically_quantized_products(dtypes: tuple[str, str], rows: int):
     a, b = integers(dtypes[0], 2, rows, 37), integers(dtypes[1], 37, 18)
     zeros = [integers(dtypes[0]), integers(dtypes[1], 18)]
-    wanted = np.matmul(
+    requested = np.matmul(
         a.astype(np.int32) - zeros[0].astype(np.int32), b.astype(np.int32) - zeros[1].astype(np.int32)
     )
-    check(Node("MatMulInteger", [a, b, *zeros], constant=[1, 3], expected=[wanted.astype(np.int32)]))
+    check(Node("MatMulInteger", [a, b, *zeros], constant=[1, 3], expected=[requested.astype(np.int32)]))
 
 
 def test_products_as_deep_as_32_bits_allow_are_computed_in_bytes():
     """255 · 127 · 60000 fits; the zero point takes away no more than the sum of the bytes."""
     a, b = np.full((2, 60000), 255, np.uint8), np.full((60000, 16), 127, np.int8)
     zero = np.array(1, np.uint8)
-    wanted = np.full((2, 16), 254 * 127 * 60000, np.int32)
-    node = Node("MatMulInteger", [a, b, zero], constant=[1], expected=[wanted])
+    requested = np.full((2, 16), 254 * 127 * 60000, np.int32)
+    node = Node("MatMulInteger", [a, b, zero], constant=[1], expected=[requested])
     session = compile_native(node.model(), profile=True)
-    np.testing.assert_array_equal(session.run(None, node.feeds)[0], wanted)
+    np.testing.assert_array_equal(session.run(None, node.feeds)[0], requested)
     assert "int8_gemm" in {line.kernel for line in session.profile()}
 
 
@@ -180,9 +180,9 @@ def test_a_zero_point_that_is_known_too_late_for_the_pads():
     text = f'<ir_version: 8, opset_import: ["": 17]> g {ends} {{ {nodes} }}'
     model = onnx.parser.parse_model(text)
     model.graph.initializer.append(numpy_helper.from_array(w, "w"))
-    wanted = convolved(x, w, [2 * zero, np.array(0, np.int8)], {"pads": [1, 1, 1, 1]})
+    expected = convolved(x, w, [2 * zero, np.array(0, np.int8)], {"pads": [1, 1, 1, 1]})
     given = compile_native(model).run(None, {"x": x, "o": zero})[0]
-    np.testing.assert_array_equal(given, wanted)
+    np.testing.assert_array_equal(given, expected)
 
 
 OPENED: dict[str, tuple[str, Sequence[int], Sequence[int]]] = {
@@ -212,7 +212,7 @@ def test_a_dynamic_batch_is_quantized_dynamically_in_one_program(case: str):
     for batch in (3, 1, 17):
         x = RANDOM.normal(size=(batch, *sizes)).astype(np.float32)
         given = np.asarray(session.run(None, {"x": x})[0])
-        wanted = compile_native(model_for(batch), cache=False).run(None, {"x": x})[0]
-        np.testing.assert_array_equal(given, np.asarray(wanted))
+        expected = compile_native(model_for(batch), cache=False).run(None, {"x": x})[0]
+        np.testing.assert_array_equal(given, np.asarray(expected))
     assert session.compiled == 1
     assert session.host_calls() == []

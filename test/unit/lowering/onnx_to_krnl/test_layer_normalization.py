@@ -43,8 +43,8 @@ def test_lengths(p: int, axis: int):
     x = floats(3, 4, 5)
     x[:, 1], x[2], x[..., 3] = 0, 0, 0
     length = np.sum(np.abs(x) ** p, axis=axis, keepdims=True) ** (1 / p)
-    wanted = np.where(length == 0, 0, x / np.where(length == 0, 1, length)).astype(np.float32)
-    check(Node("LpNormalization", [x], {"axis": axis, "p": p}, expected=[wanted]))
+    requested = np.where(length == 0, 0, x / np.where(length == 0, 1, length)).astype(np.float32)
+    check(Node("LpNormalization", [x], {"axis": axis, "p": p}, expected=[requested]))
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
@@ -64,6 +64,6 @@ def test_batches_are_normalised_by_their_own_numbers_in_training(shape: tuple[in
 
 def test_before_opset_13_all_axes_from_there_on_are_one():
     x = floats(2, 3, 4)
-    wanted = np.zeros((2, 12), np.float32)
-    wanted[np.arange(2), x.reshape(2, 12).argmax(axis=1)] = 1
-    check(Node("Hardmax", [x], {"axis": 1}, opset=11, expected=[wanted.reshape(x.shape)]))
+    requested = np.zeros((2, 12), np.float32)
+    requested[np.arange(2), x.reshape(2, 12).argmax(axis=1)] = 1
+    check(Node("Hardmax", [x], {"axis": 1}, opset=11, expected=[requested.reshape(x.shape)]))

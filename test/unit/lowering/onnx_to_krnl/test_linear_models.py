@@ -28,8 +28,8 @@ def ml(operator: str, x: Array, said: Mapping[str, object], expected: Sequence[A
     node = Node(operator, [x], said, domain="ai.onnx.ml", domain_opset=1, outputs=outputs, expected=expected)
     if expected is not None:
         return node
-    wanted = [each.astype(np.float32) if each.dtype.kind == "f" else each for each in node.wanted()]
-    return ml(operator, x, said, wanted)
+    requested = [each.astype(np.float32) if each.dtype.kind == "f" else each for each in node.wanted()]
+    return ml(operator, x, said, requested)
 
 
 def nodes() -> Iterator[Node]:

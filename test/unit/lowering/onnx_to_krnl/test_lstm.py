@@ -70,7 +70,7 @@ def compared(model: onnx.ModelProto, batch: int) -> Session:
     feed = {"x": np.random.default_rng(9).normal(size=(7, batch, 5)).astype(np.float32)}
     session = compile_native(model)
     for name, given in zip("yhc", session.run(None, feed), strict=True):
-        wanted = engine_for(model).run(feed)[name]
-        np.testing.assert_allclose(np.asarray(given, np.float32), wanted, rtol=1e-5, atol=1e-6)
+        expected = engine_for(model).run(feed)[name]
+        np.testing.assert_allclose(np.asarray(given, np.float32), expected, rtol=1e-5, atol=1e-6)
     assert session.host_calls() == []
     return session

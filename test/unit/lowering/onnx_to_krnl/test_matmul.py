@@ -77,8 +77,8 @@ EQUATIONS: Sequence[tuple[str, Sequence[Sequence[int]]]] = (
 @pytest.mark.parametrize(("equation", "shapes"), EQUATIONS)
 def test_einsum(equation: str, shapes: Sequence[Sequence[int]]):
     arrays = [floats(*shape) for shape in shapes]
-    wanted = np.asarray(np.einsum(equation.replace(" ", ""), *arrays), np.float32)
-    check(Node("Einsum", arrays, {"equation": equation}, expected=[wanted], rtol=1e-4))
+    requested = np.asarray(np.einsum(equation.replace(" ", ""), *arrays), np.float32)
+    check(Node("Einsum", arrays, {"equation": equation}, expected=[requested], rtol=1e-4))
 
 
 def test_axes_under_an_ellipsis_are_named_from_their_end():

@@ -59,5 +59,5 @@ def test_without_limits_there_are_none():
 def test_nan_scores_are_skipped():
     held = np.array([[[0.5, np.nan, 0.75, np.nan]]], np.float32)
     apart = np.array([[[0, 0, 1, 1], [0, 2, 1, 3], [0, 4, 1, 5], [0, 6, 1, 7]]], np.float32)
-    wanted = np.array([[0, 0, 2], [0, 0, 0]])
-    check(Node("NonMaxSuppression", [apart, held, *limits(9, 0.5, 0.0)], expected=[wanted]))
+    requested = np.array([[0, 0, 2], [0, 0, 0]])
+    check(Node("NonMaxSuppression", [apart, held, *limits(9, 0.5, 0.0)], expected=[requested]))

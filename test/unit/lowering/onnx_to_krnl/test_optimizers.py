@@ -21,7 +21,7 @@ def floats(*shape: int) -> Floats:
 
 
 def run(
-    operator: str, attributes: Mapping[str, object], turn: int, groups: Sequence[Sequence[Floats]]
+    operator: str, attributes: Mapping[str, object], iteration: int, groups: Sequence[Sequence[Floats]]
 ) -> list[Floats]:
     """One step for tensors in groups: of values, of gradients and so on."""
     tensors = [tensor for group in groups for tensor in group]
@@ -44,7 +44,7 @@ def run(
     graph = helper.make_graph([node], "step", ports, made)
     imports = [helper.make_opsetid("", 21), helper.make_opsetid(DOMAIN, 1)]
     session = compile_native(helper.make_model(graph, opset_imports=imports, ir_version=10))
-    feeds: dict[str, object] = {"r": np.array(0.1, np.float32), "t": np.array(turn)}
+    feeds: dict[str, object] = {"r": np.array(0.1, np.float32), "t": np.array(iteration)}
     given = session.run(None, feeds | dict(zip(names, tensors, strict=True)))
     assert session.host_calls() == []
     return [np.asarray(each, np.float32) for each in given]
@@ -57,32 +57,32 @@ def test_adagrad():
     for number in range(2):
         gradient = 0.25 * x[number] + g[number]
         squares = h[number] + gradient**2
-        wanted = x[number] - 0.1 / (1 + 3 * 0.5) * gradient / (np.sqrt(squares) + 0.01)
-        np.testing.assert_allclose(given[number], wanted, rtol=1e-4, atol=1e-6)
+        expected = x[number] - 0.1 / (1 + 3 * 0.5) * gradient / (np.sqrt(squares) + 0.01)
+        np.testing.assert_allclose(given[number], expected, rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(given[2 + number], squares, rtol=1e-4)
 
 
-@pytest.mark.parametrize("turn", [0, 4])
-def test_adam(turn: int):
+@pytest.mark.parametrize("iteration", [0, 4])
+def test_adam(iteration: int):
     x, g, v, h = (floats(3, 4) for _ in range(4))
     said = {"alpha": 0.75, "beta": 0.5, "norm_coefficient": 0.25, "norm_coefficient_post": 0.125}
-    given = run("Adam", {**said, "epsilon": 0.01}, turn, [[x], [g], [v], [h**2]])
+    given = run("Adam", {**said, "epsilon": 0.01}, iteration, [[x], [g], [v], [h**2]])
     gradient = 0.25 * x + g
     mean, squares = 0.75 * v + 0.25 * gradient, 0.5 * h**2 + 0.5 * gradient**2
-    rate = 0.1 * np.sqrt(1 - 0.5**turn) / (1 - 0.75**turn) if turn else 0.1
-    wanted = (1 - 0.125) * (x - rate * mean / (np.sqrt(squares) + 0.01))
-    for one, other in zip(given, (wanted, mean, squares), strict=True):
+    rate = 0.1 * np.sqrt(1 - 0.5**iteration) / (1 - 0.75**iteration) if iteration else 0.1
+    expected = (1 - 0.125) * (x - rate * mean / (np.sqrt(squares) + 0.01))
+    for one, other in zip(given, (expected, mean, squares), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("turn", [0, 4])
+@pytest.mark.parametrize("iteration", [0, 4])
 @pytest.mark.parametrize("mode", ["standard", "nesterov"])
-def test_momentum(mode: str, turn: int):
+def test_momentum(mode: str, iteration: int):
     x, g, v = (floats(3, 4) for _ in range(3))
     said = {"alpha": 0.75, "beta": 0.5, "norm_coefficient": 0.25, "mode": mode}
-    given = run("Momentum", said, turn, [[x], [g], [v]])
+    given = run("Momentum", said, iteration, [[x], [g], [v]])
     gradient = 0.25 * x + g
-    speed = 0.75 * v + (0.5 if turn else 1.0) * gradient
+    speed = 0.75 * v + (0.5 if iteration else 1.0) * gradient
     way = gradient + 0.75 * speed if mode == "nesterov" else speed
     for one, other in zip(given, (x - 0.1 * way, speed), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)

@@ -125,9 +125,9 @@ def test_dynamic_dimensions_are_quantized_by_one_program(axis: int | None):
         if axis is not None:
             shape[axis] = -1
         step, offset = np.reshape(scale, shape), np.reshape(zero, shape).astype(np.float32)
-        wanted = (np.clip(np.rint(part / step) + offset, 0, 255) - offset) * step
+        expected = (np.clip(np.rint(part / step) + offset, 0, 255) - offset) * step
         given = np.asarray(session.run(None, {"x": part})[0])
-        np.testing.assert_allclose(given, wanted.astype(np.float32), rtol=1e-6)
+        np.testing.assert_allclose(given, expected.astype(np.float32), rtol=1e-6)
     assert session.host_calls() == []
 
 

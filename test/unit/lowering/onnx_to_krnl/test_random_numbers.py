@@ -47,7 +47,7 @@ def test_a_seed_gives_the_numbers_of_the_reference(node: Node):
 
 def drawn(operator: str, attributes: Mapping[str, object], *inputs: Array, like: Array, runs: int = 1):
     session = compile_native(Node(operator, inputs, attributes, expected=[like]).model())
-    feeds = {f"x{place}": each for place, each in enumerate(inputs)}
+    feeds = {f"x{index}": each for index, each in enumerate(inputs)}
     found = [np.asarray(session.run(None, feeds)[0]) for _ in range(runs)]
     assert session.host_calls() == []
     assert {(each.dtype, each.shape) for each in found} == {(like.dtype, like.shape)}
@@ -64,9 +64,9 @@ def test_normal_numbers(dtype: type[np.floating]):
     first, second = drawn("RandomNormal", said, like=like, runs=2)
     np.testing.assert_array_equal(first, second)
     u, v = np.random.RandomState(1).random_sample((MANY, 2)).T
-    wanted = 2 + 3 * np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * np.pi * v)
+    expected = 2 + 3 * np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * np.pi * v)
     rtol = 2e-3 if dtype is np.float16 else 1e-5
-    np.testing.assert_allclose(first.astype(np.float64).reshape(-1), wanted, rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(first.astype(np.float64).reshape(-1), expected, rtol=rtol, atol=rtol)
     x = np.sort((first.astype(np.float64).reshape(-1) - 2) / 3)
     assert abs(x.mean()) < 0.03
     assert abs(x.std() - 1) < 0.02
@@ -92,8 +92,8 @@ def test_classes_are_as_likely_as_they_say(dtype: type[np.integer]):
     like = np.zeros((2, MANY), dtype)
     code = TensorProto.INT32 if dtype is np.int32 else TensorProto.INT64
     (found,) = drawn("Multinomial", {"sample_size": MANY, "seed": 9.0, "dtype": code}, logits, like=like)
-    for row, wanted in zip(found, shares, strict=True):
-        np.testing.assert_allclose(np.bincount(row, minlength=4) / MANY, wanted, atol=0.015)
+    for row, expected in zip(found, shares, strict=True):
+        np.testing.assert_allclose(np.bincount(row, minlength=4) / MANY, expected, atol=0.015)
 
 
 def test_zeros_and_ones():

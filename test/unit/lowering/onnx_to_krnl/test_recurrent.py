@@ -64,8 +64,8 @@ def by_peer(
     operator: str, inputs: Sequence[Array | None], attributes: Mapping[str, object], outputs: int
 ) -> Sequence[Array]:
     """What onnxruntime gives."""
-    names = ["" if each is None else f"x{place}" for place, each in enumerate(inputs)]
-    node = helper.make_node(operator, names, [f"y{place}" for place in range(outputs)])
+    names = ["" if each is None else f"x{index}" for index, each in enumerate(inputs)]
+    node = helper.make_node(operator, names, [f"y{index}" for index in range(outputs)])
     node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
     feeds = {name: each for name, each in zip(names, inputs, strict=True) if each is not None}
     ports = [

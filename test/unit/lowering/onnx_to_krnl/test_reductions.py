@@ -116,8 +116,8 @@ def of_integers() -> Iterator[Node]:
             ("ReduceLogSum", x, np.log(reals.sum(1))),
             ("ReduceLogSumExp", small, np.log(np.exp(np.asarray(small, np.float64)).sum(1))),
         ):
-            wanted = [known.astype(dtype)]
-            yield Node(operator, [given, AXES[1:]], {"keepdims": 0}, opset=18, expected=wanted)
+            requested = [known.astype(dtype)]
+            yield Node(operator, [given, AXES[1:]], {"keepdims": 0}, opset=18, expected=requested)
 
 
 @pytest.mark.parametrize("node", [*nodes(), *of_integers()], ids=str)
@@ -155,6 +155,8 @@ def test_softmax_gives_what_is_below_the_least_normal_number(axis: int):
     node = Node("Softmax", [x], {"axis": axis})
     (found,) = compile_native(node.model()).run(None, node.feeds)
     found = np.asarray(found, np.float32)
-    wanted = np.exp(x.astype(np.float64)).astype(np.float32)
-    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=float(np.finfo(np.float32).smallest_subnormal))
+    expected = np.exp(x.astype(np.float64)).astype(np.float32)
+    np.testing.assert_allclose(
+        found, expected, rtol=1e-5, atol=float(np.finfo(np.float32).smallest_subnormal)
+    )
     assert np.count_nonzero(found) == 20 * 6

@@ -58,8 +58,8 @@ def test_nearest_of_whole_scales_of_any_type(dtype: type[np.generic]):
     if dtype is np.float64:
         x[0, :4] = np.nan, np.inf, -np.inf, -0.0
     attributes = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-    wanted = [x.repeat(3, axis=0).repeat(2, axis=1)]
-    check(Node("Resize", [x, None, None, np.array([6, 80])], attributes, constant=[3], expected=wanted))
+    requested = [x.repeat(3, axis=0).repeat(2, axis=1)]
+    check(Node("Resize", [x, None, None, np.array([6, 80])], attributes, constant=[3], expected=requested))
 
 
 @pytest.mark.parametrize("opset", [11, 12, 13, 18])
@@ -69,12 +69,12 @@ def test_old_versions(mode: str, opset: int):
     for factors in ((1, 1, 2, 2), (1, 1, 0.6, 1.7)):
         inputs = [floats(1, 2, 5, 7), empty, scales(*factors)]
         attributes = {"mode": mode, "coordinate_transformation_mode": "half_pixel"}
-        wanted = Node("Resize", [inputs[0], None, inputs[2]], attributes).wanted()
-        node = Node("Resize", inputs, attributes, constant=[1, 2], opset=opset, expected=wanted)
+        requested = Node("Resize", [inputs[0], None, inputs[2]], attributes).wanted()
+        node = Node("Resize", inputs, attributes, constant=[1, 2], opset=opset, expected=requested)
         check(node)
-        sizes = [inputs[0], empty, empty, np.array(wanted[0].shape)]
-        wanted = Node("Resize", [inputs[0], None, None, sizes[3]], attributes).wanted()
-        check(Node("Resize", sizes, attributes, constant=[1, 2, 3], opset=opset, expected=wanted))
+        sizes = [inputs[0], empty, empty, np.array(requested[0].shape)]
+        requested = Node("Resize", [inputs[0], None, None, sizes[3]], attributes).wanted()
+        check(Node("Resize", sizes, attributes, constant=[1, 2, 3], opset=opset, expected=requested))
 
 
 @pytest.mark.parametrize("opset", [11, 12])
@@ -82,10 +82,10 @@ def test_old_versions(mode: str, opset: int):
 def test_the_half_pixels_of_tensorflow(factor: float, opset: int):
     """Samples at `(i + 1/2) / scale`, of the nearest below: opsets 11 and 12 alone have them."""
     x = floats(1, 1, 3, 9)
-    places = [min(int((i + 0.5) / np.float64(np.float32(factor))), 8) for i in range(int(9 * factor))]
+    positions = [min(int((i + 0.5) / np.float64(np.float32(factor))), 8) for i in range(int(9 * factor))]
     attributes = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "nearest_mode": "floor"}
     inputs = [x, np.zeros(0, np.float32), scales(1, 1, 1, factor)]
-    check(Node("Resize", inputs, attributes, constant=[1, 2], opset=opset, expected=[x[..., places]]))
+    check(Node("Resize", inputs, attributes, constant=[1, 2], opset=opset, expected=[x[..., positions]]))
 
 
 @pytest.mark.parametrize("factor", [3.0, 2.5, 1.0, 0.6, 0.35])
@@ -93,9 +93,9 @@ def test_the_first_resize(factor: float):
     """The nearest before, or (as onnxruntime has it) behind on an axis that becomes shorter."""
     x = floats(1, 2, 3, 11)
     along = np.arange(int(11 * np.float32(factor))) / np.float64(np.float32(factor))
-    places = np.minimum(np.ceil(along) if factor < 1 else np.floor(along), 10).astype(int)
+    positions = np.minimum(np.ceil(along) if factor < 1 else np.floor(along), 10).astype(int)
     inputs = [x, scales(1, 1, 1, factor)]
-    check(Node("Resize", inputs, {"mode": "nearest"}, constant=[1], opset=10, expected=[x[..., places]]))
+    check(Node("Resize", inputs, {"mode": "nearest"}, constant=[1], opset=10, expected=[x[..., positions]]))
 
 
 CASES: dict[str, Mapping[str, object]] = {
@@ -140,16 +140,16 @@ def test_integers_between_others_are_left_to_the_host():
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 def test_upsample(mode: str):
     inputs = [floats(1, 2, 3, 4), scales(1, 1, 2, 3)]
-    places = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor", "mode": mode}
-    wanted = Node("Resize", [inputs[0], None, inputs[1]], places).wanted()
-    check(Node("Upsample", inputs, {"mode": mode}, opset=9, constant=[1], expected=wanted))
+    positions = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor", "mode": mode}
+    requested = Node("Resize", [inputs[0], None, inputs[1]], positions).wanted()
+    check(Node("Upsample", inputs, {"mode": mode}, opset=9, constant=[1], expected=requested))
 
 
 def sampled(size: int, factor: float) -> npt.NDArray[np.int64]:
     """What onnxruntime takes at opset 10: at `i / scale` in f32, the one above where it shrinks."""
     scale = np.float32(factor)
-    places = np.arange(int(size * float(scale)), dtype=np.float32) / scale
-    return np.minimum((np.ceil if factor < 1 else np.floor)(places).astype(np.int64), size - 1)
+    positions = np.arange(int(size * float(scale)), dtype=np.float32) / scale
+    return np.minimum((np.ceil if factor < 1 else np.floor)(positions).astype(np.int64), size - 1)
 
 
 @pytest.mark.parametrize("is_constant", [False, True])
@@ -158,9 +158,9 @@ def test_the_nearest_of_opset_10(factors: tuple[float, float], is_constant: bool
     x = floats(1, 2, 12, 7)
     rows, columns = (sampled(size, factor) for size, factor in zip((12, 7), factors, strict=True))
     inputs = [x, scales(1, 1, *factors)]
-    wanted = [x[:, :, rows][..., columns]]
+    requested = [x[:, :, rows][..., columns]]
     constant = [1] if is_constant else []
-    check(Node("Resize", inputs, {"mode": "nearest"}, opset=10, constant=constant, expected=wanted))
+    check(Node("Resize", inputs, {"mode": "nearest"}, opset=10, constant=constant, expected=requested))
 
 
 def test_a_tensor_that_keeps_its_shape_stays_at_opset_10():

@@ -50,8 +50,8 @@ def test_regions_are_what_the_reference_makes_of_them(node: Node):
 
 def test_the_last_image_is_also_minus_one():
     x, sizes = floats(2, 3, 8, 11), {"output_height": 2, "output_width": 2, "sampling_ratio": 2}
-    wanted = Node("RoiAlign", [x, ROIS, IMAGES % 2], sizes).wanted()
-    check(Node("RoiAlign", [x, ROIS, IMAGES], sizes, expected=wanted))
+    requested = Node("RoiAlign", [x, ROIS, IMAGES % 2], sizes).wanted()
+    check(Node("RoiAlign", [x, ROIS, IMAGES], sizes, expected=requested))
 
 
 def test_no_image_of_that_number():
@@ -130,8 +130,8 @@ def runtime_zero_point() -> Iterator[Node]:
             if dtype is np.float32 and has_mask:
                 held = [None if each is None else each.astype(ml_dtypes.bfloat16) for each in inputs]
                 exact = [None if each is None else each.astype(np.float32) for each in held]
-                wanted = Node("DeformConv", exact, attributes).wanted()[0].astype(ml_dtypes.bfloat16)
-                yield Node("DeformConv", held, attributes, rtol=1e-2, expected=[wanted], opset=22)
+                requested = Node("DeformConv", exact, attributes).wanted()[0].astype(ml_dtypes.bfloat16)
+                yield Node("DeformConv", held, attributes, rtol=1e-2, expected=[requested], opset=22)
 
 
 @pytest.mark.parametrize("node", list(runtime_zero_point()), ids=str)

@@ -41,7 +41,7 @@ def test_another_number_of_elements_is_told_and_taken(kept: int, tmp_path: Path)
     session.save(tmp_path)
     feeds = {"x0": X, "x1": np.arange(4) < kept}
     message = f"it: keeps {kept} elements, the model says 3"
-    with pytest.warns(UserWarning, match=f"^{message}; what it says of the shapes of results is ignored$"):
+    with pytest.warns(UserWarning, match=f"^{message}; its inferred result shapes are ignored$"):
         (found,) = session.run(None, feeds)
     np.testing.assert_array_equal(np.asarray(found), X[:, :kept])
     # Told once: from then on nothing is taken from what is declared.

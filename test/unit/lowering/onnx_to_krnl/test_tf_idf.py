@@ -6,18 +6,27 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pytest
-from native_nodes import Node, check
+from native_nodes import Array, Node, check
 
 from xonnc.native import compile_native
 
 RANDOM = np.random.default_rng(73)
 
 SINGLE, PAIRS, TRIPLES = [2, 3, 5, 4], [5, 6, 7, 8, 6, 7, 5, 6], [5, 6, 7, 2, 3, 5]
+TARGETS = [0, 1, 2, 3, 4, 5, 6, 8, 7, 9]
 POOL: Mapping[str, object] = {
     "ngram_counts": [0, len(SINGLE), len(SINGLE) + len(PAIRS)],
-    "ngram_indexes": [0, 1, 2, 3, 4, 5, 6, 8, 7, 9],
+    "ngram_indexes": TARGETS,
     "pool_int64s": SINGLE + PAIRS + TRIPLES,
 }
+
+
+def weighted(x: Array, mode: str, weights: list[float]) -> Node:
+    """The node; what is expected are results of the evaluator, which takes the weights to be of outputs."""
+    said = {**POOL, "min_gram_length": 1, "max_gram_length": 3, "max_skip_count": 2, "mode": mode}
+    by_output = [weights[TARGETS.index(index)] for index in range(len(TARGETS))]
+    expected = Node("TfIdfVectorizer", [x], {**said, "weights": by_output}).wanted()
+    return Node("TfIdfVectorizer", [x], {**said, "weights": weights}, expected=expected)
 
 
 def nodes() -> Iterator[Node]:
@@ -29,10 +38,8 @@ def nodes() -> Iterator[Node]:
     said = {"min_gram_length": 1, "max_gram_length": 3, "max_skip_count": 2}
     weights = [float(each) for each in RANDOM.normal(size=10).astype(np.float32)]
     for mode in ("TF", "IDF", "TFIDF"):
-        yield Node(
-            "TfIdfVectorizer", [x.astype(np.int64)], {**POOL, **said, "mode": mode, "weights": weights}
-        )
-        yield Node("TfIdfVectorizer", [x[0]], {**POOL, **said, "mode": mode, "weights": weights})
+        for given in (x.astype(np.int64), x[0]):
+            yield weighted(given, mode, weights)
     yield Node("TfIdfVectorizer", [x[:, :2]], {**POOL, **said, "mode": "TF", "weights": weights})
 
 
@@ -45,8 +52,10 @@ def test_without_weights():
     x = np.array([2, 3, 2, 9])
     said = {"ngram_counts": [0], "ngram_indexes": [1, 0], "pool_int64s": [3, 2], "max_skip_count": 0}
     said |= {"min_gram_length": 1, "max_gram_length": 1}
-    for mode, wanted in (("TF", [2, 1]), ("IDF", [1, 1]), ("TFIDF", [2, 1])):
-        node = Node("TfIdfVectorizer", [x], {**said, "mode": mode}, expected=[np.array(wanted, np.float32)])
+    for mode, requested in (("TF", [2, 1]), ("IDF", [1, 1]), ("TFIDF", [2, 1])):
+        node = Node(
+            "TfIdfVectorizer", [x], {**said, "mode": mode}, expected=[np.array(requested, np.float32)]
+        )
         check(node)
 
 

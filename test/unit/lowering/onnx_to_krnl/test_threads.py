@@ -78,7 +78,7 @@ def test_threads_that_have_hardly_begun_end_too():
 
 
 COUNTING = """
-    define void @run_0_step_{place}(ptr %table, i64 %first, i64 %last) {{
+    define void @run_0_step_{index}(ptr %table, i64 %first, i64 %last) {{
       %start = getelementptr i64, ptr %table, i64 {start}
       br label %head
     head:
@@ -103,14 +103,14 @@ COUNTING = """
 def test_each_turn_is_done_once_in_a_run(threads: int, started: int):
     iterations, runs = (1, 2, 7, 64, 1001), 300
     row = [KernelCall("count", [], count, MIN_PARALLEL_BYTES) for count in iterations]
-    steps = [COUNTING.format(place=place, start=1024 * place) for place in range(len(iterations))]
+    steps = [COUNTING.format(index=index, start=1024 * index) for index in range(len(iterations))]
     text = "\n".join([thread_pool_ir([("run_0", row)], threads), *steps])
     code = Code(machine_code(text), {"run_0": None}, Threads(threads, started))
     counts = np.zeros((len(iterations), 1024), np.int64)
     for _ in range(runs):
         code.entries["run_0"](counts.ctypes.data)
-    for place, count in enumerate(iterations):
-        assert counts[place].tolist() == [runs] * count + [0] * (1024 - count)
+    for index, count in enumerate(iterations):
+        assert counts[index].tolist() == [runs] * count + [0] * (1024 - count)
 
 
 @pytest.mark.parametrize("threads", [0, 257])

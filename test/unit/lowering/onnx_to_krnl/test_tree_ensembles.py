@@ -177,11 +177,11 @@ def test_ensembles_are_those_of_the_reference(dtype: type[np.floating], how: int
         for name, value in said.items()
     }
     x = rows(dtype, holes=True)
-    wanted = np.asarray(ml("TreeEnsemble", x.astype(np.float64), exact).wanted()[0])
+    expected = np.asarray(ml("TreeEnsemble", x.astype(np.float64), exact).wanted()[0])
     # Where no leaf says anything, the farthest number of the type.
-    wanted = np.clip(wanted, -np.finfo(dtype).max, np.finfo(dtype).max)
+    expected = np.clip(expected, -np.finfo(dtype).max, np.finfo(dtype).max)
     rtol = 2e-3 if dtype is np.float16 else 1e-5
-    check(ml("TreeEnsemble", x, said, [wanted.astype(dtype)], rtol))
+    check(ml("TreeEnsemble", x, said, [expected.astype(dtype)], rtol))
 
 
 def test_members_of_sets():

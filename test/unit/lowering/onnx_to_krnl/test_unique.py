@@ -43,8 +43,8 @@ def nodes() -> Iterator[Node]:
 
 def node_of(x: Array, axis: int | None, is_sorted: bool, outputs: int = 4) -> Node:
     said = {"sorted": int(is_sorted)} | ({} if axis is None else {"axis": axis})
-    wanted = distinct(x, axis, is_sorted)[:outputs]
-    return Node("Unique", [x], said, outputs=outputs, expected=wanted)
+    requested = distinct(x, axis, is_sorted)[:outputs]
+    return Node("Unique", [x], said, outputs=outputs, expected=requested)
 
 
 @pytest.mark.parametrize("node", list(nodes()), ids=str)

@@ -33,8 +33,8 @@ def old(
 ) -> tuple[str, Node]:
     """The name of a rule, and a node of an old opset that gives what one of opset 18 does."""
     operator = name.partition("V")[0] if "V" in name else name
-    wanted = Node(operator, now, said, opset=18, outputs=outputs).wanted()
-    return name, Node(operator, inputs, attributes, opset=opset, outputs=outputs, expected=wanted)
+    requested = Node(operator, now, said, opset=18, outputs=outputs).wanted()
+    return name, Node(operator, inputs, attributes, opset=opset, outputs=outputs, expected=requested)
 
 
 def pairs() -> Iterator[tuple[str, Node]]:
@@ -94,11 +94,11 @@ def others() -> Iterator[tuple[str, Node]]:
     rows = [CHANNELS, CHANNELS + 1, CHANNELS - 1, CHANNELS]
     yield old("BatchNormalizationV6", 6, [X, *rows], {"is_test": 1}, [X, *rows], {})
     numbers = np.array([-1, 3], np.float32)
-    places = [np.array([0, 2]), np.array(4), numbers]
-    yield old("OneHotV9", 9, places, {}, places, {})
-    wanted = X.repeat(2, 2).repeat(3, 3)
+    indices = [np.array([0, 2]), np.array(4), numbers]
+    yield old("OneHotV9", 9, indices, {}, indices, {})
+    requested = X.repeat(2, 2).repeat(3, 3)
     said = {"scales": [1.0, 1.0, 2.0, 3.0]}
-    yield "UpsampleV7", Node("Upsample", [X], said, opset=7, expected=[wanted])
+    yield "UpsampleV7", Node("Upsample", [X], said, opset=7, expected=[requested])
 
 
 CASES = [*pairs(), *functions(), *others()]
@@ -116,10 +116,10 @@ def test_every_rule_is_of_an_old_form_and_has_a_case() -> None:
 
 def test_the_second_result_of_top_k_may_be_left_out() -> None:
     text = '<ir_version: 8, opset_import: ["" : 17]> m (float[4] x) => ({} y) {{ {} = TopK(x, k) }}'
-    for kind, results, wanted in (("float[2]", "y", [4, 3]), ("int64[2]", '"", y', [1, 3])):
+    for kind, results, expected in (("float[2]", "y", [4, 3]), ("int64[2]", '"", y', [1, 3])):
         model = onnx.parser.parse_model(text.format(kind, results))
         model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([2], np.int64), "k"))
         session = compile_native(model)
         (given,) = session.run(None, {"x": np.array([1, 4, 2, 3], np.float32)})
-        np.testing.assert_array_equal(np.asarray(given, np.float32), wanted)
+        np.testing.assert_array_equal(np.asarray(given, np.float32), expected)
         assert session.host_calls() == []

@@ -62,11 +62,11 @@ def test_no_other_choice_of_sides_has_fewer_crossings_or_as_few_with_more_on_the
 def test_partitions_alternate_depend_on_no_later_one_and_are_minimal(seed: int):
     flow, dla, _ = drawn(seed)
     parts = partition_nodes(flow, dla)
-    turn = {node: number for number, partition in enumerate(parts) for node in partition}
-    assert sorted(turn) == list(range(flow.count))
+    order = {node: number for number, partition in enumerate(parts) for node in partition}
+    assert sorted(order) == list(range(flow.count))
     assert all(len({node in dla for node in partition}) == 1 for partition in parts)
     edges = [(v.producer, reader) for v in flow.values if v.producer is not None for reader in v.readers]
-    assert all(turn[maker] <= turn[reader] for maker, reader in edges)
+    assert all(order[maker] <= order[reader] for maker, reader in edges)
     assert len(parts) == fewest_partitions(flow, dla, edges)
 
 
@@ -105,23 +105,23 @@ def test_a_node_joins_its_reader_where_that_saves_transfers():
         DataflowValue(3, (), True),
     ]
     order = [0, 1, 2, 4, 5, 3]
-    place = {node: order.index(node) for node in order}
+    rank = {node: order.index(node) for node in order}
     flow = Dataflow(
         6,
         [
             DataflowValue(
-                None if v.producer is None else place[v.producer],
-                tuple(place[r] for r in v.readers),
+                None if v.producer is None else rank[v.producer],
+                tuple(rank[r] for r in v.readers),
                 v.is_returned,
             )
             for v in values
         ],
     )
-    assert partition_nodes(flow, {place[node] for node in (1, 3, 4, 5)}) == [
-        [place[0]],
-        [place[1]],
-        [place[2]],
-        [place[4], place[5], place[3]],
+    assert partition_nodes(flow, {rank[node] for node in (1, 3, 4, 5)}) == [
+        [rank[0]],
+        [rank[1]],
+        [rank[2]],
+        [rank[4], rank[5], rank[3]],
     ]
 
 

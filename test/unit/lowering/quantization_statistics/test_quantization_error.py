@@ -16,6 +16,7 @@ from xonnc.calibration import open_model
 from xonnc.errors import XonncError
 from xonnc.lowering.quantization_statistics.quantization_error import (
     measure_quantization_error,
+    output_noise,
 )
 from xonnc.tools.driver import main
 
@@ -117,7 +118,7 @@ def test_the_report_of_a_model(classifier: Path, capsys: pytest.CaptureFixture[s
     options = ["--target", "nv_small", "--calibrate", str(classifier / "x.npy")]
     assert main(["report", str(classifier / "model.onnx"), *options]) == 0
     lines = capsys.readouterr().out.splitlines()
-    begin = next(place for place, line in enumerate(lines) if line.startswith("value "))
+    begin = next(index for index, line in enumerate(lines) if line.startswith("value "))
     assert lines[begin].split() == "value made by type scale zero saturated SNR dB cosine".split()
     assert [line.split()[:3] for line in lines[begin + 1 :]] == [
         ["x", "input", "int8"],
@@ -140,3 +141,17 @@ def test_a_loadable_has_no_floats(classifier: Path, capsys: pytest.CaptureFixtur
         "net.nvdla: a loadable has no float values to compare with; give --calibrate the ONNX model"
         in capsys.readouterr().err
     )
+
+
+def test_the_noise_of_outputs():
+    quantized = model(ROUNDED, scale=np.float32(0.5), zero=np.int8(0))
+    floats = parser.parse_model(PLAIN)
+    samples = [{"x": np.array([[0.75, 80, -3, 2]], np.float32)}, {"x": np.ones((1, 4), np.float32)}]
+    signal, noise = 0.75**2 + 80**2 + 9 + 4 + 4, 0.25**2 + 16.5**2
+    found = output_noise(quantized, floats, samples, open_model)
+    assert found == pytest.approx(10 * log10(noise / signal))
+    assert output_noise(quantized, floats, samples[1:], open_model) == -inf
+    text = ROUNDED.replace("Neg (d)", "Add (d, one)")
+    zeros = model(text, scale=np.float32(1), zero=np.int8(0), one=np.float32(1))
+    nothing = [{"x": np.zeros((1, 4), np.float32)}]
+    assert output_noise(zeros, floats, nothing, open_model) == inf

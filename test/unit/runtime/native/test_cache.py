@@ -86,9 +86,9 @@ def test_other_constants_targets_and_threads_are_other_programs(
         native.compile_native(model_of(), cache=False)
 
 
-def flip(place: int) -> Callable[[bytes], bytes]:
+def flip(index: int) -> Callable[[bytes], bytes]:
     def damage(held: bytes) -> bytes:
-        return held[:place] + bytes([held[place] ^ 1]) + held[place + 1 :]
+        return held[:index] + bytes([held[index] ^ 1]) + held[index + 1 :]
 
     return damage
 
@@ -109,13 +109,13 @@ DAMAGES = (flip(0), flip(9), flip(20), flip(45), flip(70), flip(2000), flip(-8),
     ids=["magic", "version", "sizes", "digest", "description", "code", "constants", "short", "head", "empty"],
 )
 def test_a_damaged_program_is_compiled_again(folder: Path, damage: Callable[[bytes], bytes]) -> None:
-    wanted = result(model_of())
+    expected = result(model_of())
     (kept,) = folder.iterdir()
     whole = kept.read_bytes()
     kept.write_bytes(damage(whole))
     with pytest.raises(XonncError, match=r"\.xonnc: "):
         read_stored(kept)
-    assert np.array_equal(np.asarray(wanted), np.asarray(result(model_of())))
+    assert np.array_equal(np.asarray(expected), np.asarray(result(model_of())))
     assert len(kept.read_bytes()) == len(whole)
 
 
@@ -159,16 +159,16 @@ def test_programs_with_strings_are_kept(folder: Path, monkeypatch: pytest.Monkey
                 found.append(str(error))
         return found
 
-    wanted = results()
+    expected = results()
     reason = "StringNormalizer: the string b'\\xff\\x00' is not UTF-8 text"
-    assert (wanted == [reason] * 2) == (text == b"\xff\x00")
+    assert (expected == [reason] * 2) == (text == b"\xff\x00")
     assert len(list(folder.iterdir())) == 1
 
     def fail(*_: object) -> object:
         raise AssertionError("compiled again")
 
     monkeypatch.setattr(native, "_compiled", fail)
-    assert results() == wanted
+    assert results() == expected
 
 
 CONTROL = """
@@ -207,12 +207,12 @@ def test_what_the_host_computes_is_kept(folder: Path, monkeypatch: pytest.Monkey
     model = onnx.parser.parse_model(HOST)
     feeds = {"x": X}
     first = native.compile_native(model)
-    wanted = np.asarray(first.run(None, feeds)[0])
+    expected = np.asarray(first.run(None, feeds)[0])
     calls = first.host_calls()
     assert calls
     forbid(monkeypatch)
     second = native.compile_native(model)
-    assert np.array_equal(np.asarray(second.run(None, feeds)[0]), wanted)
+    assert np.array_equal(np.asarray(second.run(None, feeds)[0]), expected)
     assert second.host_calls() == calls
     assert [line.reason for line in second.report()] == [line.reason for line in first.report()]
 
@@ -306,12 +306,12 @@ def rows(model: onnx.ModelProto, *counts: int) -> list[npt.NDArray[np.float32]]:
 def test_programs_for_all_shapes_have_their_large_constants_in_common(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = rows(large_model(), 20, 30, 40)
+    expected = rows(large_model(), 20, 30, 40)
     # One for each size and one for any, where the host computes Hardmax and weights lie as in the model.
     assert [len(list(folder.glob(f"*{suffix}"))) for suffix in (".xonnc", ".constants")] == [4, 2]
     assert max(path.stat().st_size for path in folder.glob("*.xonnc")) < 1 << 20
     forbid(monkeypatch)
-    for found, known in zip(rows(large_model(), 20, 30, 40), wanted, strict=True):
+    for found, known in zip(rows(large_model(), 20, 30, 40), expected, strict=True):
         assert np.array_equal(found, known)
 
 
@@ -319,7 +319,7 @@ def test_programs_for_all_shapes_have_their_large_constants_in_common(
 def test_a_damaged_file_of_constants_is_written_again(
     folder: Path, damage: Callable[[bytes], bytes] | None
 ) -> None:
-    wanted = rows(large_model(), 20)
+    expected = rows(large_model(), 20)
     kept = {path: path.read_bytes() for path in folder.glob("*.constants")}
     assert kept
     for path, whole in kept.items():
@@ -327,7 +327,7 @@ def test_a_damaged_file_of_constants_is_written_again(
             path.unlink()
         else:
             path.write_bytes(damage(whole))
-    assert np.array_equal(rows(large_model(), 20), wanted)
+    assert np.array_equal(rows(large_model(), 20), expected)
     assert {path: path.read_bytes() for path in folder.glob("*.constants")} == kept
 
 
@@ -367,11 +367,11 @@ def test_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"), [("12", 12), ("3k", 3000), ("500MB", 500_000_000), ("4G", 4 * 10**9)]
+    ("text", "expected"), [("12", 12), ("3k", 3000), ("500MB", 500_000_000), ("4G", 4 * 10**9)]
 )
-def test_how_much(monkeypatch: pytest.MonkeyPatch, text: str, wanted: int) -> None:
+def test_how_much(monkeypatch: pytest.MonkeyPatch, text: str, expected: int) -> None:
     monkeypatch.setenv("XONNC_CACHE_SIZE", text)
-    assert cache_limit() == wanted
+    assert cache_limit() == expected
 
 
 def test_how_much_of_what(monkeypatch: pytest.MonkeyPatch) -> None:

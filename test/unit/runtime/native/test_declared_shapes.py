@@ -53,12 +53,12 @@ NODES: Mapping[str, tuple[str, str, str, npt.NDArray[np.generic]]] = {
 
 
 @pytest.mark.parametrize("size", [0, 1, 9, 100_000])
-@pytest.mark.parametrize("place", ["output", "inner"])
+@pytest.mark.parametrize("kind", ["output", "inner"])
 @pytest.mark.parametrize("operator", NODES)
-def test_what_is_declared_is_not_believed(operator: str, place: str, size: int):
+def test_what_is_declared_is_not_believed(operator: str, kind: str, size: int):
     inputs, operands, declared, expected = NODES[operator]
     type_ = declared.format(size)
-    if place == "output":
+    if kind == "output":
         text = f"({inputs}) => ({type_} y) {{ [n] y = {operator} {operands} }}"
     else:
         rank = ",".join("AB"[: expected.ndim])

@@ -33,10 +33,10 @@ def run(session: Session, rows: int, columns: int) -> None:
     generator = np.random.default_rng(rows)
     x, z = generator.standard_normal((2, rows, columns)).astype(np.float32)
     powers = np.exp(x + z - np.max(x + z, 1, keepdims=True))
-    wanted = np.exp(powers / powers.sum(1, keepdims=True)).T
+    expected = np.exp(powers / powers.sum(1, keepdims=True)).T
     (found,) = session.run(None, {"x": x, "z": z})
     assert isinstance(found, np.ndarray)
-    np.testing.assert_allclose(np.asarray(found, np.float32), wanted, rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(found, np.float32), expected, rtol=1e-5)
 
 
 def test_results_stay_when_sizes_change():
@@ -124,12 +124,12 @@ def test_sizes_that_have_to_be_equal_are_told():
         settle(5)
 
 
-@pytest.mark.parametrize(("operator", "wanted"), [("floordiv", 3), ("min", 2), ("max", 7), ("mul", 14)])
-def test_formulas(operator: str, wanted: int):
+@pytest.mark.parametrize(("operator", "expected"), [("floordiv", 3), ("min", 2), ("max", 7), ("mul", 14)])
+def test_formulas(operator: str, expected: int):
     made = program(SizeExpr("dim", (0, 0)), SizeExpr("number", (2,)), SizeExpr(operator, (1, 2)))
     instance = DynamicInstance(Executable(made, {}, None))
     instance.set_shapes([np.zeros(7, np.int64)])
-    assert instance.shape_of(4) == (wanted,)
+    assert instance.shape_of(4) == (expected,)
 
 
 def test_more_sizes_than_are_kept(monkeypatch: pytest.MonkeyPatch):

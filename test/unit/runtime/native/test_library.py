@@ -36,8 +36,8 @@ def test_a_library_gives_what_a_session_gives(tmp_path: Path, sizes: str) -> Non
     ]
     for rows in (2,) if sizes[0] == "2" else (2, 5, 1, 0):
         x = np.linspace(-3, 3, 4 * rows, dtype=np.float32).reshape(rows, 4)
-        found, wanted = library.run(None, {"x": x}), session.run(None, {"x": x})
-        for one, other in zip(found, wanted, strict=True):
+        found, expected = library.run(None, {"x": x}), session.run(None, {"x": x})
+        for one, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(one, np.asarray(other))
     (only,) = library.run(["s"], {"x": np.zeros((2, 4), np.float32)})
     assert only.tolist() == [2, 4]
@@ -80,7 +80,7 @@ def test_the_command_runs_a_library(tmp_path: Path, capsys: pytest.CaptureFixtur
     command = ["run", str(tmp_path / "net.so"), "--input", str(tmp_path / "x.npy")]
     assert main([*command, "--output", f"y={tmp_path / 'y.npy'}"]) == 0
     assert "y 1x4 float32" in capsys.readouterr().out
-    (wanted, _) = xonnc.compile(model_of("n, 4"), cache=False).run(None, {"x": np.ones((1, 4), np.float32)})
-    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), np.asarray(wanted))
+    (expected, _) = xonnc.compile(model_of("n, 4"), cache=False).run(None, {"x": np.ones((1, 4), np.float32)})
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), np.asarray(expected))
     assert main(["run", str(tmp_path / "net.o")]) == 1
     assert "object file, which is for a program of your own" in capsys.readouterr().err

@@ -64,11 +64,11 @@ BACKWARDS = """
 
 def test_arrays_that_share_memory_with_inputs_or_each_other():
     session, memory = xonnc.compile(onnx.parser.parse_model(BACKWARDS)), np.arange(16, dtype=np.float32)
-    x, wanted = memory[2:8], memory[2:8][::-1].copy()
+    x, expected = memory[2:8], memory[2:8][::-1].copy()
     for first in (2, 0, 5):
         y = memory[first : first + 6]
-        memory[2:8] = wanted[::-1]
-        np.testing.assert_array_equal(np.asarray(session.run(["y"], {"x": x}, out={"y": y})[0]), wanted)
+        memory[2:8] = expected[::-1]
+        np.testing.assert_array_equal(np.asarray(session.run(["y"], {"x": x}, out={"y": y})[0]), expected)
     x, y, z = np.arange(6, dtype=np.float32), memory[:6], memory[3:9]
     session.run(None, {"x": x}, out={"y": y, "z": z})
     np.testing.assert_array_equal(z, -x)

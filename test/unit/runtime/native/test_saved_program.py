@@ -67,17 +67,17 @@ def test_a_model_that_is_compiled_for_its_sizes_is_saved_for_those_it_ran_with(t
     with pytest.raises(XonncError, match=r"only native code can be saved, but .* is computed by .*; a model"):
         session.save(tmp_path)
     assert not list(tmp_path.iterdir())
-    wanted = result(session, X[:2])
+    expected = result(session, X[:2])
     session.save(tmp_path)
-    np.testing.assert_array_equal(result(native.load_native(tmp_path), X[:2]), wanted)
+    np.testing.assert_array_equal(result(native.load_native(tmp_path), X[:2]), expected)
 
 
 def test_branches_are_saved(tmp_path: Path) -> None:
     native.compile_native(onnx.parser.parse_model(BRANCHES)).save(tmp_path)
     loaded = native.load_native(tmp_path)
-    for condition, wanted in ((True, 2 * X), (False, -X)):
+    for condition, expected in ((True, 2 * X), (False, -X)):
         found = loaded.run(None, {"c": np.array(condition), "x": X})[0]
-        np.testing.assert_array_equal(np.asarray(found, np.float32), wanted)
+        np.testing.assert_array_equal(np.asarray(found, np.float32), expected)
 
 
 def flip(held: bytes) -> bytes:

@@ -75,8 +75,8 @@ def test_pickled_sessions_give_the_same(kind: str, tmp_path: Path):
         model.unlink()
     copy = pickle.loads(content)
     assert isinstance(copy, xonnc.Session)
-    (wanted,), (given,) = session.run(None, {"x": X}), copy.run(None, {"x": X})
-    np.testing.assert_array_equal(np.asarray(given), np.asarray(wanted))
+    (expected,), (given,) = session.run(None, {"x": X}), copy.run(None, {"x": X})
+    np.testing.assert_array_equal(np.asarray(given), np.asarray(expected))
     assert pickle.loads(pickle.dumps(copy)).outputs == session.outputs
 
 
@@ -100,13 +100,13 @@ def test_saved_sessions_run_with_fewer_threads(tmp_path: Path):
         "w": generator.standard_normal((512, 64)).astype(np.float32),
     }
     session = xonnc.compile(model, threads=4)
-    wanted = np.asarray(session.run(None, feeds)[0])
+    expected = np.asarray(session.run(None, feeds)[0])
     session.save(tmp_path)
     for threads in (1, 2, 4, None):
         loaded = xonnc.load(tmp_path, threads)
-        np.testing.assert_array_equal(np.asarray(loaded.run(None, feeds)[0]), wanted)
+        np.testing.assert_array_equal(np.asarray(loaded.run(None, feeds)[0]), expected)
     loaded.save(tmp_path / "again")
-    assert np.array_equal(np.asarray(xonnc.load(tmp_path / "again", 3).run(None, feeds)[0]), wanted)
+    assert np.array_equal(np.asarray(xonnc.load(tmp_path / "again", 3).run(None, feeds)[0]), expected)
     for threads in (0, 5):
         with pytest.raises(XonncError, match=f"threads: {threads}; .* is compiled for 1 to 4"):
             xonnc.load(tmp_path, threads)

@@ -52,8 +52,8 @@ def test_a_branch_reads_what_is_around_it(condition: bool):
     session = session_of(BRANCHES)
     x = X + 1 if condition else X - 1
     given = session.run(None, {"x": x})[0]
-    wanted = 2 * x * x if condition else np.concatenate([2 * x + 3, x])
-    np.testing.assert_array_equal(numbers(given), -wanted)
+    expected = 2 * x * x if condition else np.concatenate([2 * x + 3, x])
+    np.testing.assert_array_equal(numbers(given), -expected)
     assert [line.what for line in session.report() if line.where == "session"] == ["If", "Later"]
     assert session.host_calls() == []
 
@@ -78,7 +78,7 @@ def test_a_loop_ends_by_its_count_or_its_condition(iterations: int, done: int):
     session = session_of(LOOP)
     x = np.array([1, 2, 3], np.float32)
     total, each = session.run(None, {"m": np.array(iterations), "c": np.array(True), "x": x})
-    sums = [x + sum(range(turn + 1)) for turn in range(done)]
+    sums = [x + sum(range(iteration + 1)) for iteration in range(done)]
     np.testing.assert_array_equal(numbers(total), sums[-1] if sums else x)
     assert numbers(each).shape == (done, 3)
     np.testing.assert_array_equal(numbers(each), np.array([total * x for total in sums]).reshape(done, 3))
@@ -109,12 +109,12 @@ def test_a_scan_goes_along_an_axis_backwards():
     session = session_of(SCAN)
     s, x = np.array([1, -1], np.float32), np.arange(24, dtype=np.float32).reshape(3, 4, 2)
     last, each = session.run(None, {"s": s, "x": x})
-    wanted = np.zeros((3, 2, 4), np.float32)
-    for turn in range(3, -1, -1):
-        s = s + x[:, turn].sum(axis=0)
-        wanted[:, :, turn] = x[:, turn] + s
+    expected = np.zeros((3, 2, 4), np.float32)
+    for iteration in range(3, -1, -1):
+        s = s + x[:, iteration].sum(axis=0)
+        expected[:, :, iteration] = x[:, iteration] + s
     np.testing.assert_allclose(numbers(last), s)
-    np.testing.assert_allclose(numbers(each), wanted)
+    np.testing.assert_allclose(numbers(each), expected)
     assert session.host_calls() == []
 
 
@@ -167,7 +167,7 @@ def test_parts_of_a_tensor():
 
 
 def test_parts_of_no_size_are_refused():
-    with pytest.raises(XonncError, match=r"parts 0 of an axis of size 5"):
+    with pytest.raises(XonncError, match=r"split sizes 0 do not sum to the axis size 5"):
         session_of(SPLIT).run(None, {"x": np.zeros((2, 5), np.float32), "p": np.array(0)})
 
 
@@ -240,7 +240,7 @@ def test_an_axis_that_a_tensor_does_not_have_is_refused_by_the_run(name: str, ax
     model = onnx.parser.parse_model(HEAD + text)
     model.graph.output[0].type.tensor_type.ClearField("shape")
     session = compile_native(model)
-    with pytest.raises(XonncError, match=f"axis {axis}: a tensor of rank"):
+    with pytest.raises(XonncError, match=f"axis {axis} is out of range for rank"):
         session.run(None, {"s": [X, X]})
 
 
@@ -261,8 +261,8 @@ def test_a_tensor_that_a_loop_appends_to():
         }""")
     for count, steps in ((5, [1, 2]), (2, [3]), (5, [4, 5]), (9, [1, 1, 1]), (0, [2])):
         row, expected = [1, 2], list[npt.NDArray[np.int64]]()
-        for turn in range(count):
-            row.append(sum(row) + turn)
+        for iteration in range(count):
+            row.append(sum(row) + iteration)
             expected.append(np.array(steps) * max(row))
         feeds = {"start": np.array([[1, 2]]), "count": np.array(count), "steps": np.array(steps)}
         found, sums = session.run(None, feeds)

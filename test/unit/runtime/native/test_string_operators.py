@@ -105,6 +105,13 @@ CASES: Sequence[tuple[str, str, Mapping[str, object], Sequence[object]]] = [
         [[[7, 5], [-2, -2]]],
     ),
     (
+        "LabelEncoder of bytes",
+        '(string[3] x) => (int64[3] y) { y = ai.onnx.ml.LabelEncoder<keys_strings = ["a", "ä"],'
+        " values_int64s = [5, 7], default_int64 = -2>(x) }",
+        {"x": np.array(["a", "ä".encode(), b"b"], np.object_)},
+        [[5, 7, -2]],
+    ),
+    (
         "LabelEncoder to strings",
         "(float[3] x) => (string[3] y) { y = ai.onnx.ml.LabelEncoder<keys_floats = [1.0, 2.5],"
         ' values_strings = ["one", "more"], default_string = "?">(x) }',
@@ -133,6 +140,14 @@ CASES: Sequence[tuple[str, str, Mapping[str, object], Sequence[object]]] = [
         # "a", "b" beside each other and with one between them: 2 and 1 times in the first row.
         {"x": strings("a", "b", "b", "a", "c", "c", "a", "a").reshape(2, 4)},
         [[[2.0, 4.0, 20.0], [2.0, 0.0, 0.0]]],
+    ),
+    (
+        "TfIdfVectorizer whose outputs are in another order",
+        '(string[4] x) => (float[3] y) { y = TfIdfVectorizer<mode = "IDF", min_gram_length = 1,'
+        " max_gram_length = 1, max_skip_count = 0, ngram_counts = [0], ngram_indexes = [2, 0, 1],"
+        ' pool_strings = ["a", "b", "c"], weights = [1.0, 2.0, 10.0]>(x) }',
+        {"x": strings("a", "b", "b", "d")},
+        [[2.0, 0.0, 1.0]],
     ),
     (
         "ZipMap",

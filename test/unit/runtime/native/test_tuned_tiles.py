@@ -57,10 +57,10 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.Monkey
         save_tiles(PROCESSOR, TILES)
 
 
-@pytest.mark.parametrize("place", ["tiles.json", "."])
-def test_what_others_may_write_to_is_not_read(folder: Path, place: str):
+@pytest.mark.parametrize("name", ["tiles.json", "."])
+def test_what_others_may_write_to_is_not_read(folder: Path, name: str):
     save_tiles(PROCESSOR, TILES)
-    (folder / place).chmod(0o777)
+    (folder / name).chmod(0o777)
     with pytest.warns(UserWarning, match="others may write to it"):
         assert read_tiles(PROCESSOR) == {}
     with pytest.raises(XonncError, match="others may write to it; XONNC_CACHE names another folder"):

@@ -9,7 +9,7 @@ from xonnc.formats.nvdla.enumerations import EmuFormat, EmuOpType
 from xonnc.formats.nvdla.records import EmuBufferDesc, EmuOp
 from xonnc.runtime.nvdla import cpu_emulator
 from xonnc.runtime.nvdla.cpu_emulator import single_to_half_ties_away
-from xonnc.runtime.nvdla.memory import AddressSpace, Place, allocate
+from xonnc.runtime.nvdla.memory import AddressSpace, MemoryLocation, allocate
 from xonnc.runtime.nvdla.operation_context import OperationContext
 from xonnc.targets import load_target
 
@@ -58,7 +58,7 @@ def test_power_scales_and_truncates_integers(form: EmuFormat):
     source, result = allocate(64), allocate(64)
     x = np.arange(-8, 8, dtype=np.int8)
     source.data[:16] = x.view(np.uint8)
-    space = AddressSpace([Place(source, 0), Place(result, 0)])
+    space = AddressSpace([MemoryLocation(source, 0), MemoryLocation(result, 0)])
     scope = OperationContext("op", space, load_target("nv_small"), exact=True)
     lanes = 8 if form is EmuFormat.INT8_8 else 32
     op = EmuOp(op_type=EmuOpType.POWER, input_scale=0.5, output_scale=0.75, power=2.0, scale=3.0, shift=1.0)

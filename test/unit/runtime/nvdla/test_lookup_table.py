@@ -25,7 +25,7 @@ def table(seed: int, size: int, exponential: bool, select: int, start: int, end:
     return SingleTable(entries, exponential, select, start & (2**64 - 1), end, Slope(-300, 4), Slope(77, 2))
 
 
-def scalar_locate(t: SingleTable, x: int, places: int) -> tuple[Miss, int, int]:
+def scalar_locate(t: SingleTable, x: int, fraction_bits: int) -> tuple[Miss, int, int]:
     start = t.integer_start(32)
     if x <= start:
         return Miss.UNDERFLOW, 0, 0
@@ -42,15 +42,15 @@ def scalar_locate(t: SingleTable, x: int, places: int) -> tuple[Miss, int, int]:
         part = position - index
     if index >= t.last:
         return Miss.OVERFLOW, 0, 0
-    return Miss.HIT, index, math.floor(part * 2**places)
+    return Miss.HIT, index, math.floor(part * 2**fraction_bits)
 
 
-def scalar_value(t: SingleTable, x: int, places: int, bits: int) -> int:
-    miss, index, fraction = scalar_locate(t, x, places)
+def scalar_value(t: SingleTable, x: int, fraction_bits: int, bits: int) -> int:
+    miss, index, fraction = scalar_locate(t, x, fraction_bits)
     entries = t.entries.tolist()
     if miss is Miss.HIT:
         low, high = entries[index], entries[index + 1]
-        if places == 35:
+        if fraction_bits == 35:
             value = half_away(Fraction(low * (2**35 - fraction) + high * fraction, 2**35))
         else:
             value = low + half_away(Fraction((high - low) * fraction, 2**16))
@@ -76,10 +76,10 @@ INPUTS = [
 ]
 
 
-def expected_integers(lut: LookupTable, places: int, bits: int) -> list[int]:
+def expected_integers(lut: LookupTable, fraction_bits: int, bits: int) -> list[int]:
     values: list[int] = []
     for x in INPUTS:
-        le, lo = (scalar_locate(t, x, places)[0] for t in (lut.le, lut.lo))
+        le, lo = (scalar_locate(t, x, fraction_bits)[0] for t in (lut.le, lut.lo))
         if le == lo:
             priorities = (lut.hybrid_priority, lut.underflow_priority, lut.overflow_priority)
             from_lo = bool(priorities[le])
@@ -87,7 +87,7 @@ def expected_integers(lut: LookupTable, places: int, bits: int) -> list[int]:
             from_lo = lo is Miss.HIT
         else:
             from_lo = bool(lut.hybrid_priority)
-        values.append(scalar_value(lut.lo if from_lo else lut.le, x, places, bits))
+        values.append(scalar_value(lut.lo if from_lo else lut.le, x, fraction_bits, bits))
     return values
 
 

@@ -46,7 +46,7 @@ from xonnc.formats.nvdla.records import (
 from xonnc.runtime.nvdla import bdma, cdp, cpu_emulator, pdp, rubik, sdp
 from xonnc.runtime.nvdla.conv import ConvolutionCore
 from xonnc.runtime.nvdla.lookup_table import lookup_table
-from xonnc.runtime.nvdla.memory import AddressSpace, Place, allocate
+from xonnc.runtime.nvdla.memory import AddressSpace, MemoryLocation, allocate
 from xonnc.runtime.nvdla.operation_context import OperationContext
 from xonnc.targets import load_target
 
@@ -58,7 +58,7 @@ ONE = CvtParam(scale=1)
 
 
 def scope(*, small: bool = False) -> OperationContext:
-    space = AddressSpace([Place(allocate(4096), 0) for _ in range(3)])
+    space = AddressSpace([MemoryLocation(allocate(4096), 0) for _ in range(3)])
     return OperationContext("op", space, SMALL if small else FULL, exact=False)
 
 
@@ -317,7 +317,7 @@ def test_sdp_behind_a_convolution():
         sdp.run(SDP, surface, integers, [], scope())
     with pytest.raises(XonncError, match="op: batch_num 1 behind a convolution of 2 images"):
         sdp.run(SDP, surface, np.zeros((2, 3, 4, 16), np.float32), [], scope())
-    with pytest.raises(XonncError, match="op: INT16 to INT8 behind a convolution"):
+    with pytest.raises(XonncError, match="op: INT16 to INT8 after a convolution"):
         sdp.run(replace(SDP, src_precision=1, dst_precision=0), surface, integers, [], scope())
     with pytest.raises(
         XonncError, match="op: src_data is 4 x 3 x 16 but the convolution delivers 4 x 2 x 16"
@@ -372,7 +372,7 @@ def test_pdp_on_the_fly():
         pdp.run(PDP, surface, pixels[:, :2], scope())
     with pytest.raises(XonncError, match="op: precision FP16 but the SDP delivers int16"):
         pdp.run(PDP, surface, pixels.view(np.int16), scope())
-    with pytest.raises(XonncError, match="op: the windows leave 1 row over, of 3 rows; on the fly the"):
+    with pytest.raises(XonncError, match="op: the windows leave 1 row over, of 3 rows; the engine deadlocks"):
         pdp.run(replace(PDP, stride_y=2), replace(surface, dst_data=replace(OUT, height=1)), pixels, scope())
     with pytest.raises(XonncError, match="op: split_num 2: pooling on the fly cannot be split"):
         pdp.run(replace(PDP, split_num=2), surface, pixels, scope())

@@ -22,7 +22,7 @@ from xonnc.formats.nvdla.records import (
 from xonnc.runtime.nvdla import cdp, cpu_emulator, pdp
 from xonnc.runtime.nvdla.array_types import F32
 from xonnc.runtime.nvdla.lookup_table import lookup_table
-from xonnc.runtime.nvdla.memory import AddressSpace, Place, allocate
+from xonnc.runtime.nvdla.memory import AddressSpace, MemoryLocation, allocate
 from xonnc.runtime.nvdla.operation_context import OperationContext
 from xonnc.runtime.nvdla.sdp_stages import StageSettings, x_stage_singles, y_stage_singles
 from xonnc.targets import load_target
@@ -61,9 +61,9 @@ def test_a_nan_passes_a_relu_unchanged(bits: int):
 def scope(*half_values: int) -> OperationContext:
     """A row of pixels whose lanes are the same at address 0, space for results at address 1."""
     source = np.repeat(np.array(half_values, np.uint16), 16).view(np.uint8)
-    places = [Place(allocate(4096), 0) for _ in range(2)]
-    places[0].read(source.size)[...] = source
-    return OperationContext("op", AddressSpace(places), load_target("nv_full"), exact=True)
+    locations = [MemoryLocation(allocate(4096), 0) for _ in range(2)]
+    locations[0].read(source.size)[...] = source
+    return OperationContext("op", AddressSpace(locations), load_target("nv_full"), exact=True)
 
 
 def row(address: int, width: int) -> DataCube:

@@ -18,7 +18,7 @@ def f32(*numbers: float) -> npt.NDArray[np.float32]:
 
 
 @pytest.mark.parametrize(
-    ("expected", "found", "places"),
+    ("expected", "found", "indices"),
     [
         (f32(1, 2), f32(1, 2 + 1e-6), []),
         (f32(1, 2), f32(1, 2.01), [1]),
@@ -34,8 +34,8 @@ def f32(*numbers: float) -> npt.NDArray[np.float32]:
         (f32(), f32(), []),
     ],
 )
-def test_elements(expected: npt.NDArray[Any], found: npt.NDArray[Any], places: list[int]):
-    assert [int(place) for place in np.flatnonzero(differing(expected, found))] == places
+def test_elements(expected: npt.NDArray[Any], found: npt.NDArray[Any], indices: list[int]):
+    assert [int(index) for index in np.flatnonzero(differing(expected, found))] == indices
 
 
 def test_a_difference_names_its_place():

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func, FuncOp
 from xdsl.ir import OpResult, SSAValue
 
+from xonnc.contexts import new_context
 from xonnc.dialects.onnx import get_onnx
 from xonnc.dialects.onnx.locations import output_names
 from xonnc.dialects.onnx.types import is_ranked
@@ -29,8 +30,10 @@ from xonnc.formats.onnx.onnx_shape_inference import infer_results
 from xonnc.rewriting.patterns import Array
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.dim_context import ELEMENTS, SIZES
+from xonnc.transforms.dims.functions import dim_names
 from xonnc.transforms.onnx_package_hooks import use_inference
 from xonnc.transforms.shape_inference_onnx import infer_shapes
+from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, SYMBOLIC, ShapeError
 
 use_inference(infer_results)
 
@@ -52,6 +55,11 @@ MODELS = {
         y, mean, deviation = LayerNormalization<axis = -1>(x, s) }""",
     "channels": """(float[N, C, 4] x, float[P] s) => (float[A, B, 4] y) {
         y = InstanceNormalization(x, s, s) }""",
+    "tests": """(float[N, M] x, float[M] s, uint8[N, K] a, uint8[K, M] b) =>
+        (bool[A, B] y, float[C, D] z, int32[E, F] p) {
+        e = EyeLike(x)  y = IsNaN(e)  z, mean, deviation = BatchNormalization<training_mode = 1>(x, s, s,
+            s, s)
+        p = MatMulInteger(a, b) }""",
     "matmul": """(float[N, K] x, float[L, M] w, float[B, M, 3] v) => (float[A, C] y, float[D, E, F] z) {
         y = MatMul(x, w)  z = MatMul(y, v) }""",
     "gemm": """(float[K, N] x, float[M, L] w) => (float[A, B] y) {
@@ -216,16 +224,16 @@ def runs(name: str) -> Iterator[dict[str, tuple[int, ...]]]:
     proto = model(name)
     names = {dim.dim_param for port in proto.graph.input for dim in port.type.tensor_type.shape.dim}
     outer = {output for node in proto.graph.node for output in node.output if output}
-    wanted = sorted(outer | {port.name for port in proto.graph.input})
+    expected = sorted(outer | {port.name for port in proto.graph.input})
     evaluator: Evaluator = import_module("onnx.reference").ReferenceEvaluator(proto)
-    for turn in range(len(SIZES_TO_TRY)):
+    for iteration in range(len(SIZES_TO_TRY)):
         sizes = {
-            each: SIZES_TO_TRY[(turn + place) % len(SIZES_TO_TRY)]
-            for place, each in enumerate(sorted(names - {""}))
+            each: SIZES_TO_TRY[(iteration + index) % len(SIZES_TO_TRY)]
+            for index, each in enumerate(sorted(names - {""}))
         }
         sizes |= {each: sizes[other] for each, other in EQUAL.get(name, {}).items()} | FIXED.get(name, {})
-        results = evaluator.run(wanted, feeds(proto, sizes))
-        yield {each: np.shape(result) for each, result in zip(wanted, results, strict=True)}
+        results = evaluator.run(expected, feeds(proto, sizes))
+        yield {each: np.shape(result) for each, result in zip(expected, results, strict=True)}
 
 
 def named_values(made: ModuleOp, proto: onnx.ModelProto) -> dict[SSAValue, str]:
@@ -328,9 +336,11 @@ def test_all_that_is_equal_is_known(name: str) -> None:
 
 def test_every_rule_is_at_work() -> None:
     ops = {op.name.removeprefix("onnx.") for name in MODELS for op in module(model(name)).walk()}
-    used = {SIZES[op] for op in ops & SIZES.keys()} | {ELEMENTS[op] for op in ops & ELEMENTS.keys()}
+    symbolic = {name: function for name, function in SHAPE_FUNCTIONS.items() if name in SYMBOLIC}
+    rules = (SIZES, ELEMENTS, symbolic)
+    used = {table[op] for table in rules for op in ops & table.keys()}
     # Not those of plug-ins that other tests have registered.
-    every = {rule for rule in (*SIZES.values(), *ELEMENTS.values()) if ".plugins." not in rule.__module__}
+    every = {rule for table in rules for rule in table.values() if ".plugins." not in rule.__module__}
     idle = {rule.__name__ for rule in every - used}
     assert idle == {"dim"}, "test/lit/transforms/onnx-dim-analysis.mlir has onnx.Dim"
 
@@ -376,3 +386,83 @@ def test_the_cost_of_a_node_is_flat(nodes: int) -> None:
     assert isinstance(last, OpResult)
     earlier = last.op.operands[0]
     assert analysis.same_shape(last, earlier)
+
+
+def test_axes_beside_an_unknown_target_of_expand_are_known() -> None:
+    text = """<ir_version: 10, opset_import: ["" : 20]> main (float[N, 1] x, int64[1] k) => (float[A, B] y) {
+        s = Shape<end = 1>(x)  w = Concat<axis = 0>(s, k)  y = Expand(x, w) }"""
+    made = module(onnx.parser.parse_model(text))
+    analysis = DimAnalysis(made)
+    values = {name: value for value, name in named_values(made, onnx.parser.parse_model(text)).items()}
+    assert analysis.same_dim(values["x"], 0, values["y"], 0)
+    assert not analysis.same_dim(values["x"], 1, values["y"], 1)
+
+
+def test_a_bias_adds_no_symbol_to_a_gemm() -> None:
+    text = """<ir_version: 10, opset_import: ["" : 20]> main (float[N, K] x, float[K, M] w, float[P, Q] c)
+        => (float[A, B] y) { y = Gemm(x, w, c) }"""
+    made = module(onnx.parser.parse_model(text))
+    analysis = DimAnalysis(made)
+    values = {name: value for value, name in named_values(made, onnx.parser.parse_model(text)).items()}
+    assert analysis.same_dim(values["x"], 0, values["y"], 0)
+    assert analysis.same_dim(values["w"], 1, values["y"], 1)
+
+
+def test_the_analysis_leaves_properties_as_they_are() -> None:
+    """Shape inference makes a negative axis non-negative; the analysis runs the same rule."""
+    text = """<ir_version: 10, opset_import: ["" : 20]> main (float[N, 3] x) => (int64[A, B] y) {
+        y = ArgMax<axis = -1>(x) }"""
+    made = import_proto(onnx.parser.parse_model(text), new_context())
+    before = str(made)
+    DimAnalysis(made, is_thorough=True)
+    assert "axis = -1" in before
+    assert str(made) == before
+
+
+def test_the_analysis_refuses_contradicting_static_dimensions() -> None:
+    text = """<ir_version: 10, opset_import: ["" : 20]> main (float[N, 3] x, float[4, M] w) => (float[A,
+        B] y) { y = MatMul(x, w) }"""
+    made = import_proto(onnx.parser.parse_model(text), new_context())
+    with pytest.raises(
+        ShapeError, match=r"y: MatMul: A 'x' \[\?, 3\] times B 'w' \[4, \?\]: 3 columns for 4"
+    ):
+        DimAnalysis(made)
+
+
+def test_an_empty_vector_beside_ranked_operands_of_concat_does_not_count() -> None:
+    """Exporters concatenate caches with an empty tensor of rank 1."""
+    text = """<ir_version: 10, opset_import: ["" : 20]> main (float[N, S] x) => (float[A, B] y) {
+        e = Constant<value = float[0] {}>()  y = Concat<axis = 1>(e, x, x) }"""
+    made = module(onnx.parser.parse_model(text))
+    analysis = DimAnalysis(made)
+    values = {name: value for value, name in named_values(made, onnx.parser.parse_model(text)).items()}
+    assert analysis.same_dim(values["x"], 0, values["y"], 0)
+    assert not analysis.same_dim(values["x"], 1, values["y"], 1)
+
+
+def test_no_part_of_a_split_is_negative() -> None:
+    """One element in three parts is 1, 0 and 0."""
+    text = """<ir_version: 10, opset_import: ["" : 20]> main (float[N] x) => (float[A] a,
+        float[B] b, float[C] c) { a, b, c = Split<num_outputs = 3>(x) }"""
+    made = module(onnx.parser.parse_model(text))
+    analysis = DimAnalysis(made)
+    split = next(op for op in made.walk() if op.name == "onnx.Split")
+    names = [dim_names(result, analysis)[0] for result in split.results]
+    extent = "floor((N + 2)/3)"
+    assert names == [extent, *(f"min({extent}, max(N - {k}{extent}, 0))" for k in ("", "2*"))]
+
+
+def test_the_keys_of_attention_follow_those_of_the_past() -> None:
+    text = """<ir_version: 10, opset_import: ["" : 24]> main (float[N, S, H] q, float[N, T, 8] k,
+        float[N, T, 8] v, float[N, 2, P, 4] old_k, float[N, 2, P, 4] old_v) => (float[A, B, C] y,
+        float[D, 2, E, 4] new_k,
+        float[F, 2, G, 4] new_v) {
+        y, new_k, new_v = Attention<q_num_heads = 2, kv_num_heads = 2>(q, k, v, , old_k, old_v) }"""
+    made = module(onnx.parser.parse_model(text))
+    analysis = DimAnalysis(made)
+    attention = next(op for op in made.walk() if op.name == "onnx.Attention")
+    assert [dim_names(result, analysis) for result in attention.results[:3]] == [
+        {0: "N", 1: "S"},
+        {0: "N", 2: "P + T"},
+        {0: "N", 2: "P + T"},
+    ]

@@ -64,7 +64,7 @@ def test_a_broadcast_knows_what_is_in_it() -> None:
 
 def test_equal_symbols_become_the_first() -> None:
     symbols = DimSymbols()
-    chain = [symbols.symbol(place) for place in range(3000)]
+    chain = [symbols.symbol(index) for index in range(3000)]
     for left, right in reversed(list(pairwise(chain))):
         assert symbols.equate(left, right)
     assert symbols.resolve(chain[-1] * chain[7]) == chain[0] * chain[0]
@@ -83,8 +83,8 @@ def test_a_symbol_becomes_a_form_without_it() -> None:
 def test_long_sums_are_one_symbol() -> None:
     symbols = DimSymbols()
     total = ZERO
-    for place in range(MAX_TERMS + 1):
-        total += symbols.symbol(place)
+    for index in range(MAX_TERMS + 1):
+        total += symbols.symbol(index)
     made = symbols.product([total])
     assert made.symbol is not None
     assert symbols.product([total]) == made

@@ -65,7 +65,7 @@ def test_a_size_beyond_64_bits():
 
 @pytest.mark.parametrize("text", ["0", "0:", "0:0", "0:0=", "0:a=b", "0:0=a,,1=b"])
 def test_names_of_another_form(text: str):
-    with pytest.raises(UsageError, match=f"takes places and names as 0:0=batch,1=seq.*found '{text}'"):
+    with pytest.raises(UsageError, match=f"takes indices and names as 0:0=batch,1=seq.*found '{text}'"):
         read_names(text)
 
 

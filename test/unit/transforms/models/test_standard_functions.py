@@ -50,10 +50,10 @@ def model_of(operator: str, opset: int, attributes: Mapping[str, object] | None 
 def test_bodies_give_what_operators_give(operator: str, opset: int, attributes: Mapping[str, object]):
     model = model_of(operator, opset, attributes)
     x = RANDOM.normal(size=(2, 3, 4)).astype(np.float32)
-    wanted: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
+    requested: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
     session = compile_native(model)
     given = np.asarray(session.run(None, {"x": x})[0], np.float32)
-    expected = np.asarray(wanted.run(None, {"x": x})[0], np.float32)
+    expected = np.asarray(requested.run(None, {"x": x})[0], np.float32)
     np.testing.assert_allclose(given, expected, rtol=2e-5, atol=1e-6)
     assert operator not in session.host_calls()
 
@@ -85,8 +85,8 @@ def test_inputs_may_be_left_out_in_the_middle():
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 27)], ir_version=11)
     reference: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
     session = compile_native(model)
-    for given, wanted in zip(session.run(None, feeds), reference.run(None, feeds), strict=True):
-        numbers = np.asarray(given, np.float32), np.asarray(wanted, np.float32)
+    for given, expected in zip(session.run(None, feeds), reference.run(None, feeds), strict=True):
+        numbers = np.asarray(given, np.float32), np.asarray(expected, np.float32)
         np.testing.assert_allclose(*numbers, rtol=2e-5, atol=1e-6)
     assert session.host_calls() == []
 
@@ -123,8 +123,8 @@ def test_attention_with_bodies_is_products_and_a_softmax(
     q, k, v = (np.repeat(each, heads // each.shape[1], 1) for each in feeds.values())
     scores = scale * q @ k.swapaxes(2, 3) + np.array([[0.5], [-1.0], [2.0]])
     shares = np.exp(scores - scores.max(-1, keepdims=True))
-    wanted = shares / shares.sum(-1, keepdims=True) * 0.5 @ v
-    np.testing.assert_allclose(given, wanted, rtol=1e-4, atol=1e-6)
+    expected = shares / shares.sum(-1, keepdims=True) * 0.5 @ v
+    np.testing.assert_allclose(given, expected, rtol=1e-4, atol=1e-6)
     assert session.host_calls() == []
 
 

@@ -6,7 +6,7 @@
 // CHECK-NEXT:   func.func @main_graph(%arg0: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<2x3xf32> {onnx.name = "y"}) {
 // CHECK-NEXT:     %0 = onnx.Constant dense<[1.000000e+00, 0x7FC00000, 0.699999988]> : tensor<3xf32>
 // CHECK-NEXT:     %1 = onnx.Constant {value_int = 1 : si64} : tensor<i64>
-// CHECK-NEXT:     %2 = "onnx.NoValue"() <{value}> : () -> none
+// CHECK-NEXT:     %2 = "onnx.NoValue"() : () -> none
 // CHECK-NEXT:     %3:2 = "onnx.Split"(%arg0, %2) <{axis = 0 : si64}> {test.a, test.z = #map} : (tensor<2x3xf32>, none) -> (tensor<1x3xf32>, tensor<1x3xf32>)
 // CHECK-NEXT:     %4 = "onnx.Concat"(%3#1, %3#0) <{axis = 0 : si64}> : (tensor<1x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:     onnx.Return %4 : tensor<2x3xf32>

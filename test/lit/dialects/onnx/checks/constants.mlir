@@ -32,7 +32,7 @@ func.func @images(%arg0: tensor<2x2x3xf32>) {
 func.func @columns(%arg0: tensor<1x4x5xf32>) {
   %0 = onnx.Constant dense<3> : tensor<2xi64>
   %1 = onnx.Constant dense<2> : tensor<2xi64>
-  // expected-error@+1 {{'onnx.Col2Im' op input has 5 columns; the block has 4 places in the image}}
+  // expected-error@+1 {{'onnx.Col2Im' op input has 5 columns; the block has 4 positions in the image}}
   %2 = "onnx.Col2Im"(%arg0, %0, %1) : (tensor<1x4x5xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<*xf32>
   onnx.Return
 }

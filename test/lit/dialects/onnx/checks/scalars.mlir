@@ -179,7 +179,7 @@ func.func @space(%arg0: tensor<1x2x3xf32>, %arg1: tensor<5xi64>) {
 // -----
 
 func.func @GridSample(%arg0: tensor<1x1x4x4xf32>, %arg1: tensor<1x2x2x3xf32>) {
-  // expected-error@+1 {{grid ends in 3 numbers; 2 name a place}}
+  // expected-error@+1 {{grid ends in 3 coordinates; X has 2 spatial axes}}
   %0 = "onnx.GridSample"(%arg0, %arg1) : (tensor<1x1x4x4xf32>, tensor<1x2x2x3xf32>) -> tensor<*xf32>
   onnx.Return
 }

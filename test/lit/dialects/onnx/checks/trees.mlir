@@ -50,6 +50,22 @@ func.func @LabelEncoder(%arg0: tensor<2xi64>) {
 
 // -----
 
+func.func @LabelEncoder_keys(%arg0: tensor<2xf64>) {
+  // expected-error@+1 {{X has elements of f64, but keys_floats are of f32}}
+  %0 = "onnx.LabelEncoder"(%arg0) <{keys_floats = [1.0 : f32], values_int64s = [3]}> : (tensor<2xf64>) -> tensor<2xi64>
+  onnx.Return
+}
+
+// -----
+
+func.func @LabelEncoder_tensor(%arg0: tensor<2xi64>) {
+  // expected-error@+1 {{X has elements of i64, but keys_tensor are of f64}}
+  %0 = "onnx.LabelEncoder"(%arg0) <{keys_tensor = dense<1.0> : tensor<1xf64>, values_int64s = [3]}> : (tensor<2xi64>) -> tensor<2xi64>
+  onnx.Return
+}
+
+// -----
+
 func.func @FeatureVectorizer(%arg0: tensor<1x2xf32>) {
   // expected-error@+1 {{inputdimensions has 2 values for 1 X}}
   %0 = "onnx.FeatureVectorizer"(%arg0) <{inputdimensions = [1, 1]}> : (tensor<1x2xf32>) -> tensor<*xf32>

@@ -184,8 +184,8 @@ def test_a_range_within_a_line(again: Again):
 def test_an_op_is_where_it_is_written(parsed: Parsed):
     op = first(parsed('\n  %0 = "t.op"() : () -> i32'))
     assert isinstance(op.location, FileLineColLoc)
-    place = op.location.filename.data, op.location.line.data, op.location.column.data
-    assert place == ("t.mlir", 2, 8)
+    location = op.location.filename.data, op.location.line.data, op.location.column.data
+    assert location == ("t.mlir", 2, 8)
     assert isinstance(first(parsed('"t.op"() : () -> () loc(unknown)')).location, UnknownLoc)
 
 

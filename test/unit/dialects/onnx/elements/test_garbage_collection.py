@@ -49,6 +49,15 @@ def test_garbage_is_found_once_it_is_as_much_as_what_lives(monkeypatch: pytest.M
     assert early() is None
 
 
+def test_living_objects_are_not_counted_for_a_few(monkeypatch: pytest.MonkeyPatch):
+    def count() -> int:
+        raise AssertionError("a full walk of the heap")
+
+    monkeypatch.setattr(garbage_collection, "_count", count)
+    with without_cycle_collection():
+        Node()
+
+
 def test_a_program_that_collects_nothing_is_heeded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(garbage_collection, "SPARE_OBJECTS", -(10**9))
     gc.disable()

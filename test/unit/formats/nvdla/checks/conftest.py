@@ -44,13 +44,13 @@ def edited(loadable: Loadable, edits: Edits) -> Loadable:
     """
     for path, new in edits.items():
         keys = keys_of(path)
-        wanted = None
+        expected = None
         if keys[0] == "task":
-            wanted, keys = keys[1], keys[2:]
+            expected, keys = keys[1], keys[2:]
         if keys[0] not in (*DLA_PARTS, *EMU_PARTS):
             loadable = replaced(loadable, keys, new)
             continue
-        tasks = [task for task in decode_tasks(loadable) if wanted in (None, task.id)]
+        tasks = [task for task in decode_tasks(loadable) if expected in (None, task.id)]
         part, number = str(keys[0]), keys[1] if len(keys) > 1 and isinstance(keys[1], int) else 0
         if part in DLA_PARTS:
             task = next(task for task in tasks if isinstance(task, DlaTask))

@@ -32,10 +32,10 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
     # The container.
     "lists-filled": [(CONV, {"submits": (), "tasks": ()}, "no task; the runtime loads nothing without one")],
     "ids-are-indexes": [
-        (CONV, {"memories[1].id": 4}, "memory at place 1 has id 4; ids are places, so it is 1"),
-        (CONV, {"addresses[2].id": 0}, "address at place 2 has id 0; ids are places, so it is 2"),
-        (CONV, {"tasks[0].id": 1}, "task at place 0 has id 1; ids are places, so it is 0"),
-        (CONV, {"tensors[1].id": 9}, "tensor at place 1 has id 9; ids are places, so it is 1"),
+        (CONV, {"memories[1].id": 4}, "memory 1 has id 4; an id is the index in the list, here 1"),
+        (CONV, {"addresses[2].id": 0}, "address 2 has id 0; an id is the index in the list, here 2"),
+        (CONV, {"tasks[0].id": 1}, "task 0 has id 1; an id is the index in the list, here 0"),
+        (CONV, {"tensors[1].id": 9}, "tensor 1 has id 9; an id is the index in the list, here 1"),
     ],
     "bindings-count-from-zero": [
         (CONV, {"memories[1].bind_id": 1}, "input bind ids [1]; they are [0], each once"),
@@ -571,6 +571,9 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
             {"surface[0].src_data.address": 0},
             "src_data address 0; that is memory 4 of 'task-0-addr0'",
         ),
+    ],
+    "cubes-name-their-memory": [
+        (CONV, {"surface[0].src_data.type": 1}, "src_data.type 1; memory 1 of domain 0 needs 0"),
     ],
     "cubes-are-in-memory": [
         (

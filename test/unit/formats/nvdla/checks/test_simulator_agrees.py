@@ -42,13 +42,16 @@ def test_rows_over_hang_the_next_inference(changed: Changed):
     simulator = changed(POOL, {"op[0].pool_height": 0})
     run(simulator)
     hangs(
-        simulator, "it hangs behind task 0 operation 0 (PDP), whose windows leave 1 row over; let its source"
+        simulator,
+        "it deadlocks after task 0 operation 0 (PDP), whose windows leave 1 row over; end the source",
     )
 
 
 def test_rows_over_hang_the_next_pooling(changed: Changed):
     simulator = changed(LENET, {"op[2].pool_height": 0})
-    hangs(simulator, "operation 5 (PDP): it hangs behind task 0 operation 2 (PDP), whose windows leave 1 row")
+    hangs(
+        simulator, "operation 5 (PDP): it deadlocks after task 0 operation 2 (PDP), whose windows leave 1 row"
+    )
 
 
 @pytest.mark.parametrize("edits", [{"op[0].pool_width": 0}, {"op[0].pool_height": 0, "op[0].pool_width": 0}])
@@ -63,7 +66,7 @@ def test_anything_over_hangs_a_queue(changed: Changed):
         "graph[2].consumers[1].index": -1,
         "graph[3].dependency_count": 2,
     }
-    hangs(changed(LENET, edits), "operation 5 (PDP): it hangs behind operation 2, whose windows leave")
+    hangs(changed(LENET, edits), "operation 5 (PDP): it deadlocks after operation 2, whose windows leave")
 
 
 @pytest.mark.parametrize("name", ["nv_large/sdp_y_layer_add_int8", "nv_full/sdp_y_point_add_fp16"])

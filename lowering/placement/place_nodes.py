@@ -14,9 +14,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from xonnc.dialects.onnx.elements.roots import constants_of
 from xonnc.dialects.onnx.locations import describe, node_name
+from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.dialects.onnx.types import NONE, static_shape
-from xonnc.errors import RefusalError, XonncError
+from xonnc.errors import PluginFunctionError, RefusalError, XonncError
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, StageCallback, compile_to_loadable
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import (
     LOWERINGS_BY_PRECISION,
@@ -26,7 +28,6 @@ from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import (
 )
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized
 from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
-from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
 from xonnc.lowering.placement.assignment import nodes_on_dla
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.fp16_overflow import overflows
@@ -38,12 +39,14 @@ WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))
 """Engines whose work is worth a transfer to the DLA and back; other nodes follow their neighbors."""
 
 
-def _is_cheap(op: Operation) -> bool:
+def _is_cheap(op: Operation, engine: str) -> bool:
     """
-    Return whether an operator follows its neighbors whatever the engine: data movement, and elementwise
-    functions, which are only lookups on the CDP.
+    Return whether an operator follows its neighbors: data movement, and elementwise functions whatever the
+    engine. The CDP computes those by its lookup table; what it normalizes is worth a transfer.
     """
-    return type(op) in SELECTIONS or type(op) in INT8_FUNCTIONS
+    if engine not in WORTH_A_CROSSING or type(op) in SELECTIONS:
+        return True
+    return engine == "CDP" and not isinstance(op, LRNOp)
 
 
 EXACT_ROUNDS = 24
@@ -69,7 +72,7 @@ class Placement:
     names: Mapping[SSAValue, str]
     partitions: tuple[CompiledPartition, ...]
     refused: Mapping[int, str]
-    """Why the DLA cannot run a node, in one line with its name."""
+    """The reason why the DLA cannot run a node, in one line with its name."""
     at_boundaries: Collection[int]
     """
     Refused nodes that the DLA could run if a value did not enter from, or leave to, a partition on the CPU.
@@ -103,7 +106,7 @@ class Placement:
         )
 
 
-def place(
+def place_nodes(
     module: ModuleOp,
     target: str,
     ctx: Context,
@@ -121,7 +124,6 @@ def place(
 
 class _Placer:
     def __init__(self, module: ModuleOp, target: str, ctx: Context, names: Mapping[SSAValue, str]):
-        self._module = module
         self._target = target
         self._ctx = ctx
         self._names = names
@@ -136,6 +138,8 @@ class _Placer:
         self._at_boundaries: set[int] = set()
         self._engines: dict[int, str] = {}
         self._done: dict[Partition, CompiledPartition] = {}
+        self._live = set(constants_of([module]))
+        """The constants of the network and of the parts that are done."""
 
     def run(self, on_stage: StageCallback | None) -> Placement:
         """Partition and compile until no partition for the DLA is refused."""
@@ -156,8 +160,7 @@ class _Placer:
         free = {
             node
             for node, engine in self._engines.items()
-            if (engine not in WORTH_A_CROSSING or _is_cheap(self._graph.nodes[node]))
-            and node not in self._refused
+            if _is_cheap(self._graph.nodes[node], engine) and node not in self._refused
         }
         sure = set(range(len(self._graph.nodes))) - free - self._refused.keys()
         on_dla = nodes_on_dla(self._graph.flow, sure, self._refused.keys())
@@ -174,9 +177,10 @@ class _Placer:
         if not partition.is_dla:
             self._done[partition] = CompiledPartition(partition, outlined, None)
             return
-        live_modules = [self._module, *(placed.outlined.module for placed in self._done.values())]
         try:
-            compiled = compile_to_loadable(outlined.module, self._target, self._ctx, on_stage, live_modules)
+            compiled = compile_to_loadable(outlined.module, self._target, self._ctx, on_stage, self._live)
+        except PluginFunctionError:
+            raise
         except RefusalError as error:
             blamed = _blamed(error, outlined)
             self._at_boundaries |= self._at_boundary_only(error, partition, outlined)
@@ -184,6 +188,7 @@ class _Placer:
             blamed = _blamed_late(error, outlined)
         else:
             self._done[partition] = CompiledPartition(partition, outlined, compiled)
+            self._live.update(constants_of([outlined.module]))
             for op, node in outlined.nodes.items():
                 self._engines.setdefault(node, compiled.engines.get(op, "view"))
             return
@@ -197,13 +202,13 @@ class _Placer:
     ) -> set[int]:
         """Return the nodes refused only because of values that are no network inputs or outputs."""
         ends = {*self._graph.function.body.block.args, *self._graph.results}
-        there: set[int] = set()
+        interior: set[int] = set()
         elsewhere: set[int] = set()
         for about in error.subjects:
             value = _boundary(about, outlined)
             is_boundary = value is not None and self._original(value, partition, outlined) not in ends
-            (there if is_boundary else elsewhere).update(outlined.concerned(_concerned(about)))
-        return there - elsewhere
+            (interior if is_boundary else elsewhere).update(outlined.concerned(_concerned(about)))
+        return interior - elsewhere
 
     def _original(self, value: SSAValue, partition: Partition, outlined: OutlinedPartition) -> SSAValue:
         """Return the network's value of an input or result of a partition's module."""

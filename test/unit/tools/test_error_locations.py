@@ -1,4 +1,4 @@
-"""Errors of passes tell the place in the text that their op came from."""
+"""Errors of passes name the position of their op in the source text."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def with_complaints() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("options", "place"),
+    ("options", "location"),
     [
         ("", RELU),
         ("of=onnx.Exp", EXP),
@@ -87,10 +87,10 @@ def with_complaints() -> Iterator[None]:
         ("how=nothing", "<stdin>: error: "),
     ],
 )
-def test_the_place_is_that_of_the_op(options: str, place: str):
+def test_the_location_is_that_of_the_op(options: str, location: str):
     code, out, err = run_opt([f"--complain={options}"], TEXT)
     assert (code, out) == (1, "")
-    assert err.startswith(place)
+    assert err.startswith(location)
 
 
 def test_the_line_is_shown():
@@ -109,7 +109,7 @@ def test_a_refusal_tells_each_reason():
     ]
 
 
-def test_places_survive_other_passes_and_parts():
+def test_locations_survive_other_passes_and_parts():
     text = f"func.func private @g()\n// -----\n{TEXT}"
     err = run_opt(["--split-input-file", "--canonicalize", "--cse", "--complain=of=func.func"], text)[2]
     assert "<stdin>:1:1: error: no good" in err

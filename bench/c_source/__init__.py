@@ -1,0 +1,1 @@
+"""C source of operators against native code."""

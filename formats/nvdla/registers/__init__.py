@@ -1,0 +1,1 @@
+"""Register sequences of loadables, for systems without the NVDLA driver and runtime."""

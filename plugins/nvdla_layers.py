@@ -1,0 +1,60 @@
+"""Lowering of plug-in operators to hardware layers of NVDLA, by their `layers` body."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, cast
+
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.types import NONE
+from xonnc.errors import XonncError
+from xonnc.lowering.onnx_to_dla import dla_builder, quantized_builder
+from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, UnsupportedOperator
+from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder
+from xonnc.plugins.layer_builder import FeatureCube, LayerBuilder
+from xonnc.plugins.nvdla_bodies import BindOperands
+from xonnc.plugins.op_class import PluginOp
+from xonnc.plugins.operators import Array
+
+
+def add_layers(kind: type[PluginOp], bind: BindOperands) -> None:
+    """Register the `layers` body of an operator as its lowering for NVDLA in float16."""
+    layers = kind.DECLARATION.function("layers")
+    assert layers is not None
+
+    def lower(op: PluginOp, builder: DlaBuilder) -> list[Cube]:
+        bound = bind(op, [_operand(value, builder) for value in op.operands])
+        try:
+            found = layers(bound, LayerBuilder(builder))
+        except (UnsupportedOperator, XonncError):
+            raise
+        except Exception as error:
+            raise bound.fail(f"layers raised {type(error).__name__}: {error}") from error
+        results: list[Any] = [*cast("Any", found)] if isinstance(found, tuple | list) else [found]
+        if len(results) != len(op.results) or not all(isinstance(each, FeatureCube) for each in results):
+            raise bound.fail(f"layers gave {len(results)} values for {len(op.results)} results")
+        for each, described in zip(results, bound.outputs, strict=True):
+            if described is not None and described.shape is not None and each.shape != described.shape:
+                raise bound.fail(f"layers gave shape {list(each.shape)}, infer gives {list(described.shape)}")
+        return [each.cube for each in results]
+
+    lower.__doc__ = kind.DECLARATION.doc
+    dla_builder.lowers(kind)(lower)
+    if kind not in quantized_builder.QUANTIZED:
+        quantized_builder.lowers(kind)(_refuse_int8)
+
+
+def _refuse_int8(op: Operation, builder: QuantizedDlaBuilder) -> NoReturn:
+    """Refuse an operator that has no int8 form."""
+    assert isinstance(op, PluginOp)
+    plugin = op.DECLARATION.plugin.name
+    builder.refuse(
+        f"its layers of plug-in {plugin} compute in fp16, the network in int8; write decompose or lookup"
+    )
+
+
+def _operand(value: SSAValue, builder: DlaBuilder) -> FeatureCube | Array | None:
+    if value.type == NONE:
+        return None
+    constant = builder.constant(value)
+    return FeatureCube(builder.cube(value)) if constant is None else constant

@@ -1,0 +1,55 @@
+// RUN: onnx-opt %s --verify-diagnostics --split-input-file
+
+func.func @form(%a: memref<8x40xf32>) {
+  // expected-error @+1 {{krnl.pack: no form 'rows'; there are gemm_panels, conv, depthwise, int8_conv, words, zero_points}}
+  %0 = krnl.pack %a {form = "rows", sizes = {width = 32 : i64}} : memref<8x40xf32> -> memref<512xf32>
+  func.return
+}
+
+// -----
+
+func.func @sizes(%a: memref<8x40xf32>) {
+  // expected-error @+1 {{krnl.pack: gemm_panels has the positive sizes width}}
+  %0 = krnl.pack %a {form = "gemm_panels", sizes = {lanes = 32 : i64}} : memref<8x40xf32> -> memref<512xf32>
+  func.return
+}
+
+// -----
+
+func.func @zero(%a: memref<8x40xf32>) {
+  // expected-error @+1 {{krnl.pack: gemm_panels has the positive sizes width}}
+  %0 = krnl.pack %a {form = "gemm_panels", sizes = {width = 0 : i64}} : memref<8x40xf32> -> memref<512xf32>
+  func.return
+}
+
+// -----
+
+func.func @rank(%a: memref<1x8x40xf32>) {
+  // expected-error @+1 {{krnl.pack: gemm_panels packs weights of rank 2, not 3}}
+  %0 = krnl.pack %a {form = "gemm_panels", sizes = {width = 32 : i64}} : memref<1x8x40xf32> -> memref<512xf32>
+  func.return
+}
+
+// -----
+
+func.func @conv_rank(%a: memref<8x40xf32>) {
+  // expected-error @+1 {{krnl.pack: conv packs weights of rank at least 3, not 2}}
+  %0 = krnl.pack %a {form = "conv", sizes = {lanes = 16 : i64, width = 2 : i64, step = 1 : i64}} : memref<8x40xf32> -> memref<512xf32>
+  func.return
+}
+
+// -----
+
+func.func @result(%a: memref<8x40xf32>) {
+  // expected-error @+1 {{krnl.pack: the result is memref<512xf32>, not memref<320xf32>}}
+  %0 = krnl.pack %a {form = "gemm_panels", sizes = {width = 32 : i64}} : memref<8x40xf32> -> memref<320xf32>
+  func.return
+}
+
+// -----
+
+func.func @negative(%a: memref<8x40xi8>) {
+  // expected-error @+1 {{krnl.pack: zero_points has the positive sizes width, offset}}
+  %0 = krnl.pack %a {form = "zero_points", sizes = {width = 32 : i64, offset = -1 : i64}} : memref<8x40xi8> -> memref<512xi8>
+  func.return
+}
