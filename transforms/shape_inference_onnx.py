@@ -36,6 +36,7 @@ from xonnc.transforms.shapes import (
     ml_operators,
     reduction,
     resampling,
+    slicing,
 )
 from xonnc.transforms.shapes.axes_operands import write_axes
 from xonnc.transforms.shapes.bodies import infer_body
@@ -59,6 +60,7 @@ THEMES = (
     data_movement,
     reduction,
     resampling,
+    slicing,
 )
 """Modules whose functions are registered in `SHAPE_FUNCTIONS`."""
 

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import i1, i64
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.transforms.dims.dim_context import DimContext, Element, Elements, elements_of, integer
 from xonnc.transforms.dims.expressions import DimExpr
-from xonnc.transforms.shapes.data_movement import equal_parts
 from xonnc.transforms.shapes.inference_context import axis_slice, constant_array, shape_slice
+from xonnc.transforms.shapes.slicing import equal_parts
 
 MAX_ELEMENTS = 64
 """Larger tensors are data, not shapes."""

@@ -44,8 +44,8 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.folding_limits import too_large
-from xonnc.transforms.shapes.data_movement import equal_parts
 from xonnc.transforms.shapes.inference_context import axis_slice
+from xonnc.transforms.shapes.slicing import equal_parts
 
 c = const.c
 

@@ -173,3 +173,17 @@ func.func @axes(%x: tensor<4x3xf32>) -> tensor<*xf32> {
   %1 = "onnx.SqueezeV11"(%0) {axes = [-1]} : (tensor<*xf32>) -> tensor<*xf32>
   onnx.Return %1 : tensor<*xf32>
 }
+
+// -----
+
+// The lowest int64 as the end of a reversal means "to the start", and is not an unknown bound.
+// CHECK-LABEL: @reversal
+// CHECK:         "onnx.Slice"({{.*}}) : {{.*}} -> tensor<3x4xf32>
+func.func @reversal(%x: tensor<3x4xf32>) -> tensor<*xf32> {
+  %starts = onnx.Constant dense<9223372036854775807> : tensor<2xi64>
+  %ends = onnx.Constant dense<-9223372036854775808> : tensor<2xi64>
+  %axes = onnx.Constant dense<[0, 1]> : tensor<2xi64>
+  %steps = onnx.Constant dense<-1> : tensor<2xi64>
+  %0 = "onnx.Slice"(%x, %starts, %ends, %axes, %steps) : (tensor<3x4xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}

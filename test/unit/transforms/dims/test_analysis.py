@@ -101,6 +101,11 @@ MODELS = {
         y = Slice(x, b, e, a, p)  s = Shape(x)  i = Constant<value = int64[1] {0}>()
         j = Constant<value = int64[1] {1}>()
         n = Slice(s, i, j)  z = Slice(x, i, n, i)  w = Slice(x, b, e, a, p) }""",
+    "reversed": """(float[N, S] x) => (float[A, B] y) {
+        b = Constant<value = int64[2] {9223372036854775807, -1}>()
+        e = Constant<value = int64[2] {-9223372036854775808, -2147483648}>()
+        a = Constant<value = int64[2] {0, 1}>()  p = Constant<value = int64[2] {-1, -1}>()
+        y = Slice(x, b, e, a, p)  z = Relu(y) }""",
     "padded": """(float[N, S] x, float[N] y) => (float[A, B] p, float[C, D] t, float[E] q) {
         pads = Constant<value = int64[4] {1, 0, 2, 0}>()  p = Pad(x, pads)
         r = Constant<value = int64[2] {2, 3}>()
@@ -292,6 +297,7 @@ KNOWN = {
         {"c.1"},
     ],
     "recurrent": [{"x.0", "y.0"}, {"x.1", "y.2", "last.1", "cell.1", "l.0", "h.1", "c.1"}],
+    "reversed": [{"x.0", "y.0", "z.0"}, {"x.1", "y.1", "z.1"}],
     "slices": [{"x.0", "z.0"}, {"x.1", "y.1", "z.1", "w.1"}, {"y.0", "w.0"}],
     "reshapes": [
         {"x.0", "y.0", "g.0", "h.0"},
