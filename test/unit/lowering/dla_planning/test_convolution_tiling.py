@@ -106,6 +106,7 @@ def test_pieces_cover_the_output_and_read_only_what_is_there():
         position = 0
         for tile in plan.tiles:
             assert tile.first_output == position
+            assert tile.rows == range(position, position + tile.outputs)
             assert tile.first_input == max(position * stride - top, 0)
             assert 0 < tile.inputs <= height - tile.first_input
             assert ceil(tile.inputs * case.entries_per_slice / FULL.entries) <= plan.data_banks

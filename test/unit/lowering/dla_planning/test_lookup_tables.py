@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from xonnc.dialects.dla.attributes import Lut
 from xonnc.lowering.dla_planning.lookup_tables import (
     Function,
     function_lut,
@@ -22,6 +23,13 @@ from xonnc.lowering.onnx_to_dla.unary_functions import (
     sigmoid,
     softplus,
 )
+
+
+def assert_ends_fit_the_steps(lut: Lut) -> None:
+    """Each table ends where its last step ends, and the fine one lies within the other."""
+    assert lut.le_end == lut.le_start + 64 * 2.0**lut.linear_exp_offset
+    assert lut.lo_end == lut.lo_start + 256 * 2.0**lut.linear_only_offset
+    assert lut.le_start <= lut.lo_start < lut.lo_end <= lut.le_end
 
 
 def entries(table: tuple[int, ...]) -> npt.NDArray[np.float64]:
@@ -52,6 +60,7 @@ def test_the_error_of_a_normalization(scale: float, bias: float, beta: float):
 def test_the_error_of_a_function(function: Function):
     lut, error = function_lut(function)
     assert error < MAX_ERROR / 2
+    assert_ends_fit_the_steps(lut)
     points = np.linspace(lut.lo_start, lut.lo_end, 3001)
     values = entries(lut.linear_only_table)
     read = np.interp(points, lut.lo_start + np.arange(257) * 2.0**lut.linear_only_offset, values)
@@ -68,6 +77,7 @@ def test_functions_without_lines_at_the_ends_are_far_off():
 def test_the_error_of_a_normalization_of_integers(scale: float, factor: float):
     found = integer_normalization_lut(scale, 1.0, 0.75, factor, 5 * 255**2)
     lut = found.lut
+    assert_ends_fit_the_steps(lut)
     sums = np.unique(np.geomspace(1, 5 * 255**2, 3000).astype(np.int64))
     near = np.interp(sums, np.arange(257) * 2.0**lut.linear_only_offset, lut.linear_only_table)
     far = np.interp(sums, np.arange(65) * 2.0**lut.linear_exp_offset, lut.linear_exp_table)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from xonnc.errors import RefusalError, XonncError
-from xonnc.formats.nvdla.checks.loadable_check import read_checked
+from xonnc.formats.nvdla.checks.loadable_check import check_loadable, other_targets, read_checked
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.nvdla.writer import write_loadable
-from xonnc.targets import load_target
+from xonnc.targets import load_target, target_names
 
 
 def test_a_sound_file_is_read(vectors: Path):
@@ -37,3 +37,11 @@ def test_a_damaged_file_is_an_error_of_the_reader(tmp_path: Path):
     path.write_bytes(b"nothing")
     with pytest.raises(XonncError, match="7 bytes: not an NVDLA loadable"):
         read_checked(path, load_target("nv_small"))
+
+
+def test_other_targets_leave_out_the_one_that_is_asked_for(vectors: Path):
+    loadable = read_loadable(vectors / "nv_full" / "conv_k3p1_int8" / "loadable.nvdla")
+    fitting = {name for name in target_names() if not check_loadable(loadable, load_target(name))}
+    assert len(fitting) > 1
+    for name in target_names():
+        assert set(other_targets(loadable, load_target(name))) == fitting - {name}

@@ -76,6 +76,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
     ],
     "bound-memory-has-a-tensor": [
         (CONV, {"memories[1].tensor_desc_id": 7}, "tensor_desc_id 7; there are 2 tensors"),
+        (CONV, {"memories[1].tensor_desc_id": 2}, "tensor_desc_id 2; there are 2 tensors"),
         (CONV, {"tensors[0].size": 2015}, "size 2016; its tensor 'in0' has 2015, and that is allocated"),
     ],
     "address-is-in-memory": [
@@ -264,6 +265,11 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
     "compressed-tables-agree": [
         (
             "nv_full/conv_wcompress_int8",
+            {"surface[0].wmb_data.address": 1, "surface[0].wmb_data.offset": 128},
+            "wgs_data counts 5721 bytes of weights; the masks of wmb_data keep 7655",
+        ),
+        (
+            "nv_full/conv_wcompress_int8",
             {"surface[0].wmb_data.address": 1},
             "wgs_data counts 5721 bytes of weights; the masks of wmb_data keep 7666",
         ),
@@ -426,13 +432,16 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (POOL, {"surface[0].dst_data.channel": 3}, "dst_data.channel 3; it is "),
         (POOL, {"op[0].stride_x": 1}, "(width x height); input, pads, window and stride give"),
     ],
-    "pads-are-below-the-window": [(POOL, {"op[0].pad_left": 2}, "pad_left 2; it is 0 to 1")],
+    "pads-are-below-the-window": [
+        (POOL, {f"op[0].pad_{side}": 2}, f"pad_{side} 2; it is 0 to 1")
+        for side in ("left", "right", "top", "bottom")
+    ],
     "pooled-row-fits": [
         (SPLIT_ROW, {"op[0].partial_width_first": 500}, "partial_width_first 500; it is 0 to 128"),
         (
             POOL,
-            {"surface[0].dst_data.width": 4000, "surface[0].src_data.width": 8000},
-            "dst_data.width 4000; without a split 128 are held",
+            {"surface[0].dst_data.width": 129, "surface[0].src_data.width": 258},
+            "dst_data.width 129; without a split 128 are held",
         ),
     ],
     "split-covers-the-row": [
@@ -533,6 +542,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
     ],
     "softmax-is-of-one-pixel": [
         (SOFTMAX, {"source[0].width": 2}, "source 2x1; the emulator takes one pixel"),
+        (SOFTMAX, {"source[0].height": 2}, "source 1x2; the emulator takes one pixel"),
         (SOFTMAX, {"source[0].channel": 40, "source[0].surf_stride": 64}, "source surf_stride 64; it is 32"),
     ],
     # Cubes.
@@ -672,6 +682,16 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
             SHARED,
             {"graph[3].consumers[2].event": 2},
             "src_data in memory 6 from byte 0 reads what operation 3 (SDP) dst_data writes; no chain",
+        ),
+        # What is written begins behind the first byte that is read.
+        (
+            SHARED,
+            {
+                "graph[1].consumers[1].event": 2,
+                "surface[1].dst_data.offset": 32,
+                "memories[3].size": 8192,
+            },
+            "src_data in memory 3 from byte 32 reads what operation 1 (SDP) dst_data writes; no chain",
         ),
     ],
     "in-place": [
