@@ -131,7 +131,7 @@ def _check(plugins: Sequence[Plugin], as_json: bool, is_quiet: bool) -> int:
 def _print(findings: Sequence[CheckResult]) -> None:
     checks = list(dict.fromkeys(finding.check for finding in findings))
     width = max((len(finding.operator) for finding in findings), default=8)
-    print(f"{'operator':<{width}}  " + "  ".join(f"{check:<9}" for check in checks))
+    print(f"{'operator':<{width}}  " + "  ".join(f"{check:<9}" for check in checks).rstrip())
     for operator in dict.fromkeys(finding.operator for finding in findings):
         own = {finding.check: finding for finding in findings if finding.operator == operator}
         cells = [

@@ -187,3 +187,15 @@ func.func @reversal(%x: tensor<3x4xf32>) -> tensor<*xf32> {
   %0 = "onnx.Slice"(%x, %starts, %ends, %axes, %steps) : (tensor<3x4xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
+
+// -----
+
+// A sequence and an optional are what they were.
+// CHECK-LABEL: @identities
+// CHECK:         "onnx.Identity"(%{{.*}}) : (!onnx.Seq<tensor<2xf32>>) -> !onnx.Seq<tensor<2xf32>>
+// CHECK:         "onnx.Identity"(%{{.*}}) : (!onnx.Opt<tensor<2xf32>>) -> !onnx.Opt<tensor<2xf32>>
+func.func @identities(%s: !onnx.Seq<tensor<2xf32>>, %o: !onnx.Opt<tensor<2xf32>>) -> (!onnx.Seq<tensor<*xf32>>, !onnx.Opt<tensor<*xf32>>) {
+  %0 = "onnx.Identity"(%s) : (!onnx.Seq<tensor<2xf32>>) -> !onnx.Seq<tensor<*xf32>>
+  %1 = "onnx.Identity"(%o) : (!onnx.Opt<tensor<2xf32>>) -> !onnx.Opt<tensor<*xf32>>
+  onnx.Return %0, %1 : !onnx.Seq<tensor<*xf32>>, !onnx.Opt<tensor<*xf32>>
+}

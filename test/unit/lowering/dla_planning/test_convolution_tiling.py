@@ -82,6 +82,15 @@ def test_a_window_higher_than_the_data_banks_does_not_fit():
     assert plan_convolution(rows(entries_per_slice=2000, kernel_height=7), FULL, traffic) is None
 
 
+def test_a_window_as_high_as_the_data_banks_fits():
+    # 15 banks of 256 entries hold three rows of 1280.
+    for entries, fits in ((1280, True), (1281, False)):
+        plan = plan_convolution(rows(entries_per_slice=entries, group_bytes=BANK), FULL, traffic)
+        assert (plan is not None) == fits
+        if plan is not None:
+            assert {tile.outputs for tile in plan.tiles[1:-1]} == {1}
+
+
 def test_pieces_cover_the_output_and_read_only_what_is_there():
     generator = random.Random(5)
     split = 0

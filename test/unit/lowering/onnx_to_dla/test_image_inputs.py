@@ -334,6 +334,8 @@ def test_readings_keep_all_pixels_and_the_mean(mean: tuple[float, ...], is_padde
     conversion = nearest_conversion(Normalization(mean, (1.0,) * len(mean)), is_padded=is_padded)
     assert conversion is not None
     assert -128 <= conversion.pad <= 127
+    # No smaller scale gives the same factor.
+    assert conversion.scale % 2 == 1 or conversion.truncate == 0
     for channel, middle in enumerate(mean):
         integers = conversion.integers(channel)
         exact = (PIXELS - conversion.offsets[channel]) * conversion.factor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,24 @@ def test_parts_of_a_tensor():
     count, first = session_of(SPLIT).run(None, {"x": x, "p": np.array(2)})
     assert numbers(count) == 3
     np.testing.assert_array_equal(numbers(first), x[:, :2])
+
+
+LISTED = SPLIT.replace("int64 p", "int64[m] p")
+
+
+@pytest.mark.parametrize("sizes", [[5], [2, 3], [0, 5], [2, 0, 3], [1, 1, 1, 1, 1]])
+def test_parts_of_listed_sizes(sizes: list[int]):
+    x = np.arange(10, dtype=np.float32).reshape(2, 5)
+    count, first = session_of(LISTED).run(None, {"x": x, "p": np.array(sizes)})
+    assert numbers(count) == len(sizes)
+    np.testing.assert_array_equal(numbers(first), x[:, : sizes[0]])
+
+
+@pytest.mark.parametrize("sizes", [[4], [6], [-1, 6], [2, 2], [6, -1]])
+def test_listed_sizes_that_are_no_parts_are_refused(sizes: list[int]):
+    text = rf"split sizes {re.escape(str(sizes))} do not sum to the axis size 5"
+    with pytest.raises(XonncError, match=text):
+        session_of(LISTED).run(None, {"x": np.zeros((2, 5), np.float32), "p": np.array(sizes)})
 
 
 def test_parts_of_no_size_are_refused():
