@@ -67,7 +67,7 @@ def keys(builder: OpBuilder, product: MatMulOp) -> SSAValue:
     """Return K, of which the MatMul reads the transpose."""
     transpose = made_by(product.B, TransposeOp)
     perm = decode(transpose.perm) if transpose else None
-    if transpose is None or not isinstance(perm, tuple) or len(perm) != RANK:
+    if transpose is None or not isinstance(perm, tuple):
         return builder(Transpose, product.B, perm=[0, 1, 3, 2])
     order = [axis for axis in perm if isinstance(axis, int)]
     composed = [*order[:2], order[3], order[2]]
