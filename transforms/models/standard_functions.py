@@ -64,13 +64,19 @@ def inline_standard_functions(
             if isinstance(op, OnnxOp) and not isinstance(op, LEFT) and is_selected(op)
         ]
         # A list, not a generator: try every op, since each has its own types.
-        if not sum([_replace(op, module, ctx) for op in found]):
+        if not sum([inline_body(op, module, ctx) for op in found]):
             return
         Simplification(module, ctx, passes - {Recompose.name}).run()
 
 
-def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
-    """Inline the body of one op, if ONNX defines one; return whether it did."""
+def inline_body(
+    op: OnnxOp, module: ModuleOp, ctx: Context, prepare: Callable[[ModuleOp], None] | None = None
+) -> bool:
+    """
+    Inline the function body of one op, if ONNX defines one; return whether it did.
+
+    `prepare` may change the body before, as a module of its own; if it raises, the op is kept.
+    """
     if isinstance(op, FlexAttentionOp):
         return decompose_flex_attention(op, DisposablePool.of(ctx))
     identity = identity_of(op)
@@ -93,6 +99,8 @@ def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
     except (XonncError, VerifyException):
         # Not exportable in the opset of the model, or no body for these types: keep the op.
         return False
+    if prepare is not None:
+        prepare(body)
     _inline(op, read, body)
     return True
 

@@ -89,10 +89,10 @@ g (float[2] x) => (float[2] y) {y = own.twice(x)}
         (NET, "99", "net.onnx: opset 99: opsets are 1 to "),
         (FUNCTION, "18", "the model has local functions of its opset; inline them with --inline-functions"),
         (
-            """<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) {
-            l = LayerNormalization(x, x) y = Relu(l)}""",
-            "13",
-            "net.onnx: opset 13: l: LayerNormalization as it is here exists from opset 17 on",
+            """<ir_version: 8, opset_import: ["": 17]> g (float[2] x, int64 i) => (float[2] y) {
+            l = LayerNormalization(x, x) s = SequenceConstruct(l) y = SequenceAt(s, i)}""",
+            "10",
+            "net.onnx: opset 10: s: SequenceConstruct as it is here exists from opset 11 on",
         ),
         (
             """<ir_version: 8, opset_import: ["": 11]> g (float[2, 3] x) => (float[2, 3] y) {
