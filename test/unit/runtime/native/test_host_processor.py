@@ -43,6 +43,19 @@ def test_data_caches_are_read(tmp_path: Path):
     }
 
 
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [("512", 512), ("48K", 48 * 1024), ("2M", 2 * 1024**2), ("1G", 1024**3), ("0K", 0)],
+)
+@pytest.mark.parametrize("level", ["1", "2", "3"])
+def test_units_of_sizes(tmp_path: Path, level: str, size: str, expected: int):
+    assert caches_of(described(tmp_path, (level, "Data", size, "1", "1"))) == {
+        f"l{level}_bytes": expected,
+        f"l{level}_ways": 1,
+        "line_bytes": 1,
+    }
+
+
 def test_what_is_not_understood_is_left_out(tmp_path: Path):
     assert caches_of(tmp_path / "absent") == {}
     assert caches_of(described(tmp_path, ("1", "Data", "large", "8", "64"), ("", "", "", "", ""))) == {}

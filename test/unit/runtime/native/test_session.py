@@ -112,3 +112,47 @@ def test_an_output_lies_where_a_kernel_writes_it_in_another_shape():
         assert isinstance(found, np.ndarray)
         assert (found.dtype, found.shape) == (np.uint8, (rows, 1, 2))
         np.testing.assert_array_equal(found, -x[:, None])
+
+
+def test_shapes_that_no_program_takes_are_refused_by_node_and_others_still_run():
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[n] x, float[m] w) => (float[k] y) { [sum] s = Add(x, w) y = Relu(s) }"""
+    session = compile_native(parser.parse_model(text), cache=False)
+    for _ in range(2):
+        with pytest.raises(XonncError, match="sum"):
+            session.run(None, {"x": np.ones(2, np.float32), "w": np.ones(3, np.float32)})
+        for rows in (1, 3):
+            fed = {"x": np.ones(rows, np.float32), "w": np.ones(3, np.float32)}
+            np.testing.assert_array_equal(numbers(session.run(None, fed)[0]), np.full(3, 2, np.float32))
+
+
+@pytest.mark.parametrize("rows", ["3", "n"])
+def test_arrays_of_the_caller_for_outputs(rows: str):
+    text = f"""<ir_version: 8, opset_import: ["": 17]>
+    g (float[{rows}, 4] x) => (float[{rows}, 4] y, float[{rows}, 4] z) {{ y = Neg(x) z = Mul(x, x) }}"""
+    session = compile_native(parser.parse_model(text), cache=False)
+    whole = np.zeros((6, 8), np.float32)
+    for run in range(3):
+        x = np.arange(12, dtype=np.float32).reshape(3, 4) + run
+        pairs = [
+            (np.zeros((3, 4), np.float32), np.zeros((3, 4), np.float32)),
+            (np.zeros((4, 3), np.float32).T, whole[::2, ::2]),
+            (whole[1::2, 1::2], whole[::2, ::2]),
+        ]
+        for y, z in pairs:
+            results = session.run(None, {"x": x}, out={"y": y, "z": z})
+            assert results[0] is y
+            assert results[1] is z
+            np.testing.assert_array_equal(y, -x)
+            np.testing.assert_array_equal(z, x * x)
+            # Arrays of a run are not those of the next.
+            session.run(None, {"x": x + 100})
+            np.testing.assert_array_equal(y, -x)
+        in_place = x.copy()
+        session.run(None, {"x": in_place}, out={"y": in_place})
+        np.testing.assert_array_equal(in_place, -x)
+        shifted = np.zeros(16, np.float32)
+        source, target = shifted[:12].reshape(3, 4), shifted[4:].reshape(3, 4)
+        source[:] = x
+        session.run(None, {"x": source}, out={"z": target})
+        np.testing.assert_array_equal(target, x * x)

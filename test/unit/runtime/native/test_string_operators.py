@@ -206,6 +206,8 @@ MOVEMENT: Sequence[tuple[str, Sequence[object], Sequence[npt.NDArray[np.generic]
     ("Flatten<axis = 0>(x)", [], [GRID.reshape(1, 6)]),
     ("Unsqueeze(x, i0)", [[0, -1]], [GRID[None, :, :, None]]),
     ("Transpose<perm = [1, 0]>(x)", [], [GRID.T]),
+    ("Transpose<perm = [0, 1]>(x)", [], [GRID]),
+    ("Transpose(x)", [], [GRID.T]),
     ("Concat<axis = -1>(x, x)", [], [np.concatenate([GRID, GRID], 1)]),
     ("Gather<axis = 1>(x, i0)", [[2, -3]], [GRID[:, [2, 0]]]),
     ("GatherElements<axis = 1>(x, i0)", [[[0], [-1]]], [np.array([["a"], ["a"]])]),

@@ -16,7 +16,7 @@ READ = (2, 3, 8, 5)
 """Batch, heads, elements and keys, as the product reads them."""
 
 
-@pytest.mark.parametrize("perm", permutations(range(4)))
+@pytest.mark.parametrize("perm", list(permutations(range(4))))
 def test_keys_are_turned_at_most_once(
     perm: tuple[int, ...],
     simplified_operators: Callable[[onnx.ModelProto, Mapping[str, npt.NDArray[np.float32]]], list[str]],
