@@ -12,6 +12,7 @@ from xonnc.compat.onnxoptimizer.nodes import UNKNOWN, value_type
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.onnx.captures import captured_names, graphs_of
 from xonnc.formats.onnx.load_model import LoadedModel
+from xonnc.formats.onnx.save_model import ExportedModel, Initializer
 from xonnc.formats.onnx.schemas import opsets_of
 from xonnc.tools.model_statistics import spelled
 
@@ -72,14 +73,45 @@ def _drop_initializers(graph: onnx.GraphProto, names: set[str]) -> None:
 
 
 def merge(
-    first: onnx.ModelProto, second: onnx.ModelProto, pairs: Sequence[tuple[str, str]], prefix: str = ""
-) -> onnx.ModelProto:
+    first: ExportedModel, second: ExportedModel, pairs: Sequence[tuple[str, str]], prefix: str = ""
+) -> ExportedModel:
     """
     Join two models: outputs of the first are fed to inputs of the second.
 
     Without `pairs` of output and input, values of one name are joined, else all in order. Names of the second
-    that the first has too are prefixed. Raises `XonncError` if nothing fits.
+    that the first has too are prefixed. The weights are not read. Raises `XonncError` if nothing fits.
     """
+    one, other = _with_names(first), _with_names(second)
+    merged, names = _merge_protos(one, other, pairs, prefix)
+    weights = {each.tensor.name: each for each in first.initializers}
+    weights |= dict(zip(names, second.initializers, strict=True))
+    initializers = [_renamed(weights[tensor.name], tensor.name) for tensor in merged.graph.initializer]
+    del merged.graph.initializer[:]
+    return ExportedModel(merged, initializers)
+
+
+def _with_names(model: ExportedModel) -> onnx.ModelProto:
+    """Return the message of a model with an empty tensor in place of each initializer."""
+    message = onnx.ModelProto()
+    message.CopyFrom(model.proto)
+    for initializer in model.initializers:
+        kind = initializer.tensor.data_type
+        # Joined models are checked, for which tensors must have elements unless they are empty.
+        message.graph.initializer.add(name=initializer.tensor.name, data_type=kind, dims=[0])
+    return message
+
+
+def _renamed(initializer: Initializer, name: str) -> Initializer:
+    tensor = onnx.TensorProto()
+    tensor.CopyFrom(initializer.tensor)
+    tensor.name = name
+    return Initializer(tensor, initializer.elements)
+
+
+def _merge_protos(
+    first: onnx.ModelProto, second: onnx.ModelProto, pairs: Sequence[tuple[str, str]], prefix: str
+) -> tuple[onnx.ModelProto, list[str]]:
+    """Return the joined model and the new names of the second's initializers."""
     outputs = [info.name for info in first.graph.output]
     inputs = [info.name for info in second.graph.input]
     for (name, known), what in zip(
@@ -101,15 +133,14 @@ def merge(
     one, other = opsets_of(first).get(""), opsets_of(second).get("")
     if one != other:
         raise XonncError(f"opsets {one} and {other}; 'xonnc convert-opset' makes them equal")
-    copy = onnx.ModelProto()
-    copy.CopyFrom(second)
-    copy.ir_version = first.ir_version = max(first.ir_version, second.ir_version)
+    second.ir_version = first.ir_version = max(first.ir_version, second.ir_version)
     prefix = prefix or ("second_" if _names(first.graph) & _names(second.graph) else "")
     if prefix:
         pairs = [(output, prefix + name) for output, name in pairs]
-        copy = onnx.compose.add_prefix(copy, prefix)
+        second = onnx.compose.add_prefix(second, prefix)
+    names = [tensor.name for tensor in second.graph.initializer]
     try:
-        return onnx.compose.merge_models(first, copy, io_map=list(pairs))
+        return onnx.compose.merge_models(first, second, io_map=list(pairs)), names
     except (onnx.checker.ValidationError, ValueError) as error:
         raise XonncError(f"the models do not fit: {' '.join(str(error).split())}") from None
 

@@ -29,6 +29,9 @@ from xonnc.formats.onnx.tensors import AnyArray, payload, stored_size
 MAX_FILE_BYTES = (1 << 31) - 1
 """protobuf reads no message of 2 GiB or more."""
 
+FRAME_BYTES = 32
+"""Tags and lengths around an initializer take less."""
+
 PAGE = 4096
 """Large tensors in external data are page-aligned, so that readers can map them (ONNX, ExternalData.md)."""
 
@@ -121,6 +124,12 @@ def save(
     with atomic_writes() as files, files.open(target) as stream, files.open(data) as data_stream:
         write(_externalised(model, external, data_stream), stream, model_format)
     return [target, data]
+
+
+def needs_external_data(model: ExportedModel) -> bool:
+    """Return whether a model is too large for one file."""
+    size = model.proto.ByteSize() + sum(one.tensor.ByteSize() + one.size for one in model.initializers)
+    return size + len(model.initializers) * FRAME_BYTES > MAX_FILE_BYTES
 
 
 def write(model: ExportedModel, stream: BinaryIO, model_format: ModelFormat) -> None:

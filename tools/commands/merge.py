@@ -39,22 +39,26 @@ def _pair(text: str) -> tuple[str, str]:
 
 def run(args: argparse.Namespace) -> int:
     """Write the joined model."""
-    from xonnc.formats.onnx.load_model import LoadedModel, load
-    from xonnc.formats.onnx.loaded_export import save_loaded, whole_model
+    from xonnc.formats.onnx.load_model import load
+    from xonnc.formats.onnx.loaded_export import export_loaded, has_external_data
+    from xonnc.formats.onnx.save_model import ExternalData, needs_external_data, save
     from xonnc.tools.model_extraction import merge
 
     external = external_data(args)
-    first, second = (whole_model(load(path)) for path in (args.first, args.second))
+    first, second = load(args.first), load(args.second)
     try:
-        merged = merge(first, second, args.map, args.prefix)
+        merged = merge(export_loaded(first), export_loaded(second), args.map, args.prefix)
     except XonncError as error:
         raise XonncError(f"{args.first}, {args.second}: {error}") from error
-    graph = merged.graph
+    came_apart = any(has_external_data(each.proto) for each in (first, second))
+    if external is None and str(args.output) != "-" and (came_apart or needs_external_data(merged)):
+        external = ExternalData(f"{args.output.name}.data")
+    graph = merged.proto.graph
     facts = {
         "nodes": len(graph.node),
         "inputs": [info.name for info in graph.input],
         "outputs": [info.name for info in graph.output],
     }
     line = f"{args.first.name}, {args.second.name}   {plural(len(graph.node), 'node')}"
-    report(args, facts, [line], save_loaded(LoadedModel.of(merged), args.output, external))
+    report(args, facts, [line], save(merged, args.output, external=external))
     return 0
