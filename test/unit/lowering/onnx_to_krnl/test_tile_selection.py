@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
@@ -156,6 +157,20 @@ def test_wrong_tiles(attribute: Attribute, message: str):
 def test_tiles_of_products(sizes: tuple[int, int, int], zen4: tuple[int, int], avx2: tuple[int, int]):
     assert Tiles(ZEN4).gemm("", 4, sizes) == zen4
     assert Tiles(AVX2).gemm("", 4, sizes) == avx2
+
+
+@pytest.mark.parametrize("name", ["avx2", "avx512", "avx512vnni", "aarch64", "portable"])
+@pytest.mark.parametrize("size", [4, 8])
+def test_accumulators_of_products_fit_the_registers(name: str, size: int):
+    """Each row of a tile has an accumulator for each of its vectors, and an element of A is broadcast."""
+    target = load_cpu(name)
+    lanes = target.vector_bytes // size
+    columns = (1, 3, 8, 15, 16, 17, 31, 32, 33, 48, 64, 100, 1000)
+    for m, n, k in product((1, 2, 3, 4, 5, 7, 8, 16, 100), columns, (1, 16, 1000)):
+        for rows, width in gemm_tiles(size, (m, n, k), target):
+            assert min(rows, width) >= 1
+            assert width % lanes == 0
+            assert rows * (width // lanes) + 1 <= target.registers, (m, n, k)
 
 
 def test_tiles_that_are_measured_fit_the_registers_and_begin_with_the_computed_one():

@@ -1,0 +1,50 @@
+"""Lengths of a Range of constants, against NumPy."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from xonnc.contexts import new_context
+from xonnc.dialects.onnx.ops.builtin import ReturnOp
+from xonnc.dialects.onnx.types import static_shape
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.importer import import_proto
+from xonnc.transforms.shape_inference_onnx import infer_shapes
+
+
+def length(start: float, limit: float, delta: float, dtype: type[np.generic]) -> int:
+    """The length that is inferred."""
+    bounds = {"start": start, "limit": limit, "delta": delta}
+    tensors = [numpy_helper.from_array(np.array(value, dtype), name) for name, value in bounds.items()]
+    result = helper.make_tensor_value_info("y", tensors[0].data_type, ["n"])
+    graph = helper.make_graph([helper.make_node("Range", list(bounds), ["y"])], "g", [], [result], tensors)
+    model: onnx.ModelProto = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    )
+    module = import_proto(model, new_context())
+    infer_shapes(module)
+    (end,) = (op for op in module.walk() if isinstance(op, ReturnOp))
+    shape = static_shape(end.operands[0].type)
+    assert shape is not None
+    return shape[0]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.float32])
+def test_a_range_is_as_long_as_numpys(dtype: type[np.generic]):
+    for start, limit, delta in product((-3, 0, 2), (-4, 0, 2, 7), (-3, -1, 1, 2, 5)):
+        expected = len(np.arange(start, limit, delta))
+        assert length(start, limit, delta, dtype) == expected, (start, limit, delta)
+
+
+def test_a_range_of_fractions():
+    assert length(0.25, 1.5, 0.5, np.float32) == len(np.arange(0.25, 1.5, 0.5)) == 3
+
+
+def test_a_range_without_a_step_is_refused():
+    with pytest.raises(XonncError, match="delta must not be 0"):
+        length(0, 5, 0, np.int64)
