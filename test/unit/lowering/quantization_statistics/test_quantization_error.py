@@ -64,6 +64,25 @@ def test_saturation_and_noise():
     assert found.signal_to_noise == pytest.approx(10 * log10(signal / noise))
 
 
+def test_errors_add_up_from_value_to_value():
+    """0.7 becomes 0.5 at the input; that is exact in the finer steps behind, but not what floats compute."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    chain (float[1, 2] x) => (float[1, 2] y) {
+      q = QuantizeLinear (x, coarse, zero)
+      d = DequantizeLinear (q, coarse, zero)
+      n = Neg (d)
+      r = QuantizeLinear (n, fine, zero)
+      y = DequantizeLinear (r, fine, zero)
+    }"""
+    quantized = model(text, coarse=np.float32(0.5), fine=np.float32(0.25), zero=np.int8(0))
+    samples = [{"x": np.array([[0.7, 2]], np.float32)}]
+    first, second = measure_quantization_error(quantized, None, samples, open_model)
+    assert (first.name, second.name, second.operator) == ("x", "n", "Neg")
+    expected = 10 * log10((0.7**2 + 4) / 0.2**2)
+    assert first.signal_to_noise == pytest.approx(expected, rel=1e-5)
+    assert second.signal_to_noise == pytest.approx(expected, rel=1e-5)
+
+
 def test_what_is_exact_has_no_noise():
     quantized = model(ROUNDED, scale=np.float32(0.5), zero=np.uint8(7))
     (found,) = measure_quantization_error(
