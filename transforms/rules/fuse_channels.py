@@ -26,6 +26,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.canonicalize_convolution import per_channel
 from xonnc.transforms.rules.conditions import is_finite
+from xonnc.transforms.rules.narrow_floats import OVERFLOWS, is_narrow, overflows, wide
 
 x = value.x
 statistics = (const.scale, const.bias, const.mean, const.var)
@@ -33,11 +34,6 @@ convolution = one_use(Conv(x, const.w, maybe.b).named("conv"))
 
 FIRST = 10
 """Pattern benefit, above that of the canonicalisation rules for the same ops."""
-
-
-def wide(array: Array) -> Array:
-    """Return values in at least 32 bits, so that narrow floats are rounded once."""
-    return array.astype(np.result_type(array.dtype, np.float32), copy=False)
 
 
 def normalisation(scale: Constant, mean: Constant, var: Constant, epsilon: float) -> tuple[Array, Array]:
@@ -52,9 +48,21 @@ def like(c: Constant, array: Array) -> Array:
 
 
 def scaled(w: Constant, factor: Array) -> Attribute:
-    """Return the weights times a factor per output channel, computed lazily."""
-    array = like(w, factor).reshape(-1, *(1,) * (len(w.type.get_shape()) - 1))
-    return w.pool.combine(np.multiply, w.attribute, w.pool.create(array))
+    """Return the weights times a factor per output channel, computed lazily and rounded once."""
+    array = (wide(factor) if is_narrow(w) else like(w, factor)).reshape(-1, *per_output(w))
+    return w.pool.combine(np.multiply, w.attribute, w.pool.create(array), to=w.type.element_type)
+
+
+def per_output(w: Constant) -> tuple[int, ...]:
+    """Return sizes of 1 for the axes of the weights after that of the output channels."""
+    return (1,) * (len(w.type.get_shape()) - 1)
+
+
+def exceeds(w: Constant, factor: Array, bias: Array) -> bool:
+    """Return whether scaled weights or a bias exceed the range of the weights' type."""
+    if not is_narrow(w):
+        return False
+    return overflows(w, wide(w.array) * wide(factor).reshape(-1, *per_output(w)), bias)
 
 
 @rule(BatchNormalizationInferenceMode(convolution, *statistics, epsilon=attr.epsilon), bonus=FIRST)
@@ -75,6 +83,8 @@ def batch_norm_into_conv(
     if not np.all(np.isfinite(factor)):
         return MatchFailure("a factor is not finite")
     shift = wide(bias.array) - moved + (0 if b is None else factor * wide(b.array))
+    if exceeds(w, factor, shift):
+        return OVERFLOWS
     return Conv(x, scaled(w, factor), like(w, shift), like=conv)
 
 
@@ -86,8 +96,10 @@ def product_into_conv(
     factor = per_channel(c, root, conv.operands[1])
     if isinstance(factor, MatchFailure):
         return factor
-    bias = None if b is None else like(b, wide(factor.array()) * wide(b.array))
-    return Conv(x, scaled(w, factor.array()), bias, like=conv)
+    products = wide(factor.array()) * wide(np.zeros(1) if b is None else b.array)
+    if exceeds(w, factor.array(), products):
+        return OVERFLOWS
+    return Conv(x, scaled(w, factor.array()), None if b is None else like(b, products), like=conv)
 
 
 @rule(Add(convolution, const.c), bonus=FIRST)

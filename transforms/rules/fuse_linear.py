@@ -8,13 +8,10 @@ rounding (docs/internals/onnx-rules.md §9.1, nos. 19, 20 and "missing fusions")
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from xonnc.dialects.onnx.elements import DisposableElementsAttr
 from xonnc.dialects.onnx.types import is_ranked, numpy_dtype
 from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.onnx import (
@@ -42,10 +39,9 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import Rule, rule, rules
-from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import rank
-
-ChannelValues = npt.NDArray[np.float64]
+from xonnc.transforms.rules.linear_weights import ChannelValues, LinearWeights, numbers
+from xonnc.transforms.rules.narrow_floats import OVERFLOWS
 
 x, w, b, c = value.x, const.w, maybe.b, const.c
 statistics = (const.scale, const.bias, const.mean, const.var)
@@ -55,93 +51,6 @@ NOT_FINITE = MatchFailure(
     "the normalised weights are not finite: infinities of both signs would meet in the bias"
 )
 SHARED = MatchFailure("the weights have other uses, so that they would be duplicated")
-
-
-@dataclass(frozen=True)
-class LinearWeights:
-    """Weights of a linear op, with access to their input and output channels."""
-
-    op: Operation
-    w: Constant
-
-    @property
-    def is_conv(self) -> bool:
-        """Return whether the channel axis of the data is 1."""
-        return self.op.name == "onnx.Conv" or self.is_transposed
-
-    @property
-    def is_transposed(self) -> bool:
-        """Return whether the op is a transposed convolution."""
-        return self.op.name.startswith("onnx.ConvTranspose")
-
-    @property
-    def groups(self) -> int:
-        """Return the number of groups of a convolution."""
-        found = decode(self.op.properties.get("group"))
-        return found if isinstance(found, int) else 1
-
-    @property
-    def rows_are_outputs(self) -> bool:
-        """Return whether the rows of a Gemm's weights are outputs (transB)."""
-        return self.op.name == "onnx.Gemm" and decode(self.op.properties.get("transB")) == 1
-
-    @property
-    def grouped(self) -> tuple[int, ...]:
-        """Return the shape of the weights with the groups as an axis; of a matrix unchanged."""
-        shape = self.w.tensor.shape
-        if not self.is_conv:
-            return shape
-        return (self.groups, shape[0] // self.groups, *shape[1:])
-
-    def axes(self, of_inputs: bool) -> tuple[int, ...]:
-        """Return the channel axes of the grouped weights."""
-        if self.is_conv:
-            # Conv: group, outputs, inputs; ConvTranspose: group, inputs, outputs.
-            return (0, 2 if of_inputs != self.is_transposed else 1)
-        last = len(self.grouped) - 1
-        return (last if of_inputs == self.rows_are_outputs else last - 1,)
-
-    def channels(self, of_inputs: bool) -> int:
-        """Return the number of input or output channels."""
-        return int(np.prod([self.grouped[axis] for axis in self.axes(of_inputs)]))
-
-    def scaled(self, factor: ChannelValues, of_inputs: bool, divides: bool = False) -> DisposableElementsAttr:
-        """Return the weights times a factor per channel."""
-        tensor, grouped = self.w.tensor, self.grouped
-        axes = self.axes(of_inputs)
-        broadcast_shape = [size if axis in axes else 1 for axis, size in enumerate(grouped)]
-        numbers = self.w.pool.create(factor.astype(tensor.dtype).reshape(broadcast_shape))
-        how = np.divide if divides else np.multiply
-        made = self.w.pool.adopt(self.w.pool.combine(how, tensor.reshape(grouped), numbers))
-        assert made is not None
-        return made.reshape(tensor.shape)
-
-    def applied(self, offset: ChannelValues) -> ChannelValues:
-        """Return the output per channel for a constant per input channel."""
-        axes = self.axes(True)
-        grouped = self.w.array.reshape(self.grouped).astype(np.float64)
-        broadcast_shape = [size if axis in axes else 1 for axis, size in enumerate(self.grouped)]
-        product = grouped * offset.reshape(broadcast_shape)
-        result_axes = self.axes(False)
-        summed = tuple(axis for axis in range(product.ndim) if axis not in result_axes)
-        return product.sum(summed).reshape(-1)
-
-
-def numbers(c: Constant, rank: int | None, axis: int, count: int) -> ChannelValues | None:
-    """Return the values per channel of c, which broadcasts along `axis` of the data, or `None`."""
-    array = c.array
-    if not is_float(array.dtype) or array.ndim > (1 if rank is None else rank):
-        return None
-    if rank is None and (axis != -1 and array.ndim):
-        return None
-    aligned = (1,) * ((rank or max(array.ndim, 1)) - array.ndim) + array.shape
-    position = axis % len(aligned) if aligned else 0
-    if not aligned or any(size != 1 for at, size in enumerate(aligned) if at != position):
-        return None
-    if aligned[position] not in (1, count):
-        return None
-    found = np.broadcast_to(array.astype(np.float64).reshape(-1), (count,))
-    return found if np.all(np.isfinite(found)) else None
 
 
 def normalisation(
@@ -201,7 +110,10 @@ def conv_norm(template: Template) -> Rule:
         before = bias_of(b, weights)
         if before is None:
             return NOT_PER_CHANNEL
-        return template(x, weights.scaled(factor, False), typed(before * factor + offset, w), like=conv)
+        after = before * factor + offset
+        if weights.exceed(factor, False, after):
+            return OVERFLOWS
+        return template(x, weights.scaled(factor, False), typed(after, w), like=conv)
 
     return fold
 
@@ -231,7 +143,10 @@ def gemm_norm(
     if found is None or before is None or len(found[0]) != weights.channels(False):
         return NOT_PER_CHANNEL
     factor, offset = found
-    return Gemm(x, weights.scaled(factor, False), typed(before * factor + offset, w), like=gemm, beta=1.0)
+    after = before * factor + offset
+    if weights.exceed(factor, False, after):
+        return OVERFLOWS
+    return Gemm(x, weights.scaled(factor, False), typed(after, w), like=gemm, beta=1.0)
 
 
 @rule(
@@ -254,6 +169,8 @@ def product_norm(
     if found is None or len(found[0]) != weights.channels(False):
         return NOT_PER_CHANNEL
     factor, offset = found
+    if weights.exceed(factor, False, offset):
+        return OVERFLOWS
     made = weights.scaled(factor, False)
     return Gemm(x, made, typed(offset, w), alpha=1.0, beta=1.0, transA=0, transB=0)
 
@@ -401,6 +318,8 @@ def norm_before_conv(
     after = before + weights.applied(offset)
     if not np.all(np.isfinite(after)):
         return NOT_FINITE
+    if weights.exceed(factor, True, after):
+        return OVERFLOWS
     return Conv(x, weights.scaled(factor, True), typed(after, w), like=root)
 
 
@@ -436,6 +355,8 @@ def norm_before_gemm(
     after = before + alpha * weights.applied(offset)
     if not np.all(np.isfinite(after)):
         return NOT_FINITE
+    if weights.exceed(factor, True, after):
+        return OVERFLOWS
     return Gemm(x, weights.scaled(factor, True), typed(after, w), like=root, beta=1.0)
 
 
