@@ -299,6 +299,16 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
             {"surface[0].weight_data.size": 100},
             "weight_data.size 100; compressed",
         ),
+        (
+            "nv_full/conv_wcompress_int8",
+            {"surface[0].weight_data.size": 0},
+            "weight_data.size 0; compressed weights take a multiple of 128 up to 14464",
+        ),
+        (
+            "nv_full/conv_wcompress_int8",
+            {"surface[0].weight_data.size": 14464 + 128},
+            "weight_data.size 14592; compressed weights take a multiple of 128 up to 14464",
+        ),
         ("nv_full/conv_wcompress_int8", {"surface[0].wgs_data.size": 12}, "wgs_data.size 12; it is 8"),
         ("nv_full/conv_wcompress_int8", {"surface[0].wmb_data.size": 1}, "wmb_data.size 1; it is "),
     ],
