@@ -190,15 +190,18 @@ def _convert_function(
 ) -> list[Refusal]:
     refusals: list[Refusal] = []
     engines: Counter[str] = Counter()
-    ops = [op for op in function.body.block.ops if isinstance(op, OnnxOp)]
+    ops = list[OnnxOp | FuncReturnOp](op for op in function.body.block.ops if isinstance(op, OnnxOp))
     if ops:
         builder.start(ops[0])
+        # What ends a function without ONNX operators is lowered already.
+        if isinstance(end := function.body.block.last_op, FuncReturnOp):
+            ops.append(end)
     refusals += _convert_inputs(function, builder)
     for op in ops:
         builder.start(op)
         if isinstance(op, ConstantOp | NoValueOp):
             continue
-        if isinstance(op, ReturnOp):
+        if isinstance(op, ReturnOp | FuncReturnOp):
             refusals += _convert_return(op, builder, bool(refusals))
             continue
         reason: str | None = None
@@ -248,7 +251,7 @@ def _erase_unread(function: FuncOp) -> None:
 
 def _placement(op: OnnxOp, engine: str, reason: str | None) -> NodePlacement:
     readers = (use.operation for use in op.results[0].uses) if op.results else ()
-    names = tuple(describe(reader) for reader in readers if not isinstance(reader, ReturnOp))
+    names = tuple(describe(reader) for reader in readers if not isinstance(reader, ReturnOp | FuncReturnOp))
     way_out = "" if reason is None or ";" in reason else WAY_OUT
     return NodePlacement(
         op, describe(op), _operator(op), engine, None if reason is None else reason + way_out, names
@@ -307,7 +310,7 @@ def _convert_inputs(function: FuncOp, builder: DlaBuilder) -> list[Refusal]:
     return refusals
 
 
-def _convert_return(op: ReturnOp, builder: DlaBuilder, is_refused: bool) -> list[Refusal]:
+def _convert_return(op: ReturnOp | FuncReturnOp, builder: DlaBuilder, is_refused: bool) -> list[Refusal]:
     """
     Lower the function's terminator. After a refusal, outputs that depend on refused nodes are not reported.
     """
