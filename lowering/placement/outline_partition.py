@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -12,6 +13,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.lowering.onnx_to_dla.image_inputs import IMAGE_ATTRIBUTE
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph
 
@@ -26,6 +28,8 @@ ABOUT_THE_MODEL = ("onnx.opset_imports", "onnx.ir_version", "onnx.functions")
 class Partition:
     """
     Nodes that run together, in order, the values that they take from elsewhere, and those read elsewhere.
+
+    A DequantizeLinear may be a node of several partitions (`partitions_of`).
     """
 
     is_dla: bool
@@ -50,15 +54,57 @@ class OutlinedPartition:
         return next((nodes for value, nodes in self.readers.items() if value is about), ())
 
 
-def partition_of(graph: DataflowGraph, nodes: Sequence[int], is_dla: bool) -> Partition:
+def partitions_of(
+    graph: DataflowGraph, parts: Sequence[Sequence[int]], on_dla: AbstractSet[int], reads_floats: bool = False
+) -> list[Partition]:
     """
-    Return the partition of `nodes`.
+    Return the partitions of nodes, given in the order in which they run.
+
+    A partition on the DLA that reads a dequantized value of another one gets a copy of the DequantizeLinear,
+    so that integers are transferred: the DLA reads floats only to quantize them, unless it `reads_floats`.
+    """
+    copied = [
+        _dequantized_elsewhere(graph, nodes) if nodes[0] in on_dla and not reads_floats else set[int]()
+        for nodes in parts
+    ]
+    read = [
+        {value for node in (*nodes, *copies) for value in graph.needed(graph.nodes[node])}
+        - {result for node in (*nodes, *copies) for result in graph.nodes[node].results}
+        for nodes, copies in zip(parts, copied, strict=True)
+    ]
+    read_elsewhere = set[SSAValue]().union(*read)
+    return [
+        _partition(graph, nodes, copies, nodes[0] in on_dla, read_elsewhere)
+        for nodes, copies in zip(parts, copied, strict=True)
+    ]
+
+
+def _dequantized_elsewhere(graph: DataflowGraph, nodes: Sequence[int]) -> set[int]:
+    """Return the nodes that dequantize, outside a partition, values that it reads."""
+    producers = {
+        graph.node_ids[value.owner]
+        for node in nodes
+        for value in graph.needed(graph.nodes[node])
+        if isinstance(value.owner, DequantizeLinearOp) and value.owner in graph.node_ids
+    }
+    return producers - set(nodes)
+
+
+def _partition(
+    graph: DataflowGraph,
+    own: Sequence[int],
+    copies: AbstractSet[int],
+    is_dla: bool,
+    read_elsewhere: AbstractSet[SSAValue],
+) -> Partition:
+    """
+    Return the partition of `own` nodes, whose results other partitions may read, and copies of others.
 
     Inputs and outputs of the network come first, in its order; a partition of all nodes takes all inputs.
     """
-    inside = set(nodes)
-    made = [result for node in nodes for result in graph.nodes[node].results]
-    available = set(made)
+    nodes = sorted((*own, *copies))
+    made = [result for node in own for result in graph.nodes[node].results]
+    available = {result for node in nodes for result in graph.nodes[node].results}
     taken = dict.fromkeys(value for node in nodes for value in graph.needed(graph.nodes[node]))
     arguments = graph.function.body.block.args
     is_all = len(nodes) == len(graph.nodes)
@@ -68,14 +114,7 @@ def partition_of(graph: DataflowGraph, nodes: Sequence[int], is_dla: bool) -> Pa
         for value in taken
         if value not in available and value.owner not in graph.constants and value not in arguments
     ]
-    read_elsewhere = {
-        value
-        for node, op in enumerate(graph.nodes)
-        if node not in inside
-        for value in graph.needed(op)
-        if value in available
-    }
-    outputs = dict.fromkeys(value for value in graph.results if value in available)
+    outputs = dict.fromkeys(value for value in graph.results if value in set(made))
     outputs |= dict.fromkeys(value for value in made if value in read_elsewhere)
     return Partition(is_dla, tuple(nodes), tuple(inputs), tuple(outputs))
 

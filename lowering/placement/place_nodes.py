@@ -31,7 +31,7 @@ from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.placement.assignment import nodes_on_dla
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.fp16_overflow import overflows
-from xonnc.lowering.placement.outline_partition import OutlinedPartition, Partition, outline, partition_of
+from xonnc.lowering.placement.outline_partition import OutlinedPartition, Partition, outline, partitions_of
 from xonnc.lowering.placement.partitions import partition_nodes
 from xonnc.targets import NvdlaTarget, load_target
 
@@ -164,10 +164,7 @@ class _Placer:
         }
         sure = set(range(len(self._graph.nodes))) - free - self._refused.keys()
         on_dla = nodes_on_dla(self._graph.flow, sure, self._refused.keys())
-        partitions = [
-            partition_of(self._graph, nodes, nodes[0] in on_dla)
-            for nodes in partition_nodes(self._graph.flow, on_dla)
-        ]
+        partitions = partitions_of(self._graph, partition_nodes(self._graph.flow, on_dla), on_dla)
         constants = tuple(dict.fromkeys(v for v in self._graph.results if v.owner in self._graph.constants))
         return [*partitions, Partition(False, (), (), constants)] if constants else partitions
 

@@ -34,7 +34,7 @@ from xonnc.lowering.placement.outline_partition import (
     OutlinedPartition,
     Partition,
     outline,
-    partition_of,
+    partitions_of,
 )
 from xonnc.lowering.placement.partitions import partition_nodes
 from xonnc.packages import CpuNode, cpu_node, manifest_ports, unique_value_names
@@ -131,7 +131,8 @@ class _Partitioner:
 
     def compile(self) -> BackendPackage:
         """Partition and compile until the backend refuses no node of its parts."""
-        everything = partition_of(self.graph, range(len(self.graph.nodes)), True)
+        nodes = range(len(self.graph.nodes))
+        (everything,) = partitions_of(self.graph, [nodes], set(nodes), reads_floats=True)
         refused = self._refused_in(everything)
         while True:
             parts = [self._compiled(partition, refused) for partition in self._partitions(refused)]
@@ -153,10 +154,8 @@ class _Partitioner:
     def _partitions(self, refused: Mapping[int, str]) -> list[Partition]:
         taken = set(range(len(self.graph.nodes))) - refused.keys()
         on_backend = nodes_on_dla(self.graph.flow, taken, refused.keys())
-        partitions = [
-            partition_of(self.graph, nodes, nodes[0] in on_backend)
-            for nodes in partition_nodes(self.graph.flow, on_backend)
-        ]
+        parts = partition_nodes(self.graph.flow, on_backend)
+        partitions = partitions_of(self.graph, parts, on_backend, reads_floats=True)
         constants = tuple(
             dict.fromkeys(value for value in self.graph.results if value.owner in self.graph.constants)
         )

@@ -302,6 +302,26 @@ def test_integers_cross_as_the_numbers_they_stand_for(target: str, tmp_path: Pat
     assert agreement(model, package, {"x": image()}) <= 0.03 / 0.5
 
 
+def test_a_value_that_skips_a_part_on_the_cpu_stays_on_the_dla(tmp_path: Path):
+    # Squeeze and excitation with a node that the DLA refuses: the gate meets integers of the first part.
+    nodes = """
+        c = Conv(x, w)
+        p = GlobalAveragePool(c)
+        h = Hardmax<axis = 1>(p)
+        s = Sigmoid(h)
+        m = Mul(c, s)
+        y = Conv(m, v)
+        """
+    model = saved(tmp_path, nodes)
+    package = compile_package(
+        model, "nv_small", calibrate=lambda each: calibrate_module(each, [{"x": image()}])
+    )
+    assert kinds(package) == ["dla", "cpu", "dla"]
+    assert [node.operator for node in package.cpu_nodes] == ["Hardmax"]
+    assert "int8" in {value.type for value in package.manifest.values.values()}
+    assert agreement(model, package, {"x": image()}) < 0.05
+
+
 def test_a_calibrated_model_has_no_quantization_on_the_cpu_only(tmp_path: Path):
     model = saved(tmp_path, "c = Conv(x, w)\n s = Hardmax(c)\n t = LogSoftmax(s)\n y = Hardmax(t)")
     ranges: Ranges = dict.fromkeys(("x", "c", "s", "t", "y"), Range(-4.0, 4.0))
