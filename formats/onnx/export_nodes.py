@@ -113,7 +113,7 @@ def _written(op: OnnxOp, kinds: Mapping[str, Kind]) -> dict[str, Attribute]:
         if not is_custom and (signature.defaults.get(name) != value or name in always):
             found[name] = value
     for name, value in op.attributes.items():
-        is_own = name.startswith(("onnx.", "krnl.")) or name == NODE_NAME
+        is_own = name.startswith(("onnx.", "krnl.", "dla.")) or name == NODE_NAME
         if not is_own and not (is_custom and name == "domain_name"):
             found[name] = value
     unknown = [name for name in found if kinds and name not in kinds and name in signature.properties]

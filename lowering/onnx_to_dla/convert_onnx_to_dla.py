@@ -57,6 +57,7 @@ from xonnc.lowering.onnx_to_dla.dla_builder import (
     cube_shape,
 )
 from xonnc.lowering.onnx_to_dla.image_inputs import images_of, set_normalizations
+from xonnc.lowering.onnx_to_dla.keep_float import REASON, stays_float
 from xonnc.lowering.onnx_to_dla.quantization_attributes import set_qparams
 from xonnc.lowering.onnx_to_dla.quantized_builder import QUANTIZED, QuantizedDlaBuilder
 from xonnc.targets import NvdlaTarget, load_target
@@ -207,7 +208,7 @@ def _convert_function(
         reason: str | None = None
         engine = ""
         try:
-            builder.lower(op)
+            _lower(op, builder)
         except UnsupportedOperator as refused:
             is_behind = bool(refusals) and isinstance(refused, MissingOperand)
             if not is_behind:
@@ -236,6 +237,12 @@ def _convert_function(
             function, {index: builder.pixels[one] for index, one in arguments if one in builder.pixels}
         )
     return refusals
+
+
+def _lower(op: OnnxOp, builder: DlaBuilder) -> None:
+    if stays_float(op):
+        raise UnsupportedOperator(REASON)
+    builder.lower(op)
 
 
 def _erase_unread(function: FuncOp) -> None:

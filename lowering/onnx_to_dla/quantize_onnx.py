@@ -25,7 +25,7 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -85,6 +85,7 @@ from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration
 from xonnc.formats.nvdla.quantization import INT8_MAX
 from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS, Array
 from xonnc.lowering.onnx_to_dla.equalization import equalize
+from xonnc.lowering.onnx_to_dla.keep_float import keep_float, stays_float
 from xonnc.lowering.onnx_to_dla.lookup_regions import lookup_regions
 from xonnc.lowering.onnx_to_dla.negligible_weights import drop_negligible_weights
 from xonnc.lowering.onnx_to_dla.quantized_builder import quantize_kernels
@@ -135,22 +136,24 @@ class QuantizeOnnx(ModulePass):
     Insert QDQ pairs with the ranges of a calibration table.
 
     Nonnegative values become `uint8`, others symmetric `int8`. Weights stay floats; the lowering quantizes
-    them per output channel. Option: `table` is the file.
+    them per output channel. Options: `table` is the file; `keep-float` names nodes that are not quantized.
     """
 
     name = "quantize-onnx"
 
     table: str = ""
+    keep_float: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not self.table:
             raise XonncError("quantize-onnx: table=FILE says which calibration table")
+        keep_float(op, self.keep_float)
         quantize(op, read_calibration(Path(self.table)), DisposablePool.of(ctx))
 
 
 def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
     """
-    Insert QDQ pairs into `module`.
+    Insert QDQ pairs into `module`, but around nodes that stay in float (`keep_float.py`).
 
     Raises `XonncError` with all values that have no range. A module that already has such pairs stays
     unchanged.
@@ -230,12 +233,14 @@ class _PairInsertion:
         """Insert the pairs; return the names of values without a range."""
         values = [value for value in self._values() if element_type(value.type) in FLOATS]
         later = self._quantized_by_reader(values)
-        regions = lookup_regions(self._block)
+        regions = [
+            region for region in lookup_regions(self._block) if not any(map(_meets_float, region.inner))
+        ]
         later -= {region.root for region in regions}
         later |= {value for region in regions for value in region.inner}
         biases = [(op, bias) for op in self._block.ops if (bias := self._corrected_bias(op)) is not None]
         for value in values:
-            if value not in later:
+            if value not in later and not _is_float(value):
                 self._insert_pair(value)
         for op, bias in biases:
             constant = self._constant(bias, derived(op.location))
@@ -245,7 +250,7 @@ class _PairInsertion:
 
     def _corrected_bias(self, op: Operation) -> Array | None:
         """Return the bias of a convolution or Gemm less the mean error of quantization (bias correction)."""
-        if not isinstance(op, ConvOp | GemmOp):
+        if not isinstance(op, ConvOp | GemmOp) or stays_float(op):
             return None
         weights, given = _elements(op.operands[1]), _elements(op.operands[2])
         found = self._ranges.of(op.operands[0])
@@ -282,7 +287,7 @@ class _PairInsertion:
         later: set[SSAValue] = set()
         sums: set[Operation] = set()
         for value in reversed(values):
-            if not isinstance(value, OpResult) or not value.has_one_use():
+            if not isinstance(value, OpResult) or not value.has_one_use() or _meets_float(value):
                 continue
             use = next(iter(value.uses))
             reader = use.operation
@@ -353,6 +358,19 @@ class _PairInsertion:
             reach = (found.largest - found.least) / 2
             return QdqPair((reach or 1.0) / INT8_MAX, False, (found.largest + found.least) / 2)
         return None if found is None else _nearest(found, _meets_padding(value) or _multiplies(value))
+
+
+def _meets_float(value: SSAValue) -> bool:
+    """Whether an operator that stays in float makes or reads the value."""
+    return stays_float(value.owner) or any(stays_float(use.operation) for use in value.uses)
+
+
+def _is_float(value: SSAValue) -> bool:
+    """Whether no quantized operator makes or reads the value."""
+    is_made = stays_float(value.owner) or isinstance(value, BlockArgument)
+    readers = [use.operation for use in value.uses]
+    are_read = all(stays_float(reader) or isinstance(reader, ReturnOp) for reader in readers)
+    return is_made and are_read and _meets_float(value)
 
 
 def _elements(value: SSAValue) -> Array | None:

@@ -26,6 +26,7 @@ from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import (
     refusal_of,
     rule_of,
 )
+from xonnc.lowering.onnx_to_dla.keep_float import REASON, stays_float
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized
 from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.placement.assignment import nodes_on_dla
@@ -218,6 +219,8 @@ class _Placer:
 def impossible(op: Operation, target: NvdlaTarget) -> str | None:
     """Return why no partition for `target` can contain `op`, `None` if one may."""
     tables = [table for precision, table in LOWERINGS_BY_PRECISION.items() if precision in target.precisions]
+    if stays_float(op):
+        return REASON
     if not any(type(op) in table for table in tables):
         return "the DLA has no such operator"
     for value in (*op.operands, *op.results):

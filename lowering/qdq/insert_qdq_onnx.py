@@ -35,16 +35,16 @@ from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.onnx.attribute_builders import int_attr
 from xonnc.dialects.onnx.elements import DisposablePool
-from xonnc.dialects.onnx.locations import UNKNOWN, derived, describe, node_names, output_names
+from xonnc.dialects.onnx.locations import UNKNOWN, derived, describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops import math, nn, tensor
-from xonnc.dialects.onnx.ops.builtin import NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, is_ranked, tensor_type
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla.calibration import Ranges, read_calibration
+from xonnc.lowering.onnx_to_dla.keep_float import keep_float, stays_float
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 from xonnc.lowering.qdq.qdq_params import (
@@ -143,11 +143,10 @@ def insert_qdq(module: ModuleOp, ranges: Ranges, pool: DisposablePool, scheme: Q
     """
     if is_quantized(module):
         return
-    excluded = _named(module, scheme.keep_float)
+    keep_float(module, scheme.keep_float)
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
     insertions = [
-        _Insertion(function.body.block, ValueRanges(function, ranges), pool, scheme, excluded)
-        for function in functions
+        _Insertion(function.body.block, ValueRanges(function, ranges), pool, scheme) for function in functions
     ]
     missing = [name for insertion in insertions for name in insertion.without_range()]
     if missing:
@@ -190,20 +189,6 @@ def has_quantized_weights(op: Operation) -> bool:
     return len(op.operands) > 1 and isinstance(op.operands[1].owner, DequantizeLinearOp)
 
 
-def _named(module: ModuleOp, names: Sequence[str]) -> set[Operation]:
-    """Return the ops of the given names, of nodes or results; `XonncError` for an unknown one."""
-    found: dict[str, set[Operation]] = {}
-    for op in module.walk():
-        if isinstance(op, OnnxOp) and not isinstance(op, ConstantOp | NoValueOp):
-            for name in (*node_names(op), *output_names(op)):
-                found.setdefault(name, set()).add(op)
-    for name in names:
-        if name not in found:
-            hint = suggest(name, list(found)) or "; 'xonnc simplify' writes the model whose nodes there are"
-            raise XonncError(f"keep-float: no node '{name}'{hint}")
-    return {op for name in names for op in found[name]}
-
-
 def _weights_axis(op: Operation) -> int | None:
     """Return the axis of output channels of the constant float weights of a linear operator, or `None`."""
     if not isinstance(op, nn.ConvOp | math.GemmOp | math.MatMulOp):
@@ -228,7 +213,6 @@ class _Insertion:
         ranges: ValueRanges,
         pool: DisposablePool,
         scheme: QdqScheme,
-        excluded: set[Operation],
     ):
         self._block = block
         self._ranges = ranges
@@ -239,7 +223,7 @@ class _Insertion:
         self._made: set[SSAValue] = set()
         """Their results."""
         for op in block.ops:
-            if op not in excluded and self._can_quantize(op):
+            if not stays_float(op) and self._can_quantize(op):
                 self._ops.append(op)
                 self._made.add(op.results[0])
         self._params: dict[SSAValue, QuantizationParams | None] = {}

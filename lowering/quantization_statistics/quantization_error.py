@@ -7,7 +7,7 @@ own rounding, half a unit after each pass, is not included.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, log10, sqrt
 from typing import Any
@@ -193,6 +193,12 @@ def output_noise(
     return 10 * log10(max(ratios)) if ratios and max(ratios) < inf else (inf if ratios else -inf)
 
 
+def cosine(one: Array, other: Array) -> float:
+    """Return the cosine similarity of two vectors; that of zeros with zeros is 1."""
+    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / lengths if lengths else float(np.array_equal(one, other))
+
+
 class _Run:
     """A model with additional outputs."""
 
@@ -268,13 +274,19 @@ def _without_pairs(quantized: onnx.ModelProto) -> onnx.ModelProto:
     return own
 
 
-def with_quantized_weights(quantized: onnx.ModelProto) -> onnx.ModelProto:
-    """Return the model with float weights quantized to int8 as the engines get them."""
+def with_quantized_weights(quantized: onnx.ModelProto, floats: Collection[str] = ()) -> onnx.ModelProto:
+    """
+    Return the model with float weights quantized to int8 as the engines get them.
+
+    Nodes that give values in `floats` keep theirs.
+    """
     own = onnx.ModelProto()
     own.CopyFrom(quantized)
     initializers = {one.name: one for one in own.graph.initializer}
     for node in own.graph.node:
         if node.op_type not in OUTPUT_AXES or len(node.input) < 2 or node.input[1] not in initializers:
+            continue
+        if node.output[0] in floats:
             continue
         numbers = numpy_helper.to_array(initializers[node.input[1]])
         axis = (

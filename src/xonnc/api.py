@@ -49,10 +49,10 @@ def compile(model: ModelSource, target: str = "cpu", **options: Any) -> Compiled
         target: `cpu` for this processor, a processor kind such as `avx2`, an NVDLA configuration such as
             `nv_small`, the name of a plug-in's target, or the path of a TOML file that describes one.
         options: for processors those of `xonnc.native.compile_native`: threads, level, profile, unsafe,
-            cache, enable_pass, disable_pass, tuning, layouts, keep_float. For NVDLA and plug-ins: strict. For
+            cache, enable_pass, disable_pass, tuning, layouts. For NVDLA and plug-ins: strict. For
             NVDLA: host (the triple for which a saved package has object files). For processors and NVDLA:
             calibrate (samples to quantize with, a file of them, or a function from a module to ranges),
-            method.
+            method, keep_float, accuracy.
 
     Returns: a `Session`, a `DlaModel` or a `BackendModel`; all have `run`, `save`, `report`, `inputs` and
         `outputs`, and the methods of `onnxruntime.InferenceSession` that run models.

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import OpResult
 
+from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import output_names
 from xonnc.dialects.onnx.types import static_shape
@@ -30,9 +31,17 @@ from xonnc.formats.arrays import read_arrays
 from xonnc.formats.input_files import record_input
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, name_values
+from xonnc.lowering.native.multiplications import multiplications
+from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, stays_float
+from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, is_quantized, name_values, quantize
 from xonnc.lowering.onnx_to_dla.softmax_logits import logits_of
 from xonnc.lowering.quantization_statistics.bias_correction import bias_corrections
+from xonnc.lowering.quantization_statistics.float_selection import (
+    FloatSelection,
+    Quantizer,
+    select_float_nodes,
+)
+from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
 from xonnc.native import compile_native
 from xonnc.runtime.calibration import DEFAULT_METHOD, RunModel, calibrate
 
@@ -44,6 +53,9 @@ Samples: TypeAlias = "str | os.PathLike[str] | Sequence[Sample]"
 
 MAX_THREADS = 8
 """Threads of a run: more gain little on networks of one image."""
+
+MAX_COMPARED = 16
+"""The most samples on which a quantized model is compared with the float model."""
 
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
 """Element types that are quantized."""
@@ -118,6 +130,58 @@ def measure_ranges(
     names = [output.name for output in model.graph.output]
     run = open_model(model) if executor is None else WorkerModel(model)
     return calibrate(run, names, samples, method, step, _scores(module), executor)
+
+
+def select_float(
+    module: ModuleOp,
+    ranges: Ranges,
+    samples: Sequence[Sample],
+    accuracy: float,
+    step: Callable[[int, int, str], None] | None = None,
+) -> FloatSelection:
+    """
+    Return the nodes that the CPU should run in float, for an accuracy of INT8 on NVDLA.
+
+    The model runs with integers simulated in float, on `MAX_COMPARED` samples.
+
+    Parameters:
+        module: the module that the ranges were measured on.
+        ranges: the ranges, from `calibrate_module`.
+        samples: inputs by name, one mapping for each sample.
+        accuracy: the lowest cosine similarity that an output may have with the float model's.
+        step: called with the models measured, the most there may be, and a label.
+
+    Returns: the nodes, which `mark_float` marks, and the accuracy with and without them.
+
+    Raises: `XonncError` if the model does not run, or for an accuracy that is not above 0 and at most 1.
+
+    Example:
+        >>> select_float(module, ranges, samples, 0.99).nodes
+        ('head',)
+    """
+    require_accuracy(accuracy)
+
+    def quantized(twin: ModuleOp) -> onnx.ModelProto:
+        floats = {name for op in computing_ops(twin) if stays_float(op) for name in output_names(op)}
+        quantize(twin, ranges, DisposablePool())
+        return with_quantized_weights(export_proto(twin), floats)
+
+    quantizer = Quantizer(ranges, quantized, lambda exact: export_proto(equalized(exact, ranges)))
+    compared = samples[:MAX_COMPARED]
+    return select_float_nodes(module, quantizer, compared, accuracy, open_model, multiplications, step)
+
+
+def require_accuracy(accuracy: float) -> None:
+    """
+    Refuse an accuracy that is no cosine similarity to aim at.
+
+    Parameters:
+        accuracy: the number given.
+
+    Raises: `XonncError` unless it is above 0 and at most 1.
+    """
+    if not 0 < accuracy <= 1:
+        raise XonncError(f"accuracy {accuracy:g}: a cosine similarity, above 0 and at most 1, such as 0.99")
 
 
 class WorkerModel:

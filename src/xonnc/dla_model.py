@@ -15,12 +15,14 @@ import onnx
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.argument_types import checks_arguments, require_path
-from xonnc.calibration import Samples, calibrate_module, input_shapes, samples_of
+from xonnc.calibration import Samples, calibrate_module, input_shapes, samples_of, select_float
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import TensorSpec
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.formats.package.manifest import PackagePort, TensorInfo
+from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
+from xonnc.lowering.onnx_to_dla.keep_float import keep_float as mark_named
 from xonnc.package_engine import load_package
 from xonnc.packages import CompiledPackage, compile_package
 from xonnc.runtime.calibration import DEFAULT_METHOD
@@ -140,6 +142,8 @@ def compile_for_dla(
     *,
     calibrate: Samples | Callable[[ModuleOp], Ranges] | None = None,
     method: str = DEFAULT_METHOD,
+    keep_float: Sequence[str] = (),
+    accuracy: float | None = None,
     strict: bool = False,
     host: str | None = None,
 ) -> DlaModel:
@@ -151,6 +155,9 @@ def compile_for_dla(
         target: the name of a target or the path of a TOML file.
         calibrate: samples, a file of them, or a function from the simplified module to ranges.
         method: how samples become ranges.
+        keep_float: names of nodes that the CPU runs in float, where `calibrate` quantizes.
+        accuracy: the lowest cosine similarity that an output may have with the float model's on the samples,
+            such as 0.99; the CPU runs nodes in float until it is reached.
         strict: whether declared shapes that contradict the operators are an error.
         host: the triple or processor kind for which a saved package has object files, as in
             `compile_package`.
@@ -162,7 +169,12 @@ def compile_for_dla(
     Example:
         >>> compile_for_dla("model.onnx", "nv_small", calibrate="images.npz").save("model.xpkg")
     """
-    ranges = calibrate if calibrate is None or callable(calibrate) else partial(_ranges, calibrate, method)
+    if calibrate is None and (keep_float or accuracy is not None):
+        option = "keep_float" if keep_float else "accuracy"
+        raise XonncError(f"{option}: without samples in calibrate= nothing is quantized")
+    if callable(calibrate) and accuracy is not None:
+        raise XonncError("accuracy: it is measured on samples, which calibrate= gives")
+    ranges = None if calibrate is None else partial(_ranges, calibrate, method, keep_float, accuracy)
     if not isinstance(model, onnx.ModelProto):
         return DlaModel(compile_package(model, target, None, ranges, None, strict, host))
     with tempfile.TemporaryDirectory() as folder:
@@ -171,5 +183,20 @@ def compile_for_dla(
         return DlaModel(compile_package(path, target, None, ranges, None, strict, host))
 
 
-def _ranges(samples: Samples, method: str, module: ModuleOp) -> Ranges:
-    return calibrate_module(module, samples_of(samples, input_shapes(module)), method)
+def _ranges(
+    calibrate: Samples | Callable[[ModuleOp], Ranges],
+    method: str,
+    names: Sequence[str],
+    accuracy: float | None,
+    module: ModuleOp,
+) -> Ranges:
+    """Return the ranges of a module, and mark its nodes that stay in float."""
+    mark_named(module, names)
+    if callable(calibrate):
+        return calibrate(module)
+    samples = samples_of(calibrate, input_shapes(module))
+    ranges = calibrate_module(module, samples, method)
+    if accuracy is not None:
+        found, ops = select_float(module, ranges, samples, accuracy), computing_ops(module)
+        mark_float([ops[index] for index in found.indices])
+    return ranges

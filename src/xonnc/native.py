@@ -161,6 +161,7 @@ def compile_native(
     calibrate: Samples | Callable[[ModuleOp], Ranges] | None = None,
     method: str | None = None,
     keep_float: Sequence[str] = (),
+    accuracy: float | None = None,
 ) -> Session:
     """
     Compile a model to native code for this processor.
@@ -184,6 +185,7 @@ def compile_native(
         calibrate: samples to quantize a float model to INT8 with, as `xonnc.quantize` takes them.
         method: how samples become ranges; `None` for the default of `xonnc.quantize`.
         keep_float: names of nodes that `calibrate` leaves in float.
+        accuracy: the lowest cosine similarity of an output with the float model's, as in `xonnc.quantize`.
 
     Returns: a session. It compiles a program for the input shapes of each `run`, once.
 
@@ -203,10 +205,13 @@ def compile_native(
         # Imported late: the quantizer runs models as native code.
         from xonnc.quantizer import DEFAULT_METHOD, quantize
 
-        found = quantize(model, calibrate, method=method or DEFAULT_METHOD, keep_float=keep_float)
+        found = quantize(
+            model, calibrate, method=method or DEFAULT_METHOD, keep_float=keep_float, accuracy=accuracy
+        )
         model = found.proto()
-    elif keep_float:
-        raise XonncError("keep_float: without samples in calibrate= nothing is quantized")
+    elif keep_float or accuracy is not None:
+        option = "keep_float" if keep_float else "accuracy"
+        raise XonncError(f"{option}: without samples in calibrate= nothing is quantized")
     tiles = measured_tiles(target, tuning)
     options = CompileOptions(
         processor,

@@ -20,7 +20,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from xonnc.argument_types import checks_arguments
-from xonnc.calibration import Samples, measure_ranges, open_model, samples_of
+from xonnc.calibration import (
+    MAX_COMPARED,
+    Samples,
+    measure_ranges,
+    open_model,
+    require_accuracy,
+    samples_of,
+)
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.interface_names import argument_names
@@ -33,17 +40,23 @@ from xonnc.formats.html_tables import html_table
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.model_summary import summarize
+from xonnc.lowering.native.multiplications import multiplications
+from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
+from xonnc.lowering.onnx_to_dla.keep_float import keep_float as mark_named
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, name_values
 from xonnc.lowering.qdq.insert_qdq_onnx import QdqScheme, has_quantized_weights, insert_qdq, linear_ops
 from xonnc.lowering.qdq.qdq_params import ACTIVATION_TYPES, ActivationType
+from xonnc.lowering.quantization_statistics.float_selection import (
+    FloatSelection,
+    Quantizer,
+    select_float_nodes,
+)
+from xonnc.lowering.quantization_statistics.quantization_error import cosine
 from xonnc.runtime.calibration import DEFAULT_METHOD, METHODS
 from xonnc.simplifier import SimplifiedModel, simplify
 from xonnc.transforms.onnx_cse_with_node_name import merge
 
 Array = npt.NDArray[Any]
-
-MAX_COMPARED = 16
-"""The most samples on which a quantized model is compared with the float model."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +88,8 @@ class QuantizedModel:
     layers: Sequence[QuantizedLayer]
     agreement: Sequence[OutputAgreement]
     """By output; empty without samples."""
+    selection: FloatSelection | None = None
+    """The nodes kept in float for the accuracy asked for, if one was."""
 
     def proto(self) -> onnx.ModelProto:
         """Return the model as one `ModelProto`."""
@@ -108,6 +123,7 @@ def quantize(
     activations: ActivationType = "uint8",
     per_tensor: bool = False,
     keep_float: Sequence[str] = (),
+    accuracy: float | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     strict: bool = False,
     step: Callable[[int, int, str], None] | None = None,
@@ -126,6 +142,8 @@ def quantize(
         activations: `uint8` or `int8` with a zero point, or `symmetric`: `int8` with zero point 0.
         per_tensor: whether weights have one scale in all, not one per output channel.
         keep_float: names of nodes that stay in float.
+        accuracy: the lowest cosine similarity that an output may have with the float model's on the samples,
+            such as 0.99; nodes are kept in float until it is reached.
         input_shapes: the shapes of samples in a file, for inputs with dynamic shapes; a dynamic batch is 1.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
         step: called with the samples done, their number, and a label.
@@ -165,13 +183,44 @@ def quantize(
             raise XonncError(f"{source}: no samples to calibrate with")
         ranges = measure_ranges(found.module, samples, method, step, executor)
     exact = export_proto(found.module) if samples else None
-    scheme = QdqScheme(activations, per_tensor, tuple(keep_float))
+    scheme = QdqScheme(activations, per_tensor)
+    mark_named(found.module, keep_float)
+    selection = None
+    if accuracy is not None:
+        require_accuracy(accuracy)
+        if not samples:
+            raise XonncError(
+                f"{source}: an accuracy of {accuracy:g} is measured on samples; give them to calibrate"
+            )
+        selection = _select_float(found.module, ranges, samples[:MAX_COMPARED], scheme, accuracy, step)
     layers = linear_ops(found.module)
     insert_qdq(found.module, ranges, DisposablePool.of(new_context()), scheme)
     agreement = () if exact is None else _compare(exact, export_proto(found.module), samples[:MAX_COMPARED])
     merge(found.module)
     found = replace(found, after=summarize(found.module))
-    return QuantizedModel(found, ranges, [_layer(op) for op in layers if isinstance(op, OnnxOp)], agreement)
+    named = [_layer(op) for op in layers if isinstance(op, OnnxOp)]
+    return QuantizedModel(found, ranges, named, agreement, selection)
+
+
+def _select_float(
+    module: ModuleOp,
+    ranges: Ranges,
+    samples: Sequence[Mapping[str, Array]],
+    scheme: QdqScheme,
+    accuracy: float,
+    step: Callable[[int, int, str], None] | None,
+) -> FloatSelection:
+    """Mark the nodes to keep in float for the accuracy."""
+
+    def quantized(twin: ModuleOp) -> onnx.ModelProto:
+        insert_qdq(twin, ranges, DisposablePool(), scheme)
+        return export_proto(twin)
+
+    quantizer = Quantizer(ranges, quantized, export_proto)
+    found = select_float_nodes(module, quantizer, samples, accuracy, open_model, multiplications, step)
+    ops = computing_ops(module)
+    mark_float([ops[index] for index in found.indices])
+    return found
 
 
 def sample_shapes(module: ModuleOp, given: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
@@ -234,14 +283,9 @@ def _compare(
         # Data-dependent shapes may differ.
         if expected.size == actual.size:
             found.append(
-                OutputAgreement(output.name, _cosine(expected, actual), _largest_error(expected, actual))
+                OutputAgreement(output.name, cosine(expected, actual), _largest_error(expected, actual))
             )
     return found
-
-
-def _cosine(one: Array, other: Array) -> float:
-    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(one @ other) / lengths if lengths else float(np.array_equal(one, other))
 
 
 def _largest_error(expected: Array, actual: Array) -> float:

@@ -105,7 +105,7 @@ def test_unknown_targets():
         (
             "nv_small",
             "threads",
-            "no option 'threads' for target nv_small; there are calibrate, method, strict",
+            "no option 'threads' for target nv_small; there are calibrate, method, keep_float, accuracy",
         ),
     ],
 )

@@ -268,7 +268,7 @@ def test_messages(network: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["compile", str(network), "-o", str(network.parent / "m.so"), "--keep-float", "first"]) == 1
     assert "--keep-float is for quantized models: --calibrate or --calib" in capsys.readouterr().err
     assert main(["compile", str(network), "--target", "nv_small", "--keep-float", "first"]) == 1
-    assert "--keep-float is for native code" in capsys.readouterr().err
+    assert "--keep-float is for quantized models" in capsys.readouterr().err
 
 
 def test_messages_of_the_function():

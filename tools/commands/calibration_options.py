@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
 from xonnc.runtime.calibration import METHODS
+from xonnc.tools.console import plural
 from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from xonnc.executors.executor import Executor
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.lowering.qdq.qdq_params import ActivationType
+    from xonnc.lowering.quantization_statistics.float_selection import FloatSelection
     from xonnc.quantizer import QuantizedModel
 
 
@@ -62,6 +64,17 @@ def add_keep_float(add: Callable[..., argparse.Action]) -> None:
     )
 
 
+def add_accuracy(add: Callable[..., argparse.Action]) -> None:
+    """The option for the accuracy to reach; `add` is the method of a parser or a group."""
+    add(
+        "--accuracy",
+        type=float,
+        metavar="A",
+        help="keep nodes in float until each output has this cosine similarity with the float model's on the "
+        "samples, such as 0.99",
+    )
+
+
 def inputs(args: argparse.Namespace) -> list[Path]:
     """Return the files that the command reads, which no output may replace."""
     return [file for file in (args.model, args.calib, args.calibrate) if file is not None]
@@ -89,6 +102,33 @@ def ranges(args: argparse.Namespace, module: ModuleOp, step: Callable[[int, int,
     return found
 
 
+def mark_float_nodes(
+    args: argparse.Namespace, module: ModuleOp, ranges: Ranges, step: Callable[[int, int, str], None]
+) -> FloatSelection | None:
+    """Mark the nodes that stay in float, for NVDLA; return those selected for an accuracy."""
+    from xonnc.calibration import input_shapes, read_samples, select_float
+    from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, keep_float, mark_float
+
+    keep_float(module, args.keep_float)
+    if args.accuracy is None:
+        return None
+    samples = read_samples(args.calibrate, input_shapes(module))
+    found, ops = select_float(module, ranges, samples, args.accuracy, step), computing_ops(module)
+    mark_float([ops[index] for index in found.indices])
+    return found
+
+
+def selection_text(selection: FloatSelection) -> str:
+    """Return the line of a report that says what an accuracy took."""
+    if not selection.nodes:
+        return f"{selection.accuracy:.4f} with all nodes in INT8"
+    names = ", ".join(selection.nodes[:4]) + (", …" if len(selection.nodes) > 4 else "")
+    return (
+        f"{selection.accuracy:.4f} with {plural(len(selection.nodes), 'node')} in float ({names}), "
+        f"{selection.quantized_accuracy:.4f} without"
+    )
+
+
 def quantized(
     args: argparse.Namespace,
     input_shapes: Mapping[str, Sequence[int]],
@@ -108,6 +148,7 @@ def quantized(
             activations=activations,
             per_tensor=per_tensor,
             keep_float=args.keep_float,
+            accuracy=args.accuracy,
             input_shapes=input_shapes,
             strict=args.strict,
             step=step,
@@ -120,10 +161,16 @@ def quantized(
 
 def is_given(args: argparse.Namespace) -> bool:
     """Return whether the model is to be quantized; `XonncError` for options that say how without that."""
+    if args.accuracy is not None:
+        from xonnc.calibration import require_accuracy
+
+        require_accuracy(args.accuracy)
+        if args.calib:
+            raise XonncError("--accuracy is measured on samples: --calibrate gives them, a table has none")
     if args.calibrate or args.calib:
         return True
-    for option in ("keep_float", "save_calib", "jobs", "scheduler"):
-        if getattr(args, option):
+    for option in ("accuracy", "keep_float", "save_calib", "jobs", "scheduler"):
+        if getattr(args, option) not in (None, [], 0):
             name = option.replace("_", "-")
             raise XonncError(f"--{name} is for quantized models: --calibrate or --calib gives the ranges")
     return False

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from xonnc.contexts import StageCallback
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.lowering.dla_to_loadable.report import CompileReport
+    from xonnc.lowering.quantization_statistics.float_selection import FloatSelection
     from xonnc.packages import CompiledPackage
     from xonnc.tools.console import ProgressCallback
 
@@ -69,6 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="firmware interface version; 0.11 for drivers older than April 2019 (default: %(default)s)",
     )
     calibration_options.add_arguments(parser)
+    calibration_options.add_keep_float(parser.add_argument)
+    calibration_options.add_accuracy(parser.add_argument)
     image_options.add_arguments(parser)
     stages.add_arguments(parser)
     parser.add_argument(
@@ -170,7 +173,7 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
         raise RefusalError([*dict.fromkeys(reasons), *([] if args.require_dla else [offer])]) from None
     compilation = _for_firmware(args, compilation)
     written = 0 if args.dry_run else compilation.write(output)
-    return _told(args, compilation, output, written)
+    return _told(args, compilation, output, written, options.selection)
 
 
 def _for_firmware(args: argparse.Namespace, compilation: Compilation) -> Compilation:
@@ -207,7 +210,8 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
         )
         compilation = _for_firmware(args, compilation)
         loadable: Path = args.model.with_suffix(".nvdla")
-        return _told(args, compilation, loadable, 0 if args.dry_run else compilation.write(loadable))
+        written = 0 if args.dry_run else compilation.write(loadable)
+        return _told(args, compilation, loadable, written, options.selection)
     if args.stop_after and args.stop_after != STAGES[-1]:
         raise XonncError(
             f"--stop-after {args.stop_after}: the CPU has a part in the model, so there is no such stage of "
@@ -218,9 +222,12 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
     path: Path = output or args.model.with_suffix(SUFFIX)
     written = 0 if args.dry_run else package.write(path)
     if args.json:
-        print(json.dumps(package_as_json(args.model, package, path if written else None), indent=2))
+        report = package_as_json(args.model, package, path if written else None)
+        print(json.dumps(report | {"accuracy": _selection_json(options.selection)}, indent=2))
     elif not args.quiet:
         report_package(args.model, package, args.verbose)
+        if options.selection is not None:
+            row("accuracy", calibration_options.selection_text(options.selection))
         if written:
             print(f"wrote           {path} ({size(written)})")
     return 0
@@ -246,16 +253,29 @@ def _require_calibration(args: argparse.Namespace, package: CompiledPackage, is_
     warnings.warn(message, stacklevel=2)
 
 
-def _told(args: argparse.Namespace, compilation: Compilation, output: Path, written: int) -> int:
+def _told(
+    args: argparse.Namespace,
+    compilation: Compilation,
+    output: Path,
+    written: int,
+    selection: FloatSelection | None,
+) -> int:
     if args.json:
-        print(json.dumps(_as_json(args.model, compilation, output if written else None), indent=2))
+        found = _as_json(args.model, compilation, output if written else None)
+        print(json.dumps(found | {"accuracy": _selection_json(selection)}, indent=2))
     elif not args.quiet:
         report(args.model, compilation)
+        if selection is not None:
+            row("accuracy", calibration_options.selection_text(selection))
         if args.verbose:
             _layers(compilation)
         if written:
             print(f"wrote           {output} ({size(written)})")
     return 0
+
+
+def _selection_json(selection: FloatSelection | None) -> dict[str, object] | None:
+    return None if selection is None else asdict(selection)
 
 
 class _Options:
@@ -265,6 +285,8 @@ class _Options:
         self._args = args
         self._output = output
         self._found: Ranges | None = None
+        self.selection: FloatSelection | None = None
+        """The nodes kept in float for `--accuracy`."""
 
     def progress(self) -> AbstractContextManager[ProgressCallback]:
         """A bar for one compilation."""
@@ -278,12 +300,13 @@ class _Options:
 
     def calibrate(self, step: ProgressCallback) -> Calibrate | None:
         """Finds the ranges, once, if the model is to be rounded."""
-        if not (self._args.calibrate or self._args.calib):
+        if not calibration_options.is_given(self._args):
             return None
 
         def ranges(module: ModuleOp) -> Ranges:
             if self._found is None:
                 self._found = calibration_options.ranges(self._args, module, step)
+            self.selection = calibration_options.mark_float_nodes(self._args, module, self._found, step)
             return self._found
 
         return ranges

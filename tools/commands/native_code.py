@@ -56,7 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         group.add_argument, "; LLVM uses the same level (3 doubles compile time and seldom gains)"
     )
     compile_stats.add_arguments(group.add_argument)
-    calibration_options.add_keep_float(group.add_argument)
     group.add_argument(
         "--input-shape",
         type=named_shape,
@@ -81,7 +80,6 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
             "--unsafe": args.unsafe,
             "--no-tuning": args.no_tuning,
             "--input-shape": args.input_shape,
-            "--keep-float": args.keep_float,
             **pass_options.given(args),
             "--stats": args.stats,
             "--print-fusion-groups": args.print_fusion_groups,

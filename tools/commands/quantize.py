@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, help="the quantized model")
     calibration_options.add_arguments(parser)
     calibration_options.add_keep_float(parser.add_argument)
+    calibration_options.add_accuracy(parser.add_argument)
     parser.add_argument(
         "--activations",
         choices=("uint8", "int8", "symmetric"),
@@ -76,6 +77,8 @@ def _report(model: Path, quantized: QuantizedModel, written: Sequence[Path]) -> 
     print(f"{model.name}   {count - len(float_nodes)} of {plural(count, 'layer')} in INT8")
     if float_nodes:
         row("in float", ", ".join(float_nodes[:MAX_SHOWN]) + (", …" if len(float_nodes) > MAX_SHOWN else ""))
+    if quantized.selection is not None:
+        row("accuracy", calibration_options.selection_text(quantized.selection))
     before, after = quantized.model.before.bytes, quantized.model.after.bytes
     row("weights", f"{size(before)} -> {size(after)}")
     for each in quantized.agreement:
@@ -93,4 +96,5 @@ def _as_json(model: Path, quantized: QuantizedModel, written: Sequence[Path]) ->
         "files": [str(path) for path in written],
         "layers": [asdict(layer) for layer in quantized.layers],
         "agreement": [asdict(each) for each in quantized.agreement],
+        "accuracy": None if quantized.selection is None else asdict(quantized.selection),
     }

@@ -1,6 +1,8 @@
 // RUN: rm -rf %t && mkdir %t && echo '{"x": {"min": -2.54, "max": 1}, "b": {"min": 0, "max": 5.1}, "last": {"min": -1, "max": 1.27}}' > %t/table.json
 // RUN: onnx-opt %s --quantize-onnx=table=%t/table.json --mlir-print-debuginfo | filecheck %s
 // RUN: onnx-opt %s --quantize-onnx=table=%t/table.json --quantize-onnx=table=%t/table.json | filecheck %s --check-prefix=AGAIN
+// RUN: onnx-opt %s "--quantize-onnx=table=%t/table.json keep-float=shrink" | filecheck %s --check-prefix=FLOAT
+// RUN: not onnx-opt %s "--quantize-onnx=table=%t/table.json keep-float=shrunk" 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: not onnx-opt %s --quantize-onnx 2>&1 | filecheck %s --check-prefix=NONE
 // RUN: echo '{"x": {"scale": 1}}' > %t/little.json
 // RUN: not onnx-opt %s --quantize-onnx=table=%t/little.json 2>&1 | filecheck %s --check-prefix=LITTLE
@@ -22,6 +24,14 @@
 // CHECK:         "onnx.QuantizeLinear"(%[[D]], {{.*}}-> tensor<1x4x2x2xi8>
 // AGAIN-COUNT-4: "onnx.QuantizeLinear"
 // AGAIN-NOT:     "onnx.QuantizeLinear"
+// The pool stays in float, so there is a pair on each side of it, and the convolution ends in one.
+// FLOAT:         "onnx.Relu"
+// FLOAT:         %[[R:.*]] = "onnx.DequantizeLinear"
+// FLOAT:         %[[P:.*]] = "onnx.MaxPoolSingleOut"(%[[R]]) {{.*}} {dla.keep_float}
+// FLOAT:         %[[Q:.*]] = "onnx.QuantizeLinear"(%[[P]]
+// FLOAT:         %[[D:.*]] = "onnx.DequantizeLinear"(%[[Q]]
+// FLOAT:         "onnx.Neg"(%[[D]])
+// UNKNOWN: keep-float: no node 'shrunk'; did you mean 'shrink'?
 // NONE: quantize-onnx: table=FILE says which calibration table
 // LITTLE: no range in the calibration table for 'b', 'd'; calibrate with this model
 func.func @network(%x: tensor<1x4x4x4xf32> {onnx.name = "x"}) -> tensor<1x4x2x2xf32> {
