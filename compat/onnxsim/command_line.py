@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from xonnc.compat.onnxsim.simplify import simplify
+from xonnc.compat.onnxsim.simplify import DEFAULT_EXTERNAL_DATA_THRESHOLD, save, simplify, size_of
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.load_model import LoadedModel, load
-from xonnc.formats.onnx.loaded_export import save_loaded, whole_model
-from xonnc.formats.onnx.save_model import ExternalData
+from xonnc.formats.onnx.load_model import load
+from xonnc.formats.onnx.loaded_export import whole_model
 from xonnc.formats.onnx.tensors import DTYPES, AnyArray
 
 
@@ -34,8 +33,35 @@ def _parser() -> argparse.ArgumentParser:
         "--include-subgraph", action="store_true", help="accepted; subgraphs are always simplified"
     )
     parser.add_argument("--no-large-tensor", nargs="?", help="accepted")
-    parser.add_argument("--dynamic-input-shape", action="store_true", help="accepted")
+    for option in (
+        "--dynamic-input-shape",
+        "--enable-fuse-bn",
+        "--enable-onnxruntime-optimization",
+        "--skip-schema-import",
+    ):
+        parser.add_argument(option, action="store_true", help="accepted")
+    parser.add_argument(
+        "--skip-optimizer",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="older name of --skip-optimization",
+    )
+    parser.add_argument(
+        "--enable-optimization",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="run these passes of ONNX-optimizer too",
+    )
+    parser.add_argument("--custom-lib", metavar="FILE", help="refused; operators of your own are plug-ins")
+    parser.add_argument(
+        "--initializers-as-non-constants",
+        action="store_true",
+        help="leave initializers and what reads them as they are",
+    )
     for option, help_text in (
+        ("--input-shape", "the older name of --overwrite-input-shape"),
         ("--overwrite-input-shape", "new shapes of inputs: NAME:1,3,224,224, or the shape of the only input"),
         ("--test-input-shape", "shapes of dynamic inputs for the comparison"),
     ):
@@ -51,6 +77,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--check-rtol", type=float, default=1e-4, help="relative tolerance")
     parser.add_argument("--check-atol", type=float, default=1e-5, help="absolute tolerance")
     parser.add_argument("--save-as-external-data", action="store_true", help="write weights to OUT.data")
+    parser.add_argument(
+        "--external-data-threshold",
+        default=DEFAULT_EXTERNAL_DATA_THRESHOLD,
+        metavar="SIZE",
+        help="write weights to OUT.data if the model has this size or more (default: %(default)s)",
+    )
     return parser
 
 
@@ -72,16 +104,20 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _run(args: argparse.Namespace) -> bool:
+    limit = 0 if args.save_as_external_data else size_of(args.external_data_threshold)
     original = whole_model(load(args.input_model))
+    shapes = (*args.input_shape, *args.overwrite_input_shape)
+    skipped = [*(args.skip_optimization or ()), *args.skip_optimizer]
     simplified, passed = simplify(
         original,
         check_n=args.check_n,
         perform_optimization=args.skip_optimization != [],
         skip_fuse_bn=args.skip_fuse_bn,
-        overwrite_input_shapes=dict(map(_named_shape, args.overwrite_input_shape)),
+        overwrite_input_shapes=dict(map(_named_shape, shapes)),
         test_input_shapes=dict(map(_named_shape, args.test_input_shape)),
-        skipped_optimizers=args.skip_optimization,
+        skipped_optimizers=skipped,
         skip_constant_folding=args.skip_constant_folding,
+        custom_lib=args.custom_lib,
         input_data=dict(_raw_data(original, text) for text in args.input_data_path),
         unused_output=args.unused_output,
         mutable_initializer=args.mutable_initializer,
@@ -90,9 +126,10 @@ def _run(args: argparse.Namespace) -> bool:
         check_rtol=args.check_rtol,
         check_atol=args.check_atol,
         input_fill=args.input_fill,
+        initializers_as_constants=not args.initializers_as_non_constants,
+        extra_optimizers=args.enable_optimization,
     )
-    external = ExternalData(f"{args.output_model.name}.data") if args.save_as_external_data else None
-    save_loaded(LoadedModel.of(simplified), args.output_model, external)
+    save(simplified, args.output_model, limit)
     _print_difference(original, simplified)
     return passed
 

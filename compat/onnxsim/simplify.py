@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -10,6 +11,7 @@ import onnx
 
 from xonnc import simplifier
 from xonnc.compat.onnxoptimizer.manager import default_passes, run
+from xonnc.compat.onnxoptimizer.registry import PASSES
 from xonnc.compat.onnxsim.comparison import InputFill, is_same
 from xonnc.contexts import new_context
 from xonnc.errors import XonncError, suggest
@@ -17,9 +19,13 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_loaded
 from xonnc.formats.onnx.load_model import LoadedModel, load
 from xonnc.formats.onnx.loaded_export import save_loaded, whole_model
+from xonnc.formats.onnx.save_model import ExternalData
 from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.formats.onnx.tensors import AnyArray
 from xonnc.transforms.models.opset_conversion import convert_opset
+
+DEFAULT_EXTERNAL_DATA_THRESHOLD = "100MB"
+"""The size from which onnxsim writes weights to a file of their own."""
 
 Sizes: TypeAlias = Mapping[str, Sequence[int]] | Sequence[int]
 """Shapes by input; one shape alone is that of the only input."""
@@ -43,10 +49,14 @@ def simplify(
     tensor_size_threshold: str = "1.5GB",
     mutable_initializer: bool = False,
     *,
+    initializers_as_constants: bool = True,
     inline_functions: bool = False,
+    import_custom_schemas: bool = True,
     input_shapes: Sizes | None = None,
     target_opset_version: int | Literal["latest"] | None = None,
+    extra_optimizers: Sequence[str] | None = None,
     output_path: str | Path | None = None,
+    external_data_threshold: str = DEFAULT_EXTERNAL_DATA_THRESHOLD,
     check_rtol: float = 1e-4,
     check_atol: float = 1e-5,
     input_fill: InputFill = "random",
@@ -72,10 +82,16 @@ def simplify(
         unused_output: outputs to remove.
         tensor_size_threshold: accepted; docs/folding.md tells what this compiler folds.
         mutable_initializer: whether inputs with an initializer stay inputs.
+        initializers_as_constants: whether nodes on initializers are folded, and weights changed; if not, they
+            are left as they are, and so are nodes that need their values.
         inline_functions: whether calls of local functions are replaced by their bodies.
+        import_custom_schemas: accepted; operators without a schema are kept as they are.
         input_shapes: both `overwrite_input_shapes` and `test_input_shapes`.
         target_opset_version: the opset to convert the model to first.
+        extra_optimizers: passes of ONNX-optimizer to run on the simplified model.
         output_path: where the simplified model is written too; `model` must be a path.
+        external_data_threshold: the size from which it is written with its weights in a file beside it: a
+            number with B, KB, MB or GB.
         check_rtol: relative tolerance of the comparison.
         check_atol: absolute tolerance of the comparison.
         input_fill: elements of its inputs: `random`, `ones`, `zeros` or `arange`.
@@ -83,11 +99,14 @@ def simplify(
     Returns: the simplified model, and whether the comparison found no difference.
 
     Raises:
-        XonncError: for an invalid model, an unknown input or output, an opset that cannot express the model,
-            or a `custom_lib`.
+        XonncError: for an invalid model, an unknown input, output or pass, a size that is none, an opset that
+            cannot express the model, or a `custom_lib`.
         ValueError: for `output_path` without a path as `model`.
     """
     del skip_shape_inference, dynamic_input_shape, include_subgraph, tensor_size_threshold
+    del import_custom_schemas
+    limit = size_of(external_data_threshold)
+    extra = known_passes(extra_optimizers or ())
     if custom_lib is not None:
         raise XonncError(f"custom_lib {custom_lib}: libraries of onnxruntime are not loaded; use a plug-in")
     if output_path is not None and isinstance(model, onnx.ModelProto):
@@ -101,19 +120,23 @@ def simplify(
     own_rules = perform_optimization and not skipped
     if perform_optimization and skipped:
         prepared = _optimized(prepared, skipped)
+    added = [] if initializers_as_constants else _overridable(prepared)
     simplified = simplifier.simplify(
         prepared,
         input_shapes=shapes,
         inline_functions=inline_functions,
-        fold_overridable=not mutable_initializer,
+        fold_overridable=initializers_as_constants and not mutable_initializer,
         level=simplifier.DEFAULT_LEVEL if own_rules else 0,
         enable_pass=() if own_rules or skip_constant_folding else ("constprop-onnx",),
         disable_pass=("constprop-onnx",) if skip_constant_folding else (),
     ).proto()
+    _remove_inputs(simplified, added)
     if perform_optimization and skipped:
         simplified = _optimized(simplified, skipped)
+    if extra:
+        simplified = _after_passes(simplified, extra)
     if output_path is not None:
-        save_loaded(LoadedModel.of(simplified), output_path)
+        save(simplified, Path(output_path), limit)
     if not check_n:
         return simplified, True
     sizes = shapes | _shapes(prepared, test_input_shapes or input_shapes or {})
@@ -131,10 +154,54 @@ def _converted(
     return export_proto(module)
 
 
+def save(model: onnx.ModelProto, path: Path, limit: int) -> None:
+    """Write a model, with its weights in a file beside it if it has `limit` bytes or more."""
+    external = ExternalData(f"{path.name}.data") if model.ByteSize() >= limit else None
+    save_loaded(LoadedModel.of(model), path, external)
+
+
+def size_of(text: str) -> int:
+    """Return the number of bytes that a text such as 1.5GB says; `XonncError` for others."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMG]?)B?\s*", text.upper())
+    if found is None:
+        raise XonncError(f"'{text}' is no size; it is a number with B, KB, MB or GB, such as 1.5GB")
+    return int(float(found[1]) * 1024 ** ("", "K", "M", "G").index(found[2]))
+
+
+def known_passes(names: Sequence[str]) -> Sequence[str]:
+    """Return names of passes of ONNX-optimizer; `XonncError` for one that there is not."""
+    for name in names:
+        if name not in PASSES:
+            raise XonncError(f"there is no optimizer '{name}'{suggest(name, PASSES)}")
+    return names
+
+
+def _overridable(model: onnx.ModelProto) -> list[str]:
+    """Let inputs stand for all initializers, so that nothing takes their values for granted."""
+    inputs = {info.name for info in model.graph.input}
+    added = [tensor for tensor in model.graph.initializer if tensor.name not in inputs]
+    for tensor in added:
+        model.graph.input.append(
+            onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+        )
+    return [tensor.name for tensor in added]
+
+
+def _remove_inputs(model: onnx.ModelProto, names: Sequence[str]) -> None:
+    removed = set(names)
+    kept = [info for info in model.graph.input if info.name not in removed]
+    del model.graph.input[:]
+    model.graph.input.extend(kept)
+
+
 def _optimized(model: onnx.ModelProto, skipped: Sequence[str]) -> onnx.ModelProto:
+    return _after_passes(model, [name for name in default_passes() if name not in skipped])
+
+
+def _after_passes(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
-    run(LoadedModel.of(copy), [name for name in default_passes() if name not in skipped], fixed_point=True)
+    run(LoadedModel.of(copy), list(names), fixed_point=True)
     return copy
 
 

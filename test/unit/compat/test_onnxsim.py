@@ -13,6 +13,8 @@ import pytest
 from xonnc.compat.onnxsim import main, simplify
 from xonnc.compat.onnxsim.comparison import InputFill
 from xonnc.errors import XonncError
+from xonnc.formats.onnx.load_model import load
+from xonnc.formats.onnx.loaded_export import whole_model
 from xonnc.formats.onnx.schemas import newest_opset
 
 BN = """g (float[N, 1, 3] x) => (float[N, 2, 2] y, float[1] z)
@@ -38,6 +40,8 @@ def operators(model: onnx.ModelProto) -> list[str]:
         ({"perform_optimization": False}, ["Conv", "Identity", "BatchNormalization"]),
         ({"skip_constant_folding": True, "unused_output": ["y"]}, ["Neg"]),
         ({"unused_output": ["z"]}, ["Conv"]),
+        ({"initializers_as_constants": False}, ["Conv", "BatchNormalization", "Neg"]),
+        ({"skip_fuse_bn": True, "extra_optimizers": ["fuse_bn_into_conv"]}, ["Conv"]),
     ],
 )
 def test_options(options: dict[str, Any], left: list[str]):
@@ -169,3 +173,51 @@ def test_command_line_errors(
         main([str(source), str(tmp_path / "out.onnx"), *arguments])
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out.onnx").exists()
+
+
+def test_initializers_stay_initializers():
+    simplified, _ = simplify(parsed(), initializers_as_constants=False)
+    assert [info.name for info in simplified.graph.input] == ["x"]
+    weights = {each.name: onnx.numpy_helper.to_array(each) for each in simplified.graph.initializer}
+    original = {each.name: onnx.numpy_helper.to_array(each) for each in parsed().graph.initializer}
+    assert weights.keys() == original.keys()
+    for name, array in original.items():
+        np.testing.assert_array_equal(weights[name], array)
+
+
+def test_an_unknown_optimizer():
+    with pytest.raises(XonncError, match="no optimizer 'fuse_bn_into_con'; did you mean 'fuse_bn_into_conv'"):
+        simplify(parsed(), extra_optimizers=["fuse_bn_into_con"])
+
+
+@pytest.mark.parametrize(
+    ("threshold", "is_apart"), [("1B", True), ("0.1 kb", True), ("1MB", False), ("1GB", False)]
+)
+def test_weights_in_a_file_of_their_own(threshold: str, is_apart: bool, tmp_path: Path):
+    given, output = tmp_path / "given.onnx", tmp_path / "out.onnx"
+    weights = {"w": np.arange(4096, dtype=np.float32)}
+    model = parsed("g (float[4096] x) => (float[4096] y) {y = Add(x, w)}")
+    model.graph.initializer.extend(onnx.numpy_helper.from_array(each, name) for name, each in weights.items())
+    given.write_bytes(model.SerializeToString())
+    simplify(str(given), output_path=output, external_data_threshold=threshold)
+    assert (tmp_path / "out.onnx.data").exists() == is_apart
+    loaded = whole_model(load(output))
+    np.testing.assert_array_equal(onnx.numpy_helper.to_array(loaded.graph.initializer[0]), weights["w"])
+
+
+@pytest.mark.parametrize("threshold", ["", "big", "1XB", "-1KB"])
+def test_sizes_that_are_none(threshold: str):
+    with pytest.raises(XonncError, match=f"'{threshold}' is no size; it is a number with B, KB, MB or GB"):
+        simplify(parsed(), external_data_threshold=threshold)
+
+
+def test_older_and_further_options_of_the_command(tmp_path: Path):
+    given, output = tmp_path / "given.onnx", tmp_path / "out.onnx"
+    given.write_bytes(parsed().SerializeToString())
+    flags = ["--input-shape", "x:2,1,3", "--skip-optimizer", "eliminate_identity", "--enable-fuse-bn"]
+    main([str(given), str(output), "1", *flags, "--skip-schema-import", "--external-data-threshold", "1B"])
+    assert operators(whole_model(load(output))) == ["Conv", "Identity", "BatchNormalization"]
+    main([str(given), str(output), "--initializers-as-non-constants"])
+    assert operators(whole_model(load(output))) == ["Conv", "BatchNormalization", "Neg"]
+    main([str(given), str(output), "--skip-fuse-bn", "--enable-optimization", "fuse_bn_into_conv"])
+    assert operators(whole_model(load(output))) == ["Conv"]
