@@ -60,11 +60,14 @@ def partitions_of(
     """
     Return the partitions of nodes, given in the order in which they run.
 
-    A partition on the DLA that reads a dequantized value of another one gets a copy of the DequantizeLinear,
-    so that integers are transferred: the DLA reads floats only to quantize them, unless it `reads_floats`.
+    A partition on the DLA that reads a dequantized value of another one there gets a copy of the
+    DequantizeLinear, so that integers are transferred: the DLA reads floats only to quantize them, unless it
+    `reads_floats`.
     """
     copied = [
-        _dequantized_elsewhere(graph, nodes) if nodes[0] in on_dla and not reads_floats else set[int]()
+        _dequantized_elsewhere(graph, nodes) & on_dla
+        if nodes[0] in on_dla and not reads_floats
+        else set[int]()
         for nodes in parts
     ]
     read = [
