@@ -191,7 +191,8 @@ class _Search:
         forward = range(len(self._units))
         noise = self._noise()
         by_noise = sorted(forward, key=lambda unit: -noise[unit])
-        return [forward, forward[::-1], by_noise]
+        # The finest first: of the others, only prefixes are measured that cost less than what it takes.
+        return [by_noise, forward[::-1], forward]
 
     def _noise(self) -> list[float]:
         """Return the noise that each unit adds to that of its inputs, relative to the signal."""
