@@ -45,6 +45,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc optimize model.onnx optimized.onnx --fixed_point",
         "xonnc optimize model.onnx optimized.onnx -p eliminate_identity fuse_bn_into_conv",
         "xonnc optimize --print_all_passes",
+        "xonnc optimize --c-api optimizer",
     ),
     "convert-opset": ("xonnc convert-opset 17 model.onnx converted.onnx",),
     "infer": ("xonnc infer model.onnx typed.onnx",),

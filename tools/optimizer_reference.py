@@ -31,6 +31,24 @@ On the command line, `python -m xonnc.compat.onnxoptimizer` takes onnxoptimizer'
 optimize` also `--json`, `-q`, `--external-data` and `--max-iterations`. Each pass does what its name says and
 nothing else; `xonnc simplify` runs this compiler's own passes.
 
+`xonnc optimize --c-api DIR` writes the header `onnxoptimizer_c_api.h` and the shared library
+`libonnx_optimizer_c_api`, for programs in C or C++ that use onnxoptimizer's C API. The library runs these
+passes in the Python that made it; that needs a C compiler and Python's headers, on Linux or macOS.
+
+```c
+#include "onnxoptimizer_c_api.h"
+#include <stdlib.h>
+
+int main(void) {
+  const char *passes[] = {"eliminate_identity", "fuse_bn_into_conv", NULL};
+  return C_API_OtimizeFromFile("in.onnx", "out.onnx", passes, false, false, NULL) ? 0 : 1;
+}
+```
+
+```
+cc program.c -I DIR -L DIR -lonnx_optimizer_c_api -Wl,-rpath,DIR
+```
+
 `xonnc.compat.onnxsim` stands in for the package onnxsim: `simplify(…)` takes its parameters and returns the
 model and whether the comparison passed. Its command line is `python -m xonnc.compat.onnxsim IN OUT [N]`.
 
@@ -43,6 +61,7 @@ model and whether the comparison passed. Its command line is `python -m xonnc.co
   annotations, sparse initializers and local functions stay as they are.
 * Models of more than 2 GB need no temporary files; the command line leaves weights in the file that they come
   from.
+* The C API frees each name of a pass, and prints why a call fails.
 * Passes erase the nodes that they fuse; onnxoptimizer leaves some to `eliminate_deadend`.
 * Some rewrites are right only for some data. The default passes do them if that is proven. A pass that is
   named without all the default ones does them as onnxoptimizer does, with a Python warning that names the

@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "compat": {
         "compat",
         "contexts",
-        "formats/onnx",
+        "formats",
         "model_check",
         "runtime",
         "simplifier",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.tools.console import plural, row, size
@@ -39,18 +40,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write weights to FILE beside the model (default: OUTPUT.data); default if the model has it",
     )
+    parser.add_argument(
+        "--c-api",
+        type=Path,
+        metavar="DIR",
+        help="write ONNX-optimizer's C API to DIR: a header and a shared library that calls these passes",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Optimize a model, or print names of passes."""
+    """Optimize a model, print names of passes, or write the C API."""
     from xonnc.compat.onnxoptimizer.command_line import names_asked_for, optimize_file
     from xonnc.formats.onnx.save_model import ExternalData
 
     if (names := names_asked_for(args)) is not None:
         print(json.dumps([_described(name) for name in names], indent=2) if args.json else " ".join(names))
         return 0
+    if args.c_api is not None:
+        return _write_c_api(args)
     if args.input is None or args.output is None:
         raise UsageError("two files are needed: the model and the optimized model")
     if args.max_iterations < 1:
@@ -72,6 +81,20 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(found, indent=2))
     elif not args.quiet:
         _print(args, report, len(loaded.proto.graph.node))
+        for path in written:
+            print(f"wrote           {path} ({size(path.stat().st_size)})")
+    return 0
+
+
+def _write_c_api(args: argparse.Namespace) -> int:
+    from xonnc.compat.onnxoptimizer.c_api.build import build
+
+    if args.input is not None:
+        raise UsageError("--c-api DIR takes no model")
+    written = build(args.c_api)
+    if args.json:
+        print(json.dumps({"files": [str(path) for path in written]}, indent=2))
+    elif not args.quiet:
         for path in written:
             print(f"wrote           {path} ({size(path.stat().st_size)})")
     return 0
