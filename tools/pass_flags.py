@@ -22,6 +22,9 @@ PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 ALIASES = {"shape-inference": "shape-inference-onnx"}
 """onnx-mlir's names for passes of ours whose own name xDSL has taken."""
 
+VALUES = {"append-decoding-strategy": "strategy", "replace-op-with-its-operand": "list-id-regex"}
+"""Passes that onnx-mlir's driver has as options with a value, and which option of theirs the value is."""
+
 _WITHOUT_EFFECT = {
     "canonicalize": {"max-iterations", "max-num-rewrites", "region-simplify", "test-convergence", "top-down"}
 }
@@ -202,10 +205,12 @@ def _take_option(
 
 
 def _pass_options(text: str, name: str) -> dict[str, ParameterListType]:
-    """Parse the options in `k=v flag k2="a b"`."""
+    """Parse the options in `k=v flag k2="a b"`, or the value of a pass that is an option with a value."""
     options: dict[str, ParameterListType] = {}
     position = 0
     text = text.strip()
+    if text and name in VALUES and text.partition("=")[0].replace("_", "-") != VALUES[name]:
+        return {VALUES[name]: _values(text)}
     while position < len(text):
         match = _OPTION.match(text, position)
         if match is None:

@@ -1,6 +1,9 @@
 // RUN: onnx-opt %s --append-decoding-strategy | filecheck %s
 // RUN: onnx-opt %s --append-decoding-strategy='strategy=greedy' --append-decoding-strategy | filecheck %s
+// RUN: onnx-opt %s --append-decoding-strategy=greedy | filecheck %s
+// RUN: onnx-opt %s -p 'append-decoding-strategy{strategy=greedy}' | filecheck %s
 // RUN: not onnx-opt %s --append-decoding-strategy='strategy=beam' 2>&1 | filecheck %s --check-prefix=BEAM
+// RUN: not onnx-opt %s --append-decoding-strategy=beam 2>&1 | filecheck %s --check-prefix=BEAM
 
 // BEAM: append-decoding-strategy: strategy is 'beam', there is only greedy
 

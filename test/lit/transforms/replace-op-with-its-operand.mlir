@@ -1,4 +1,5 @@
 // RUN: onnx-opt %s --replace-op-with-its-operand='list-id-regex=1:sum,0:act.*,0:sum' | filecheck %s
+// RUN: onnx-opt %s --replace-op-with-its-operand=1:sum,0:act.*,0:sum | filecheck %s
 // RUN: not onnx-opt %s --replace-op-with-its-operand='list-id-regex=2:sum' 2>&1 | filecheck %s --check-prefix=OPERAND
 // RUN: not onnx-opt %s --replace-op-with-its-operand='list-id-regex=sum' 2>&1 | filecheck %s --check-prefix=ITEM
 // RUN: not onnx-opt %s --replace-op-with-its-operand='list-id-regex=0:*sum' 2>&1 | filecheck %s --check-prefix=REGEX
