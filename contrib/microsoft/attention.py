@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xonnc.contrib.microsoft.cached_attention import attend_cached, is_one_token, lengths_of
+from xonnc.contrib.microsoft.cached_attention import attend_cached, lengths_of
 from xonnc.contrib.microsoft.common import (
     Array,
     Samples,
@@ -182,9 +182,13 @@ class Attention:
 
     @staticmethod
     def is_decoder(op: Any) -> bool:
-        """Whether tokens attend to a cache, without a mask."""
+        """
+        Whether tokens attend to a cache or to those before them, without a mask or bias.
+
+        Products of whole matrices are faster where all tokens attend to all.
+        """
         has_scores = op.mask is not None or op.attention_bias is not None
-        return op.past is not None and not has_scores and is_one_token(op.x)
+        return not has_scores and (op.past is not None or bool(op.unidirectional))
 
     @staticmethod
     def decompose(op: Any, b: Builder) -> list[Value | None]:
@@ -207,7 +211,8 @@ class Attention:
             present = b.Concat(op.past, present, axis=3)
             k, v = (b.Squeeze(each, [0]) for each in b.Split(present, None, axis=0, num_outputs=2, outputs=2))
         if Attention.is_decoder(op):
-            y = attend_cached(b, [q, k, v], lengths_of(b, k), scale=scale, is_causal=op.unidirectional)
+            lengths = lengths_of(b, k if present is None else present)
+            y = attend_cached(b, [q, k, v], lengths, scale=scale, is_causal=op.unidirectional)
             return [merge_heads(b, y), present]
         biases: list[Value] = []
         if op.mask is not None:

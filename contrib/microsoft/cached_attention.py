@@ -7,23 +7,12 @@ from typing import Any
 import numpy as np
 
 from xonnc.contrib.microsoft.common import Array, range_of, softmax
-from xonnc.plugin import Builder, TensorType, Value
-
-
-def is_one_token(queries: TensorType) -> bool:
-    """
-    Whether queries, of shape (batch, length, width), are of one token, or of a dynamic number.
-
-    The kernel reads all keys for each query. Products of matrices transpose all keys first, which pays from
-    two queries on.
-    """
-    length = None if queries.shape is None else queries.shape[1]
-    return not isinstance(length, int) or length == 1
+from xonnc.plugin import Builder, Value
 
 
 def lengths_of(b: Builder, keys: Value) -> Value:
-    """Build the number of keys of each sequence where all are attended to."""
-    return b.Expand(b.Shape(keys, start=2, end=3), b.Shape(keys, end=1))
+    """Build the number of keys of each sequence, all attended to, of a cache of shape (…, B, H, L, D)."""
+    return b.Expand(b.Shape(keys, start=-2, end=-1), b.Shape(keys, start=-4, end=-3))
 
 
 def attend_cached(b: Builder, parts: list[Value], lengths: Value, **given: Any) -> Value:

@@ -21,7 +21,7 @@ from xonnc.contrib.microsoft.attention import (
     scores_of,
     split_heads,
 )
-from xonnc.contrib.microsoft.cached_attention import attend_cached, is_one_token, lengths_of
+from xonnc.contrib.microsoft.cached_attention import attend_cached, lengths_of
 from xonnc.contrib.microsoft.common import Array, Samples, allowed, contrib, normal, softmax, wide
 from xonnc.plugin import Builder, TensorType, Value, attribute, one, optional
 
@@ -103,9 +103,13 @@ class MultiHeadAttention:
 
     @staticmethod
     def is_decoder(op: Any) -> bool:
-        """Whether tokens attend to a cache, without a mask and without the scores as a result."""
+        """
+        Whether tokens attend to a cache or to those before them, and scores are neither biased nor a result.
+
+        Products of whole matrices are faster where all tokens attend to all.
+        """
         has_scores = op.mask is not None or op.attention_bias is not None or op.outputs[3] is not None
-        return op.past_key is not None and not has_scores and is_one_token(op.q)
+        return not has_scores and (op.past_key is not None or bool(op.unidirectional))
 
     @staticmethod
     def decompose(op: Any, b: Builder) -> list[Value | None]:

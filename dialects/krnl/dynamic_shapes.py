@@ -52,10 +52,12 @@ class ShapedOp(IRDLOperation):
 @irdl_op_definition
 class SubviewOp(IRDLOperation):
     """
-    The slice of a buffer at an index of its first axis; one size per `?` of the result.
+    The slice of a buffer at an index of its first axis, without this axis, or consecutive slices from the
+    index on, with it; one size per `?` of the result.
 
     ```mlir
     %p = "krnl.subview"(%m, %i, %n) : (memref<?x?x64xf32>, index, index) -> memref<?x64xf32>
+    %r = "krnl.subview"(%p, %i, %k) : (memref<?x64xf32>, index, index) -> memref<?x64xf32>
     ```
     """
 
@@ -69,8 +71,9 @@ class SubviewOp(IRDLOperation):
     traits = traits_def(NoMemoryEffect())
 
     def verify_(self) -> None:
-        """The source's shape without its first axis, its element type, one size per dynamic dimension."""
-        if shape_of(self.result) != shape_of(self.source)[1:]:
+        """The source's shape but for its first axis, its element type, one size per dynamic dimension."""
+        shape, inner = shape_of(self.result), shape_of(self.source)[1:]
+        if shape != inner and shape[1:] != inner:
             raise VerifyException(f"krnl.subview: {self.result.type} is not a slice of {self.source.type}")
         if len(self.sizes) != shape_of(self.result).count(DYNAMIC_INDEX):
             raise VerifyException(

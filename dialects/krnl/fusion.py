@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.krnl.loops import YieldOp
 from xonnc.dialects.onnx.op import OnnxOp
 
-KINDS = ("cache", "convolution", "elementwise", "int8", "matmul")
+KINDS = ("attention", "cache", "convolution", "elementwise", "int8", "matmul")
 """Kinds of groups, by the operator whose epilogue the others are, or by the type computed in."""
 
 
@@ -32,7 +32,8 @@ class FusedOp(IRDLOperation):
     before its results are stored. Instead, a `matmul` may begin with the DequantizeLinear of its weights. An
     `int8` group is written with QuantizeLinear and DequantizeLinear and
     computed in integers. An `elementwise` group is one loop nest. A
-    `cache` is a TensorScatter into a tensor that a Concat with zeros makes longer.
+    `cache` is a TensorScatter into a tensor that a Concat with zeros makes longer. An `attention` begins with
+    the slices of a cache that are its keys and values.
 
     ```mlir
     %y = "krnl.fused"() <{kind = "convolution"}> ({

@@ -46,9 +46,9 @@ class GemmOp(IRDLOperation):
     """
     `C = activation(A B + bias)` in register tiles (see docs/internals/cpu-kernels.md).
 
-    `A` is `M×K`, row-major; `B` is `[N/NR][K][NR]` where `packed`, else `K×N`; `C` is `M×N`. `tile` is `[MR,
-    NR]`. The bias is one value per column, or per row with `bias_of_rows`. `batch_a` and `batch_b` are
-    offsets of several products, whose results are consecutive.
+    `A` is `M×K`, row-major, or `K×M` where `transposed_a`; `B` is `[N/NR][K][NR]` where `packed`, else
+    `K×N`; `C` is `M×N`. `tile` is `[MR, NR]`. The bias is one value per column, or per row with
+    `bias_of_rows`. `batch_a` and `batch_b` are offsets of several products, whose results are consecutive.
 
     `m`, `n` and `k` are dynamic if `-9223372036854775808`; they are given in `dynamic_sizes`. With
     `dynamic_batch` the number of products is dynamic too, and the last of those; `dynamic_batch` says
@@ -73,6 +73,7 @@ class GemmOp(IRDLOperation):
     k = prop_def(IntegerAttr)
     tile = prop_def(DenseArrayBase.constr(i64))
     packed = opt_prop_def(UnitAttr)
+    transposed_a = opt_prop_def(UnitAttr)
     bias_of_rows = opt_prop_def(UnitAttr)
     activation = opt_prop_def(StringAttr)
     batch_a = opt_prop_def(DenseArrayBase.constr(i64))

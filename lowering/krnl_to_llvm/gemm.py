@@ -212,7 +212,9 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
     """Emit one tile: its elements stay in vector registers during the loop over `k`."""
     builder, k, element = gemm.builder, gemm.k, gemm.element
     widths = [min(gemm.lanes, width - start) for start in range(0, width, gemm.lanes)]
-    a_row = builder.address(gemm.a, builder.imul(row, k), element)
+    # A(i, k) is at `i K + k`, or at `k M + i` if A is transposed.
+    is_transposed = gemm.op.transposed_a is not None
+    a_row = builder.address(gemm.a, row if is_transposed else builder.imul(row, k), element)
     packed = gemm.op.packed is not None
     stride = gemm.tile[1] if packed else gemm.n
     first = _packed_panel_offset(gemm, column) if packed else column
@@ -229,10 +231,12 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
             builder.load(builder.address(b_row, start * gemm.lanes, element), element, lanes)
             for start, lanes in enumerate(widths)
         ]
-        a_address = builder.address(a_row, index, element)
+        a_offset = builder.mul_sizes(gemm.m, index) if is_transposed else index
+        a_address = builder.address(a_row, a_offset, element)
         results: list[SSAValue] = []
         for line in range(height):
-            factor = builder.load(builder.address(a_address, builder.mul_sizes(k, line), element), element)
+            offset = line if is_transposed else builder.mul_sizes(k, line)
+            factor = builder.load(builder.address(a_address, offset, element), element)
             for number, lanes in enumerate(widths):
                 total = sums[line * len(widths) + number]
                 results.append(builder.fma(builder.splat(factor, lanes), columns[number], total))

@@ -78,8 +78,10 @@ from xonnc.lowering.onnx_to_krnl import (
     views,
 )
 from xonnc.lowering.onnx_to_krnl.assigned_layouts import AssignedLayouts, strip_layouts
+from xonnc.lowering.onnx_to_krnl.attention_sizes import has_attention_kernel
 from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
 from xonnc.lowering.onnx_to_krnl.block_weights import plan_quantized_weights
+from xonnc.lowering.onnx_to_krnl.cache_slices import plan_cache_slices
 from xonnc.lowering.onnx_to_krnl.cache_updates import plan_growth, unread_zeros
 from xonnc.lowering.onnx_to_krnl.channel_blocking import unblocked
 from xonnc.lowering.onnx_to_krnl.convolution import lower_conv_fusion
@@ -215,7 +217,7 @@ class ConvertOnnxToKrnl(ModulePass):
 def has_kernel(op: Operation) -> bool:
     """Whether there is a lowering for this kind of op, perhaps with conditions."""
     if isinstance(op, AttentionOp):
-        return attention.has_attention_kernel(op)
+        return has_attention_kernel(op)
     return type(op) in LOWERINGS or type(op) in ELEMENTWISE or isinstance(op, KEPT)
 
 
@@ -301,6 +303,8 @@ def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) ->
     builder.fused |= {each for weights in builder.quantized_weights.values() for each in weights.absorbed}
     builder.growth = plan_growth(others, builder)
     builder.fused |= {*builder.growth.values(), *unread_zeros(builder.growth, builder.scope)}
+    builder.cache_slices = plan_cache_slices(others, builder.scope)
+    builder.fused |= {each for slices in builder.cache_slices.values() for each in slices.members}
     plans = _plans(others, builder)
     lowered: list[Operation] = []
     for op in ops:

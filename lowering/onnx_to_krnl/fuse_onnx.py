@@ -39,6 +39,7 @@ from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
 from xonnc.lowering.onnx_to_krnl.block_weights import clone_shared_weights, plan_quantized_weights
+from xonnc.lowering.onnx_to_krnl.cache_slices import plan_cache_slices
 from xonnc.lowering.onnx_to_krnl.cache_updates import plan_growth
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
     drop_constants,
@@ -108,6 +109,8 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
     groups = [*_integer_groups(builder.int8), *_convolutions(others, builder), *_products(others, builder)]
     growth = plan_growth(others, builder)
     groups += [FusionGroup("cache", [grown, update]) for update, grown in growth.items()]
+    slices = plan_cache_slices(others, builder.scope)
+    groups += [FusionGroup("attention", [*each.members, op]) for op, each in slices.items()]
     taken = {member for group in groups for member in group.members}
     builder.fused |= taken
     groups += _elementwise(others, builder)

@@ -29,7 +29,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp, SubviewOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ToOddOp
-from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
+from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of, shape_of
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.lowering.onnx_to_krnl.element_types import (
     NARROW_FLOATS,
@@ -173,6 +173,11 @@ class KernelBuilder:
         result_type = type_.type if isinstance(type_, DynamicBuffer) else type_
         sizes = [self.size(size) for size in shape if not is_static(size)]
         return self.add(SubviewOp(operands=[buffer, index, sizes], result_types=[result_type]))
+
+    def rows(self, buffer: SSAValue, start: SSAValue, count: SSAValue) -> SSAValue:
+        """Return consecutive rows of a matrix."""
+        type_ = MemRefType(element_of(buffer), [DYNAMIC_INDEX, shape_of(buffer)[1]])
+        return self.add(SubviewOp(operands=[buffer, start, [count]], result_types=[type_]))
 
     def index(self, value: int) -> SSAValue:
         """Return a constant index."""

@@ -20,6 +20,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
+from xonnc.lowering.onnx_to_krnl.cache_slices import CacheSlices
 from xonnc.lowering.onnx_to_krnl.dynamic_shapes import DynamicShapes
 from xonnc.lowering.onnx_to_krnl.element_types import is_computable, is_storable
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
@@ -130,6 +131,8 @@ class LoweringBuilder:
         """The DequantizeLinear operations fused into a MatMul with constant weights."""
         self.growth: dict[Operation, ConcatOp] = {}
         """The Concat with zeros fused into a TensorScatter."""
+        self.cache_slices: dict[Operation, CacheSlices] = {}
+        """The slices of a cache fused into an Attention."""
         self.blocked_buffers: dict[SSAValue, BlockedBuffer] = {}
         """NCHWc buffers."""
         self.int8 = Int8Plan(self.known_sizes, scope)

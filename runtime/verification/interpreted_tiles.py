@@ -27,17 +27,19 @@ class PackedWeights(NamedTuple):
 
 
 def multiply(op: GemmOp, values: Mapping[SSAValue, Any]) -> None:
-    """Run all iterations of a product; raise `NotInterpretedError` for a part of them or dynamic sizes."""
-    if DYNAMIC_INDEX in op.sizes or op.dynamic_batch is not None:
-        raise NotInterpretedError("krnl.gemm of dynamic sizes")
+    """Run all iterations of a product; raise `NotInterpretedError` for a part of them or a dynamic batch."""
+    if op.dynamic_batch is not None:
+        raise NotInterpretedError("krnl.gemm of a dynamic batch")
     _require_all_iterations(op, values)
-    m, n, k = op.sizes
+    given = iter(op.dynamic_sizes)
+    m, n, k = (int(values[next(given)]) if size == DYNAMIC_INDEX else size for size in op.sizes)
     a, c = values[op.a].reshape(-1), values[op.c].reshape(-1)
     starts_a = op.batch_a.get_values() if op.batch_a is not None else (0,)
     starts_b = op.batch_b.get_values() if op.batch_b is not None else (0,)
     for number, (first_a, first_b) in enumerate(zip(starts_a, starts_b, strict=True)):
-        rows = a[first_a : first_a + m * k].reshape(m, k)
-        result = rows @ _columns(op, values[op.b], first_b)
+        rows = a[first_a : first_a + m * k]
+        rows = rows.reshape(m, k) if op.transposed_a is None else rows.reshape(k, m).T
+        result = rows @ _columns(op, values[op.b], (n, k), first_b)
         if op.bias is not None:
             bias = values[op.bias].reshape(-1)
             result = result + (bias[:m, None] if op.bias_of_rows is not None else bias[:n])
@@ -52,9 +54,9 @@ def _require_all_iterations(op: GemmOp | ConvOp, values: Mapping[SSAValue, Any])
         raise NotInterpretedError(f"a part of a {op.name}")
 
 
-def _columns(op: GemmOp, b: Array | PackedWeights, start: int) -> Array:
-    """The matrix B that begins at an offset."""
-    _, n, k = op.sizes
+def _columns(op: GemmOp, b: Array | PackedWeights, sizes: tuple[int, int], start: int) -> Array:
+    """The matrix B that begins at an offset; `sizes` are N and K."""
+    n, k = sizes
     if isinstance(b, PackedWeights):
         if start or b.op.form.data != "gemm_panels":
             raise NotInterpretedError(f"a krnl.gemm of packed weights {b.op.form.data}")

@@ -31,7 +31,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.krnl.attributes import OFFSETS, arena_of, location_of
-from xonnc.dialects.krnl.dynamic_shapes import SubviewOp
+from xonnc.dialects.krnl.dynamic_shapes import ShapedOp, SubviewOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.memory import (
     CallOp,
@@ -42,6 +42,7 @@ from xonnc.dialects.krnl.memory import (
     SameBufferOp,
     StoreOp,
     TransposeOp,
+    shape_of,
 )
 from xonnc.dialects.krnl.packing import PackOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
@@ -112,8 +113,10 @@ class _Interpreter:
             case scf.IfOp():
                 region = op.true_region if self.values[op.cond] else op.false_region
                 return self.run(region.block, ()) if region.blocks else ()
-            case UnrealizedConversionCastOp() | memref.AllocOp() | GlobalOp() | PackOp() | SubviewOp():
+            case UnrealizedConversionCastOp() | memref.AllocOp() | GlobalOp() | PackOp():
                 return (self.buffer(op),)
+            case SubviewOp() | ShapedOp():
+                return (self.view(op),)
             case SameBufferOp():
                 a, b = self.values[op.lhs], self.values[op.rhs]
                 return (np.bool_(a.ctypes.data == b.ctypes.data),)
@@ -137,12 +140,18 @@ class _Interpreter:
                 return _cast(array, op.output.type)
             case PackOp():
                 return PackedWeights(op, self.values[op.source])
-            case SubviewOp():
-                return _shaped(self.values[op.source][self.values[op.index]], op.result.type)
             case UnrealizedConversionCastOp():
                 return _cast(self.values[op.operands[0]], op.results[0].type)
             case _:
                 raise NotInterpretedError(op.name)
+
+    def view(self, op: SubviewOp | ShapedOp) -> Array:
+        """Return a slice of a buffer, or its first elements in another shape; it shares the memory."""
+        source, sizes = self.values[op.source], iter(self.operands(op.sizes))
+        if isinstance(op, SubviewOp):
+            source = source[self.values[op.index] :]
+        shape = [int(next(sizes)) if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]
+        return source.reshape(-1)[: prod(shape)].reshape(shape)
 
     def effect(self, op: CallOp | MemcpyOp | MemsetOp | TransposeOp | GemmOp | ConvOp) -> None:
         """Run an operation that only writes buffers."""

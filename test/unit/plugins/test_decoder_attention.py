@@ -83,9 +83,19 @@ PROJECTED = f"""{HEAD}
     {{ y, present = com.microsoft.Attention <num_heads = 2, unidirectional = 1> (q, w, b, , past) }}"""
 
 
-@pytest.mark.parametrize(("length", "count"), [("1", 1), ("2", 0), ("s", 1)])
-@pytest.mark.parametrize("text", [SEPARATE, PROJECTED], ids=["MultiHeadAttention", "Attention"])
-def test_one_token_over_a_cache_of_heads_has_a_kernel(text: str, length: str, count: int):
+NO_CACHE = f"""{HEAD}
+    g (float[1, LENGTH, 32] q, float[1, LENGTH, 32] k, float[1, LENGTH, 32] v) => (y)
+    {{ y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, v) }}"""
+CAUSAL = NO_CACHE.replace("num_heads = 2", "num_heads = 2, unidirectional = 1")
+
+
+@pytest.mark.parametrize("length", ["1", "2", "s"])
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [(SEPARATE, 1), (PROJECTED, 1), (CAUSAL, 1), (NO_CACHE, 0)],
+    ids=["MultiHeadAttention", "Attention", "causal", "no cache"],
+)
+def test_tokens_that_attend_to_a_cache_or_causally_have_a_kernel(text: str, length: str, count: int):
     context, model = new_context(), onnx.parser.parse_model(text.replace("LENGTH", length))
     module = import_proto(model, context)
     infer_shapes(module)
@@ -99,8 +109,8 @@ def test_one_token_over_a_cache_of_heads_has_a_kernel(text: str, length: str, co
     session = xonnc.compile(model)
     peer = import_module("onnxruntime").InferenceSession(model.SerializeToString())
     agree(session, peer, feeds)
-    _, present = peer.run(None, feeds)
-    np.testing.assert_allclose(np.asarray(session.run(None, feeds)[1]), present, rtol=1e-4, atol=1e-5)
+    for found, expected in zip(session.run(None, feeds), peer.run(None, feeds), strict=True):
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-4, atol=1e-5)
     assert session.host_calls() == []
 
 

@@ -28,5 +28,7 @@ func.func @tiles(%c: memref<?x4xf32>, %b: memref<4x4xf32>, %y: memref<?x1x4x4x16
 func.func @parts(%m: memref<?x?x64xf32>, %i: index, %n: index) {
   // CHECK-NEXT: "krnl.subview"(%{{.*}}, %{{.*}}, %{{.*}}) : (memref<?x?x64xf32>, index, index) -> memref<?x64xf32>
   %p = "krnl.subview"(%m, %i, %n) : (memref<?x?x64xf32>, index, index) -> memref<?x64xf32>
+  // CHECK-NEXT: "krnl.subview"(%{{.*}}, %{{.*}}, %{{.*}}) : (memref<?x64xf32>, index, index) -> memref<?x64xf32>
+  %r = "krnl.subview"(%p, %i, %n) : (memref<?x64xf32>, index, index) -> memref<?x64xf32>
   return
 }

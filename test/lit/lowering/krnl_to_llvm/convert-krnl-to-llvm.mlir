@@ -68,6 +68,17 @@ func.func private @product(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref
 
 // -----
 
+// A transposed A: the rows of a tile are consecutive elements, a step of k is a row of 4.
+// CHECK-LABEL: llvm.func internal @transposed
+// CHECK:         llvm.getelementptr inbounds %{{.*}}[3] : (!llvm.ptr) -> !llvm.ptr, f32
+// CHECK:         llvm.intr.fma
+func.func private @transposed(%c: memref<4x16xf32>, %a: memref<8x4xf32>, %b: memref<8x16xf32>) {
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, transposed_a, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<8x4xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
 // B is prefetched as many bytes ahead as the `prefetch` attribute says.
 // CHECK-LABEL: llvm.func internal @streamed
 // CHECK:         llvm.getelementptr %{{.*}}[1024]

@@ -252,3 +252,38 @@ func.func @cache(%past: tensor<1x3x4xf32>, %new: tensor<1x2x4xf32>, %at: tensor<
   %1 = "onnx.TensorScatter"(%0, %new, %at) <{axis = 1 : si64}> : (tensor<1x5x4xf32>, tensor<1x2x4xf32>, tensor<1xi64>) -> tensor<1x5x4xf32>
   onnx.Return %1 : tensor<1x5x4xf32>
 }
+
+// -----
+
+// Keys and values that are slices of one cache are read where they are.
+
+// CHECK-LABEL: func.func @cache_slices
+// CHECK:         "krnl.fused"() <{kind = "attention"}> ({
+// CHECK-NEXT:      "onnx.Gather"
+// CHECK-NEXT:      "onnx.Gather"
+// CHECK-NEXT:      "onnx.Attention"
+func.func @cache_slices(%q: tensor<1x2x1x4xf32>, %cache: tensor<2x1x2x5x4xf32>, %n: tensor<1xi64>) -> tensor<1x2x1x4xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %first = onnx.Constant dense<0> : tensor<i64>
+  %second = onnx.Constant dense<1> : tensor<i64>
+  %k = "onnx.Gather"(%cache, %first) : (tensor<2x1x2x5x4xf32>, tensor<i64>) -> tensor<1x2x5x4xf32>
+  %v = "onnx.Gather"(%cache, %second) : (tensor<2x1x2x5x4xf32>, tensor<i64>) -> tensor<1x2x5x4xf32>
+  %y:4 = "onnx.Attention"(%q, %k, %v, %none, %none, %none, %n) : (tensor<1x2x1x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, none, none, none, tensor<1xi64>) -> (tensor<1x2x1x4xf32>, none, none, none)
+  onnx.Return %y#0 : tensor<1x2x1x4xf32>
+}
+
+// -----
+
+// Another reader of the keys needs a copy of them.
+
+// CHECK-LABEL: func.func @read_slices
+// CHECK-NOT:     krnl.fused
+func.func @read_slices(%q: tensor<1x2x1x4xf32>, %cache: tensor<2x1x2x5x4xf32>, %n: tensor<1xi64>) -> (tensor<1x2x1x4xf32>, tensor<1x2x5x4xf32>) {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %first = onnx.Constant dense<0> : tensor<i64>
+  %second = onnx.Constant dense<1> : tensor<i64>
+  %k = "onnx.Gather"(%cache, %first) : (tensor<2x1x2x5x4xf32>, tensor<i64>) -> tensor<1x2x5x4xf32>
+  %v = "onnx.Gather"(%cache, %second) : (tensor<2x1x2x5x4xf32>, tensor<i64>) -> tensor<1x2x5x4xf32>
+  %y:4 = "onnx.Attention"(%q, %k, %v, %none, %none, %none, %n) : (tensor<1x2x1x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, none, none, none, tensor<1xi64>) -> (tensor<1x2x1x4xf32>, none, none, none)
+  onnx.Return %y#0, %k : tensor<1x2x1x4xf32>, tensor<1x2x5x4xf32>
+}

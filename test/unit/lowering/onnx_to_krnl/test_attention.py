@@ -27,7 +27,7 @@ def real(*shape: int) -> npt.NDArray[np.float32]:
 
 
 def cached_attention(
-    shapes: tuple[tuple[int, ...], ...], lengths: list[int], **attributes: Any
+    shapes: tuple[tuple[int, ...], ...], lengths: list[int], threads: int = 1, **attributes: Any
 ) -> tuple[Session, dict[str, Array], Array]:
     """A compiled Attention over dynamic batch, queries and keys; its inputs, and the reference's result."""
     feeds: dict[str, Array] = {
@@ -48,7 +48,7 @@ def cached_attention(
     graph = helper.make_graph([node], "g", ports, [helper.make_empty_tensor_value_info("y")])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=11)
     reference = import_module("onnx.reference").ReferenceEvaluator(model)
-    return compile_native(model), feeds, np.asarray(reference.run(None, feeds)[0])
+    return compile_native(model, threads=threads), feeds, np.asarray(reference.run(None, feeds)[0])
 
 
 CASES: Mapping[str, tuple[tuple[tuple[int, ...], ...], list[int], dict[str, Any]]] = {
@@ -65,6 +65,25 @@ CASES: Mapping[str, tuple[tuple[tuple[int, ...], ...], list[int], dict[str, Any]
         {"left_window_size": 1, "right_window_size": 2},
     ),
     "no key for the first queries": (((1, 1, 4, 5), (1, 1, 9, 5), (1, 1, 9, 3)), [2], {"is_causal": 1}),
+    "a block of each size": (((2, 2, 59, 16), (2, 2, 61, 16), (2, 2, 61, 20)), [61, 60], {}),
+    "blocks that cross heads": (((1, 6, 15, 8), (1, 2, 40, 8), (1, 2, 40, 8)), [38], {"is_causal": 1}),
+    "several blocks of keys": (
+        ((2, 1, 34, 16), (2, 1, 601, 16), (2, 1, 601, 12)),
+        [601, 515],
+        {"is_causal": 1, "scale": 0.5},
+    ),
+    "a window over several blocks": (
+        ((1, 2, 300, 8), (1, 2, 300, 8), (1, 2, 300, 8)),
+        [299],
+        {"is_causal": 1, "left_window_size": 40, "softcap": 1.5},
+    ),
+    "a window to both sides of several queries": (
+        ((1, 2, 35, 9), (1, 1, 35, 9), (1, 1, 35, 7)),
+        [33],
+        {"left_window_size": 3, "right_window_size": 5},
+    ),
+    "blocks without a key": (((2, 1, 40, 5), (2, 1, 9, 5), (2, 1, 9, 3)), [0, 4], {"is_causal": 1}),
+    "a group larger than a block": (((1, 40, 1, 8), (1, 1, 19, 8), (1, 1, 19, 8)), [17], {}),
 }
 
 
@@ -88,6 +107,69 @@ def test_nan_in_a_row_after_the_length_is_not_read():
     feeds["k"][:, :, 3:] = np.nan
     feeds["v"][:, :, 3:] = np.nan
     np.testing.assert_allclose(np.asarray(session.run(None, feeds)[0]), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_scores_that_are_not_finite(value: float):
+    shapes = ((1, 1, 20, 8), (1, 1, 30, 8), (1, 1, 30, 8))
+    session, feeds, _ = cached_attention(shapes, [30], is_causal=1)
+    feeds["q"] = np.abs(feeds["q"])
+    feeds["k"][:, :, 14, 3] = value
+    scores = np.einsum("bhqd,bhkd->bhqk", feeds["q"], feeds["k"]) / np.sqrt(np.float32(8))
+    visible = np.arange(30) <= np.arange(20)[:, None] + 10
+    with np.errstate(invalid="ignore"):
+        scores = np.where(visible, scores, -np.inf)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        expected = weights @ feeds["v"] / weights.sum(-1, keepdims=True)
+    found = np.asarray(session.run(None, feeds)[0])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_one_program_for_any_number_of_queries():
+    session, _, _ = cached_attention(((1, 4, 1, 8), (1, 2, 3, 8), (1, 2, 3, 8)), [3], is_causal=1)
+    for queries, keys in ((0, 5), (1, 1), (2, 300), (3, 7), (4, 4), (5, 9), (31, 40), (33, 33), (77, 90)):
+        _, feeds, expected = cached_attention(
+            ((2, 4, queries, 8), (2, 2, keys, 8), (2, 2, keys, 8)), [keys, keys - 1], is_causal=1
+        )
+        found = np.asarray(session.run(None, feeds)[0])
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    assert session.compiled == 1
+
+
+def test_heads_are_divided_between_threads():
+    shapes = ((2, 6, 40, 16), (2, 3, 50, 16), (2, 3, 50, 16))
+    _, feeds, expected = cached_attention(shapes, [50, 41], is_causal=1)
+    session = cached_attention(shapes, [50, 41], threads=2, is_causal=1)[0]
+    np.testing.assert_allclose(np.asarray(session.run(None, feeds)[0]), expected, rtol=1e-4, atol=1e-5)
+
+
+SLICED = """
+<ir_version: 10, opset_import: ["" : 25]>
+g (float[b,2,s,4] q, float[2,b,2,t,4] cache, int64[b] n) => (y) {
+  k = Gather (cache, first)
+  v = Gather (cache, second)
+  y = Attention <is_causal = 1> (q, k, v, , , , n)
+}
+"""
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0), (-1, -2), (1, 1)])
+def test_keys_and_values_are_read_where_they_are_in_a_cache(first: int, second: int):
+    model = onnx.parser.parse_model(SLICED)
+    for name, index in (("first", first), ("second", second)):
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(index), name))
+    session = compile_native(model)
+    reference = import_module("onnx.reference").ReferenceEvaluator(model)
+    for queries, keys in ((1, 6), (19, 40)):
+        feeds = {
+            "q": real(2, 2, queries, 4),
+            "cache": real(2, 2, 2, keys, 4),
+            "n": np.array([keys, keys - 2]),
+        }
+        expected = reference.run(None, feeds)[0]
+        np.testing.assert_allclose(np.asarray(session.run(None, feeds)[0]), expected, rtol=1e-4, atol=1e-5)
+    has_copies = "gather" in " ".join(line.what for line in session.report())
+    assert has_copies == (first == second)
 
 
 POSITIONS = RANDOM.integers(0, 9, (2, 3))

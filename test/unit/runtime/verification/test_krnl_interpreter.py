@@ -96,6 +96,27 @@ def test_each_stage_gives_the_outputs_of_the_reference(body: str):
         assert compared.passed, (stage, compared)
 
 
+ATTENTION = """
+  <ir_version: 11, opset_import: ["" : 25]>
+  m (float[1, 2, 3, 4] q, float[1, 2, 9, 4] k, float[1, 2, 9, 4] v, int64[1] n) => (y) {
+    y = Attention <is_causal = 1> (q, k, v, , , , n)
+  }
+"""
+
+
+@pytest.mark.parametrize("queries", [3, 11])
+def test_products_of_dynamic_sizes_and_of_a_transposed_matrix(queries: int):
+    made = parser.parse_model(ATTENTION.replace("2, 3, 4", f"2, {queries}, 4"))
+    feeds = {name: np.sin(np.arange(72, dtype=np.float32)).reshape(1, 2, 9, 4) for name in ("k", "v")}
+    feeds["q"] = np.cos(np.arange(8 * queries, dtype=np.float32)).reshape(1, 2, queries, 4)
+    feeds["n"] = np.array([8])
+    (expected,) = open_proto(made).run(feeds)
+    for stage, module in stages(made).items():
+        (found,) = interpret(module, feeds, ["q", "k", "v", "n"])
+        compared = compare_values(expected, found)
+        assert compared.passed, (stage, compared)
+
+
 IMAGE = np.linspace(-2, 3, 2 * 32 * 5 * 6, dtype=np.float32).reshape(2, 32, 5, 6)
 
 
