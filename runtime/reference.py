@@ -37,6 +37,7 @@ class InferenceSession(Protocol):
     def get_inputs(self) -> Sequence[_Argument]: ...
     def get_outputs(self) -> Sequence[_Argument]: ...
     def run(self, outputs: None, feeds: Mapping[str, Array]) -> list[Array]: ...
+    def end_profiling(self) -> str: ...
 
 
 class ReferenceModel:
@@ -70,14 +71,15 @@ class ReferenceModel:
 
 
 def open_session(
-    model: str | bytes, name: str, threads: int = 0, is_optimized: bool = False
+    model: str | bytes, name: str, threads: int = 0, is_optimized: bool = False, profile: str = ""
 ) -> tuple[InferenceSession, tuple[type[Exception], ...]]:
     """
     Open a session of onnxruntime; return it and the exceptions that it raises for inputs it rejects.
 
     `model` is a path or a serialised model, and `name` identifies it in messages. Graph optimisations are off
-    unless `is_optimized`. With `threads` 0, onnxruntime chooses their number. Raises `XonncError` if
-    onnxruntime is not installed or cannot load the model.
+    unless `is_optimized`. With `threads` 0, onnxruntime chooses their number. With `profile` onnxruntime
+    measures its operators; `end_profiling` writes a file with this prefix and returns its name. Raises
+    `XonncError` if onnxruntime is not installed or cannot load the model.
     """
     try:
         # Not an import statement, because onnxruntime has no type annotations.
@@ -89,6 +91,9 @@ def open_session(
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
+    if profile:
+        options.enable_profiling = True
+        options.profile_file_prefix = profile
     own = (getattr(ort.capi.onnxruntime_pybind11_state, name) for name in _ERRORS)
     # Unsupported element types, such as bfloat16, and missing inputs raise Python's built-in exceptions.
     errors = (*own, RuntimeError, TypeError, ValueError)

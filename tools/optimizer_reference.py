@@ -52,6 +52,16 @@ cc program.c -I DIR -L DIR -lonnx_optimizer_c_api -Wl,-rpath,DIR
 `xonnc.compat.onnxsim` stands in for the package onnxsim: `simplify(…)` takes its parameters and returns the
 model and whether the comparison passed. Its command line is `python -m xonnc.compat.onnxsim IN OUT [N]`.
 
+* `custom_rewriter` alternates with simplification until it changes nothing, at most 50 times.
+* `providers`, `--providers` and `--cuda` are checked against the names that onnxruntime has; constants are
+  folded by this compiler, on the CPU, and a warning says so for other providers.
+* `profile` writes a trace for [Perfetto](https://ui.perfetto.dev) and prints a summary: each round of shape
+  inference, rewrite rules and merging of equal nodes, each pass of ONNX-optimizer, the comparison.
+  onnxruntime runs for the comparison alone, so `ort_profile` and `merge_ort_profile` cover no more.
+* `--certify` lists each rewrite rule that applied with its certificate: a proof for all values of the inputs,
+  or a comparison with the ONNX reference on random instances ([certificates](rewrite-certificates.md)). The
+  exit code is 1 if a rule is wrong on one. onnxsim proves single models equal instead.
+
 ## Differences
 
 * `fixed_point` repeats all passes until none changes anything, at most 50 times. onnxoptimizer repeats a pass

@@ -11,9 +11,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import EntryPointOp, NoValueOp, ReturnOp, YieldOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.plans import no_more_ops
 from xonnc.rewriting.rules import RuleSet
+from xonnc.rewriting.timeline import timed
 from xonnc.transforms.canonicalize_onnx import Canonicalize, all_rules
 from xonnc.transforms.constprop_onnx import ConstProp
 from xonnc.transforms.fold_shape_computations import fold_shape_computations
@@ -120,7 +124,8 @@ class Simplification:
         """Apply the rules to a fixed point; return whether anything changed."""
         is_due, changed = True, False
         for _ in range(MAX_ROUNDS):
-            learned = self.learn()
+            with timed("infer shapes"):
+                learned = self.learn()
             # The rules are at a fixed point of their own: only refined types can enable more.
             if learned or is_due:
                 is_due = False
@@ -148,7 +153,13 @@ class Simplification:
         return changed
 
     def apply(self, rules: RuleSet) -> bool:
-        return apply_rules(self.module, self.context, rules, pass_name=Simplify.name).changed
+        with timed("apply rules", self.count_nodes):
+            return apply_rules(self.module, self.context, rules, pass_name=Simplify.name).changed
+
+    def count_nodes(self) -> int:
+        """Return the number of ONNX ops but constants and the ends of graphs."""
+        ends = (ConstantOp, EntryPointOp, NoValueOp, ReturnOp, YieldOp)
+        return sum(isinstance(op, OnnxOp) and not isinstance(op, ends) for op in self.module.walk())
 
 
 @cache

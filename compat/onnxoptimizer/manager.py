@@ -10,6 +10,7 @@ from xonnc.compat.onnxoptimizer.model import Model
 from xonnc.compat.onnxoptimizer.registry import PASSES, PassType
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.onnx.load_model import LoadedModel
+from xonnc.rewriting.timeline import timed
 
 assert _registered
 
@@ -75,7 +76,8 @@ def run(
 def _sweep(model: Model, names: Sequence[str], report: Report) -> int:
     changes = 0
     for name in names:
-        count = PASSES[name].run(model.graph)
+        with timed(name):
+            count = PASSES[name].run(model.graph)
         report.rewrites[name] = report.rewrites.get(name, 0) + count
         # Splitting and renaming are done with, whatever they find again.
         changes += count if PASSES[name].kind is not PassType.SEPARATE else 0

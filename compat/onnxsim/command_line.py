@@ -6,16 +6,21 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import onnx
 
+from xonnc.compat.onnxoptimizer.manager import default_passes
+from xonnc.compat.onnxoptimizer.registry import PASSES
+from xonnc.compat.onnxsim.profile import DEFAULT_ORT_PROFILE, DEFAULT_PROFILE
 from xonnc.compat.onnxsim.simplify import DEFAULT_EXTERNAL_DATA_THRESHOLD, save, simplify, size_of
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.load_model import load
 from xonnc.formats.onnx.loaded_export import whole_model
 from xonnc.formats.onnx.tensors import DTYPES, AnyArray
+from xonnc.rewriting.statistics import Ledger, collecting
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,7 +88,54 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SIZE",
         help="write weights to OUT.data if the model has this size or more (default: %(default)s)",
     )
+    parser.add_argument(
+        "--certify",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="list the rewrite rules that applied, each with its proof or comparison; fail if one is wrong",
+    )
+    parser.add_argument(
+        "--providers",
+        nargs="+",
+        metavar="NAME",
+        help="execution providers of onnxruntime; checked, but constants are folded on the CPU",
+    )
+    parser.add_argument("--cuda", action="store_true", help="the same as --providers CUDAExecutionProvider")
+    parser.add_argument(
+        "--profile",
+        nargs="?",
+        const=DEFAULT_PROFILE,
+        metavar="FILE",
+        help=f"print times, and write a trace for Perfetto (default: {DEFAULT_PROFILE})",
+    )
+    parser.add_argument(
+        "--ort-profile",
+        nargs="?",
+        const=DEFAULT_ORT_PROFILE,
+        metavar="PREFIX",
+        help="write onnxruntime's own profiles of the comparison",
+    )
+    parser.add_argument(
+        "--merge-ort-profile", action="store_true", help="make these part of the trace of --profile"
+    )
+    parser.add_argument("-v", "--version", action="version", version=f"onnxsim of xonnc {version('xonnc')}")
+    for option, of_default, which in (
+        ("--list-default-optimizers", True, "of the default"),
+        ("--list-other-optimizers", False, "for --enable-optimization"),
+    ):
+        text = f"print the names of passes {which}"
+        parser.add_argument(option, action=_PrintPasses, nargs=0, const=of_default, help=text)
     return parser
+
+
+class _PrintPasses(argparse.Action):
+    """Prints the names of the default passes, or of the others, and exits."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        default = default_passes()
+        names = default if self.const else [name for name in PASSES if name not in default]
+        print(*names, sep="\n")
+        parser.exit()
 
 
 def _opset(text: str) -> int | str:
@@ -106,9 +158,28 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _run(args: argparse.Namespace) -> bool:
     limit = 0 if args.save_as_external_data else size_of(args.external_data_threshold)
     original = whole_model(load(args.input_model))
+    with collecting() as applied:
+        simplified, passed = _simplified(args, original)
+    save(simplified, args.output_model, limit)
+    _print_difference(original, simplified)
+    return _certify(applied) and passed if args.certify else passed
+
+
+def _certify(applied: Ledger) -> bool:
+    """Print the certificates of the rules that applied; return whether none is wrong."""
+    # Not above: starting needs none of the generators of instances.
+    from xonnc.compat.onnxsim.certificates import certify, report
+
+    rules = certify(applied)
+    print(report(rules))
+    return not any(rule.is_wrong for rule in rules)
+
+
+def _simplified(args: argparse.Namespace, original: onnx.ModelProto) -> tuple[onnx.ModelProto, bool]:
     shapes = (*args.input_shape, *args.overwrite_input_shape)
     skipped = [*(args.skip_optimization or ()), *args.skip_optimizer]
-    simplified, passed = simplify(
+    providers = [*(["CUDAExecutionProvider"] if args.cuda else []), *(args.providers or ())]
+    return simplify(
         original,
         check_n=args.check_n,
         perform_optimization=args.skip_optimization != [],
@@ -128,10 +199,11 @@ def _run(args: argparse.Namespace) -> bool:
         input_fill=args.input_fill,
         initializers_as_constants=not args.initializers_as_non_constants,
         extra_optimizers=args.enable_optimization,
+        providers=providers,
+        profile=args.profile,
+        ort_profile=args.ort_profile,
+        merge_ort_profile=args.merge_ort_profile,
     )
-    save(simplified, args.output_model, limit)
-    _print_difference(original, simplified)
-    return passed
 
 
 def _named_shape(text: str) -> tuple[str, list[int]]:

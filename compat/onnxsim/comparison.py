@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from time import perf_counter
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
 import onnx
 
+from xonnc.compat.onnxsim.profile import Profile
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.tensors import DTYPES, AnyArray
-from xonnc.runtime.reference import open_session
+from xonnc.rewriting.timeline import timed
+from xonnc.runtime.reference import InferenceSession, open_session
 
 InputFill: TypeAlias = Literal["random", "ones", "zeros", "arange"]
 
@@ -23,6 +27,7 @@ def is_same(
     data: Mapping[str, AnyArray],
     fill: InputFill,
     tolerances: tuple[float, float],
+    profile: Profile,
 ) -> bool:
     """
     Whether two models give close outputs on `count` inputs; outputs that only one has are not compared.
@@ -31,22 +36,39 @@ def is_same(
     size.
     """
     rtol, atol = tolerances
-    (expected, errors), (found, _) = (
-        open_session(model.SerializeToString(), name)
-        for model, name in ((original, "the original"), (simplified, "the simplified model"))
-    )
-    names = [argument.name for argument in expected.get_outputs()]
-    output_names = [argument.name for argument in found.get_outputs()]
-    for seed in range(count):
-        feeds = _feeds(original, sizes, data, fill, seed)
-        try:
-            before = dict(zip(names, expected.run(None, feeds), strict=True))
-            after = dict(zip(output_names, found.run(None, feeds), strict=True))
-        except errors as error:
-            raise XonncError(f"comparing: onnxruntime: {' '.join(str(error).split())}") from None
-        if not all(_close(before[name], after[name], rtol, atol) for name in output_names if name in before):
-            return False
-    return True
+    with (
+        timed("compare in onnxruntime"),
+        _session(original, "original", profile, 1) as (expected, errors),
+        _session(simplified, "simplified", profile, 2) as (found, _),
+    ):
+        names = [argument.name for argument in expected.get_outputs()]
+        output_names = [argument.name for argument in found.get_outputs()]
+        for seed in range(count):
+            feeds = _feeds(original, sizes, data, fill, seed)
+            try:
+                before = dict(zip(names, expected.run(None, feeds), strict=True))
+                after = dict(zip(output_names, found.run(None, feeds), strict=True))
+            except errors as error:
+                raise XonncError(f"comparing: onnxruntime: {' '.join(str(error).split())}") from None
+            both = [name for name in output_names if name in before]
+            if not all(_close(before[name], after[name], rtol, atol) for name in both):
+                return False
+        return True
+
+
+@contextmanager
+def _session(
+    model: onnx.ModelProto, name: str, profile: Profile, thread: int
+) -> Generator[tuple[InferenceSession, tuple[type[Exception], ...]]]:
+    """Open a model in onnxruntime, and add its profile."""
+    start = perf_counter()
+    title = f"the {name} model"
+    session, errors = open_session(model.SerializeToString(), title, profile=profile.prefix(name))
+    try:
+        yield session, errors
+    finally:
+        if profile.prefix(name):
+            profile.add(session.end_profiling(), start, thread)
 
 
 def _close(first: object, second: object, rtol: float, atol: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,6 +14,9 @@ from xonnc import simplifier
 from xonnc.compat.onnxoptimizer.manager import default_passes, run
 from xonnc.compat.onnxoptimizer.registry import PASSES
 from xonnc.compat.onnxsim.comparison import InputFill, is_same
+from xonnc.compat.onnxsim.profile import profiling
+from xonnc.compat.onnxsim.providers import Provider, check_providers
+from xonnc.compat.onnxsim.rewriting import ModelRewriter, rewritten
 from xonnc.contexts import new_context
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.onnx.exporter import export_proto
@@ -26,6 +30,8 @@ from xonnc.transforms.models.opset_conversion import convert_opset
 
 DEFAULT_EXTERNAL_DATA_THRESHOLD = "100MB"
 """The size from which onnxsim writes weights to a file of their own."""
+
+GemmFusionBackend: TypeAlias = Literal["ort_cpu", "unrestricted", "webgpu", "webnn"]
 
 Sizes: TypeAlias = Mapping[str, Sequence[int]] | Sequence[int]
 """Shapes by input; one shape alone is that of the only input."""
@@ -55,11 +61,17 @@ def simplify(
     input_shapes: Sizes | None = None,
     target_opset_version: int | Literal["latest"] | None = None,
     extra_optimizers: Sequence[str] | None = None,
+    custom_rewriter: ModelRewriter | None = None,
     output_path: str | Path | None = None,
     external_data_threshold: str = DEFAULT_EXTERNAL_DATA_THRESHOLD,
     check_rtol: float = 1e-4,
     check_atol: float = 1e-5,
     input_fill: InputFill = "random",
+    providers: Sequence[Provider] | None = None,
+    gemm_fusion_backend: GemmFusionBackend = "ort_cpu",
+    profile: str | None = None,
+    ort_profile: str | None = None,
+    merge_ort_profile: bool = False,
 ) -> tuple[onnx.ModelProto, bool]:
     """
     Simplify a model.
@@ -89,59 +101,106 @@ def simplify(
         input_shapes: both `overwrite_input_shapes` and `test_input_shapes`.
         target_opset_version: the opset to convert the model to first.
         extra_optimizers: passes of ONNX-optimizer to run on the simplified model.
+        custom_rewriter: a function that rewrites the model in turn with simplification, until it changes
+            nothing: it returns a new model, or `None` if it changed its argument, or `False`.
         output_path: where the simplified model is written too; `model` must be a path.
         external_data_threshold: the size from which it is written with its weights in a file beside it: a
             number with B, KB, MB or GB.
         check_rtol: relative tolerance of the comparison.
         check_atol: absolute tolerance of the comparison.
         input_fill: elements of its inputs: `random`, `ones`, `zeros` or `arange`.
+        providers: execution providers of onnxruntime; their names are checked, and a warning says that
+            constants are folded on the CPU.
+        gemm_fusion_backend: accepted; MatMul and Add of any floats become a Gemm.
+        profile: a file for the times of all parts as a trace for Perfetto; the default name if empty. A
+            summary is printed.
+        ort_profile: the prefix of onnxruntime's own profiles of the comparison; the default one if empty.
+        merge_ort_profile: whether these are part of the trace instead.
 
     Returns: the simplified model, and whether the comparison found no difference.
 
     Raises:
         XonncError: for an invalid model, an unknown input, output or pass, a size that is none, an opset that
             cannot express the model, or a `custom_lib`.
-        ValueError: for `output_path` without a path as `model`.
+        ValueError: for `output_path` without a path as `model`, or an unknown provider.
+        TypeError: for a `custom_rewriter` that returns something else.
     """
     del skip_shape_inference, dynamic_input_shape, include_subgraph, tensor_size_threshold
-    del import_custom_schemas
+    del import_custom_schemas, gemm_fusion_backend
     limit = size_of(external_data_threshold)
-    extra = known_passes(extra_optimizers or ())
     if custom_lib is not None:
         raise XonncError(f"custom_lib {custom_lib}: libraries of onnxruntime are not loaded; use a plug-in")
     if output_path is not None and isinstance(model, onnx.ModelProto):
         raise ValueError("output_path needs the path of a model")
-    original = model if isinstance(model, onnx.ModelProto) else whole_model(load(model))
-    prepared = _without_outputs(original, unused_output or ())
-    if target_opset_version is not None:
-        prepared = _converted(prepared, target_opset_version, inline_functions)
-    shapes = _shapes(prepared, overwrite_input_shapes or input_shapes or {})
-    skipped = [*(skipped_optimizers or ()), *(["fuse_bn_into_conv"] if skip_fuse_bn else [])]
-    own_rules = perform_optimization and not skipped
-    if perform_optimization and skipped:
-        prepared = _optimized(prepared, skipped)
-    added = [] if initializers_as_constants else _overridable(prepared)
-    simplified = simplifier.simplify(
-        prepared,
-        input_shapes=shapes,
+    check_providers(providers or ())
+    skipped = (*(skipped_optimizers or ()), *(["fuse_bn_into_conv"] if skip_fuse_bn else []))
+    rewrites = Rewrites(
+        rewrites_nodes=perform_optimization,
+        skipped=skipped,
+        extra=known_passes(extra_optimizers or ()),
+        folds=not skip_constant_folding,
+        initializers_as_constants=initializers_as_constants,
+        mutable_initializer=mutable_initializer,
         inline_functions=inline_functions,
-        fold_overridable=initializers_as_constants and not mutable_initializer,
-        level=simplifier.DEFAULT_LEVEL if own_rules else 0,
-        enable_pass=() if own_rules or skip_constant_folding else ("constprop-onnx",),
-        disable_pass=("constprop-onnx",) if skip_constant_folding else (),
-    ).proto()
-    _remove_inputs(simplified, added)
-    if perform_optimization and skipped:
-        simplified = _optimized(simplified, skipped)
-    if extra:
-        simplified = _after_passes(simplified, extra)
-    if output_path is not None:
-        save(simplified, Path(output_path), limit)
-    if not check_n:
-        return simplified, True
-    sizes = shapes | _shapes(prepared, test_input_shapes or input_shapes or {})
-    tolerances = (check_rtol, check_atol)
-    return simplified, is_same(original, simplified, check_n, sizes, input_data or {}, input_fill, tolerances)
+    )
+    with profiling(profile, ort_profile, merge_ort_profile) as measured:
+        original = model if isinstance(model, onnx.ModelProto) else whole_model(load(model))
+        prepared = _without_outputs(original, unused_output or ())
+        if target_opset_version is not None:
+            prepared = _converted(prepared, target_opset_version, inline_functions)
+        shapes = _shapes(prepared, overwrite_input_shapes or input_shapes or {})
+        simplified = rewrites.apply(prepared, shapes)
+        if custom_rewriter is not None:
+            simplified = rewritten(simplified, custom_rewriter, rewrites.apply)
+        if output_path is not None:
+            save(simplified, Path(output_path), limit)
+        if not check_n:
+            return simplified, True
+        sizes = shapes | _shapes(prepared, test_input_shapes or input_shapes or {})
+        tolerances = (check_rtol, check_atol)
+        data = input_data or {}
+        same = is_same(original, simplified, check_n, sizes, data, input_fill, tolerances, measured)
+    return simplified, same
+
+
+@dataclass(frozen=True)
+class Rewrites:
+    """What is rewritten in a model."""
+
+    rewrites_nodes: bool
+    skipped: Sequence[str]
+    """Passes of ONNX-optimizer to leave out; with some, the others stand in for this compiler's rules."""
+    extra: Sequence[str]
+    """Passes of ONNX-optimizer to run in addition."""
+    folds: bool
+    initializers_as_constants: bool
+    mutable_initializer: bool
+    inline_functions: bool
+
+    def apply(
+        self, model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]] | None = None
+    ) -> onnx.ModelProto:
+        """Return the model simplified, with new shapes of inputs."""
+        runs_passes = self.rewrites_nodes and bool(self.skipped)
+        own_rules = self.rewrites_nodes and not self.skipped
+        prepared = _optimized(model, self.skipped) if runs_passes else model
+        if self.initializers_as_constants:
+            added: list[str] = []
+        else:
+            prepared, added = _overridable(prepared)
+        simplified = simplifier.simplify(
+            prepared,
+            input_shapes=dict(shapes or {}),
+            inline_functions=self.inline_functions,
+            fold_overridable=self.initializers_as_constants and not self.mutable_initializer,
+            level=simplifier.DEFAULT_LEVEL if own_rules else 0,
+            enable_pass=() if own_rules or not self.folds else ("constprop-onnx",),
+            disable_pass=() if self.folds else ("constprop-onnx",),
+        ).proto()
+        _remove_inputs(simplified, added)
+        if runs_passes:
+            simplified = _optimized(simplified, self.skipped)
+        return _after_passes(simplified, self.extra) if self.extra else simplified
 
 
 def _converted(
@@ -176,15 +235,22 @@ def known_passes(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def _overridable(model: onnx.ModelProto) -> list[str]:
-    """Let inputs stand for all initializers, so that nothing takes their values for granted."""
+def _overridable(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list[str]]:
+    """
+    Let inputs stand for all initializers, so that nothing takes their values for granted.
+
+    Returns: a copy of the model, and the names of these inputs.
+    """
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    model = copy
     inputs = {info.name for info in model.graph.input}
     added = [tensor for tensor in model.graph.initializer if tensor.name not in inputs]
     for tensor in added:
         model.graph.input.append(
             onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
         )
-    return [tensor.name for tensor in added]
+    return model, [tensor.name for tensor in added]
 
 
 def _remove_inputs(model: onnx.ModelProto, names: Sequence[str]) -> None:

@@ -35,6 +35,7 @@ from xonnc.formats.onnx.importer import OVERRIDABLE_SINCE, import_loaded, overri
 from xonnc.formats.onnx.load_model import LoadedModel, load
 from xonnc.formats.onnx.model_summary import ModelSummary, comparison_table, summarize
 from xonnc.formats.onnx.save_model import ExternalData
+from xonnc.rewriting.timeline import timed
 from xonnc.transforms.cse import erase_dead
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.dims.analysis import DimAnalysis
@@ -81,7 +82,8 @@ class SimplifiedModel:
 
     def proto(self) -> onnx.ModelProto:
         """Return the model as one `ModelProto`, weights included."""
-        return export_proto(self.module, _dim_names(self.module))
+        with timed("export"):
+            return export_proto(self.module, _dim_names(self.module))
 
     def _repr_html_(self) -> str:
         return comparison_table(self.before, self.after)
@@ -220,7 +222,8 @@ def _simplified(
     had_external_data = any(
         tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in loaded.proto.graph.initializer
     )
-    module = import_loaded(loaded, context, inline_functions, keep_defaults=not fold_overridable)
+    with timed("import"):
+        module = import_loaded(loaded, context, inline_functions, keep_defaults=not fold_overridable)
     if fold_overridable:
         _drop_listed(module)
     before = summarize(module)
@@ -275,7 +278,8 @@ def _simplify(module: ModuleOp, context: Context, passes: Passes) -> None:
     simplification = Simplification(module, context, passes)
     simplification.run()
     while OnnxCseWithNodeName.name in passes:
-        merged = merge(module)
+        with timed("merge equal nodes", simplification.count_nodes):
+            merged = merge(module)
         DisposablePool.of(context).collect([module])
         # Further rounds are for what merging made possible, and end where nothing came of it.
         if not (merged and simplification.run()):
