@@ -28,8 +28,9 @@ assert [node.op_type for node in optimized.graph.node] == ["Relu"]
 ```
 
 On the command line, `python -m xonnc.compat.onnxoptimizer` takes onnxoptimizer's options, and `xonnc
-optimize` also `--json`, `-q`, `--external-data` and `--max-iterations`. Each pass does what its name says and
-nothing else; `xonnc simplify` runs this compiler's own passes.
+optimize` also `--report`, which lists the nodes that each pass removes and adds, `--json`, `-q`,
+`--external-data` and `--max-iterations`. Each pass does what its name says and nothing else; `xonnc simplify`
+runs this compiler's own passes.
 
 `xonnc optimize --c-api DIR` writes the header `onnxoptimizer_c_api.h` and the shared library
 `libonnx_optimizer_c_api`, for programs in C or C++ that use onnxoptimizer's C API. The library runs these

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from xonnc.compat.onnxoptimizer.change_log import ChangeLog
 from xonnc.compat.onnxoptimizer.manager import MAX_ITERATIONS, Report, default_passes, run
 from xonnc.compat.onnxoptimizer.model import declare_inferred_types
 from xonnc.compat.onnxoptimizer.registry import PASSES
@@ -51,12 +52,13 @@ def optimize_file(
     args: argparse.Namespace,
     max_iterations: int = MAX_ITERATIONS,
     external: ExternalData | None = None,
+    log: ChangeLog | None = None,
 ) -> tuple[LoadedModel, Report, list[Path]]:
     """Check, optimize and write a model; return it with the report and the files written."""
     if problems := check_model(source):
         raise InvalidModelError([f"{source}: {problem}" for problem in problems])
     loaded = load(source)
-    report = run(loaded, args.passes, args.fixed_point, max_iterations)
+    report = run(loaded, args.passes, args.fixed_point, max_iterations, log)
     if not args.skip_infer_shapes:
         declare_inferred_types(loaded.proto)
     return loaded, report, save_loaded(loaded, target, external)

@@ -370,7 +370,8 @@ class Graph:
         self.own.discard(old)
         self.own.add(new)
         self.inputs = {new if name == old else name for name in self.inputs}
-        self.outputs[new] += self.outputs.pop(old, 0)
+        if old in self.outputs:
+            self.outputs[new] += self.outputs.pop(old)
         for each in self.message.quantization_annotation:
             each.tensor_name = new if each.tensor_name == old else each.tensor_name
             for entry in each.quant_parameter_tensor_names:

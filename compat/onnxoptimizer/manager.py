@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
+
+import onnx
 
 from xonnc.compat.onnxoptimizer import passes as _registered
+from xonnc.compat.onnxoptimizer.change_log import ChangeLog
 from xonnc.compat.onnxoptimizer.model import Model
 from xonnc.compat.onnxoptimizer.registry import PASSES, PassType
 from xonnc.errors import XonncError, suggest
+from xonnc.formats.onnx.captures import graphs_of
 from xonnc.formats.onnx.load_model import LoadedModel
+from xonnc.formats.onnx.tensors import DTYPES, stored_size
 from xonnc.rewriting.timeline import timed
 
 assert _registered
@@ -32,6 +38,8 @@ class Report:
     rewrites: dict[str, int] = field(default_factory=dict[str, int])
     iterations: int = 0
     converged: bool = False
+    weights: tuple[int, int] = (0, 0)
+    """Bytes of the initializers before and after."""
 
 
 def default_passes() -> list[str]:
@@ -44,6 +52,7 @@ def run(
     names: Sequence[str] | None = None,
     fixed_point: bool = False,
     max_iterations: int = MAX_ITERATIONS,
+    log: ChangeLog | None = None,
 ) -> Report:
     """
     Run passes on a model in place.
@@ -53,6 +62,7 @@ def run(
         names: the passes in order; the default ones if `None`.
         fixed_point: whether sweeps are repeated until none changes anything.
         max_iterations: the most sweeps.
+        log: gets the nodes that each pass removes and adds.
 
     Raises: `UnknownPassError`.
     """
@@ -64,22 +74,36 @@ def run(
     # Who lists all default passes wants what the default does.
     model = Model(loaded, assumes=not set(chosen) >= set(default_passes()))
     report = Report()
+    before = initializer_bytes(loaded.proto.graph)
+    if log is not None:
+        log.start(loaded.proto.graph)
     while report.iterations < (max_iterations if fixed_point else 1):
-        changes = _sweep(model, chosen, report)
+        changes = _sweep(model, chosen, report, log)
         report.iterations += 1
         if not changes:
             report.converged = True
             break
+    report.weights = before, initializer_bytes(loaded.proto.graph)
     return report
 
 
-def _sweep(model: Model, names: Sequence[str], report: Report) -> int:
+def initializer_bytes(graph: onnx.GraphProto) -> int:
+    """Return the size of the initializers of a graph and its subgraphs; strings count nothing."""
+    tensors = [tensor for tensor in graph.initializer if tensor.data_type in DTYPES]
+    own = sum(stored_size(tensor.data_type, prod(tensor.dims)) for tensor in tensors)
+    return own + sum(initializer_bytes(inner) for node in graph.node for inner in graphs_of(node))
+
+
+def _sweep(model: Model, names: Sequence[str], report: Report, log: ChangeLog | None) -> int:
     changes = 0
     for name in names:
         with timed(name):
             count = PASSES[name].run(model.graph)
         report.rewrites[name] = report.rewrites.get(name, 0) + count
         # Splitting and renaming are done with, whatever they find again.
+        if log is not None and count:
+            model.flush()
+            log.add(report.iterations + 1, name, model.message.graph)
         changes += count if PASSES[name].kind is not PassType.SEPARATE else 0
     model.flush()
     return changes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,9 @@ from xonnc.tools.files import require_output
 from xonnc.tools.usage import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xonnc.compat.onnxoptimizer.change_log import Change
     from xonnc.compat.onnxoptimizer.manager import Report
 
 VALUE_AFTER_EQUALS = ("--external-data",)
@@ -41,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write weights to FILE beside the model (default: OUTPUT.data); default if the model has it",
     )
     parser.add_argument(
+        "--report", action="store_true", help="list the nodes that each pass removes and adds"
+    )
+    parser.add_argument(
         "--c-api",
         type=Path,
         metavar="DIR",
@@ -52,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Optimize a model, print names of passes, or write the C API."""
+    from xonnc.compat.onnxoptimizer.change_log import ChangeLog
     from xonnc.compat.onnxoptimizer.command_line import names_asked_for, optimize_file
     from xonnc.formats.onnx.save_model import ExternalData
 
@@ -68,18 +76,24 @@ def run(args: argparse.Namespace) -> int:
     external = None
     if args.external_data is not None:
         external = ExternalData(args.external_data or f"{args.output.name}.data")
-    loaded, report, written = optimize_file(args.input, args.output, args, args.max_iterations, external)
+    log = ChangeLog() if args.report else None
+    loaded, report, written = optimize_file(args.input, args.output, args, args.max_iterations, external, log)
     if args.json:
-        found = {
+        found: dict[str, object] = {
             "model": str(args.input),
             "files": [str(path) for path in written],
             "nodes": len(loaded.proto.graph.node),
             "rewrites": report.rewrites,
             "iterations": report.iterations,
             "converged": report.converged,
+            "weights": {"before": report.weights[0], "after": report.weights[1]},
         }
+        if log is not None:
+            found["changes"] = [asdict(change) for change in log.changes]
         print(json.dumps(found, indent=2))
     elif not args.quiet:
+        if log is not None:
+            _print_changes(log.changes)
         _print(args, report, len(loaded.proto.graph.node))
         for path in written:
             print(f"wrote           {path} ({size(path.stat().st_size)})")
@@ -115,11 +129,22 @@ def _described(name: str) -> dict[str, str]:
     }
 
 
+def _print_changes(changes: Sequence[Change]) -> None:
+    for change in changes:
+        print(f"sweep {change.sweep}: {change.pass_name}: {change.before} -> {plural(change.after, 'node')}")
+        for mark, nodes in (("-", change.removed), ("+", change.added)):
+            for node in nodes:
+                print(f"  {mark} {node}")
+
+
 def _print(args: argparse.Namespace, report: Report, nodes: int) -> None:
     print(f"{args.input.name}   {plural(nodes, 'node')} left")
     for name, count in report.rewrites.items():
         if count:
             row(name, plural(count, "rewrite"))
+    before, after = report.weights
+    if before != after:
+        row("weights", f"{size(before)} -> {size(after)}")
     if args.fixed_point:
         state = "converged" if report.converged else "stopped, not converged,"
         row("fixed point", f"{state} after {plural(report.iterations, 'sweep')}")
