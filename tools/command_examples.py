@@ -17,6 +17,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "run": (
         "xonnc run model.onnx --input x=x.npy --output y=y.npy",
         "xonnc run model.onnx --input x.npy --profile",
+        "xonnc run model.onnx --input x.npy --engine reference",
         "xonnc run model.xpkg --input x.npy --output y.npy",
     ),
     "registers": (

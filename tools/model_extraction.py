@@ -134,7 +134,9 @@ def _merge_protos(
     if one != other:
         raise XonncError(f"opsets {one} and {other}; 'xonnc convert-opset' makes them equal")
     second.ir_version = first.ir_version = max(first.ir_version, second.ir_version)
-    prefix = prefix or ("second_" if _names(first.graph) & _names(second.graph) else "")
+    # Values that are joined may have one name.
+    joined = {name for output, name in pairs if output == name}
+    prefix = prefix or ("second_" if _names(first.graph) & _names(second.graph) - joined else "")
     if prefix:
         pairs = [(output, prefix + name) for output, name in pairs]
         second = onnx.compose.add_prefix(second, prefix)

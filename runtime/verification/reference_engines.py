@@ -11,6 +11,7 @@ from onnx.reference import ReferenceEvaluator
 
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.reference_evaluator import added_operators
+from xonnc.formats.onnx.topological_order import describe
 from xonnc.runtime.reference import open_session
 from xonnc.runtime.verification.backward_slice import walk_nodes
 from xonnc.runtime.verification.trial_inputs import Array, Feeds
@@ -68,7 +69,7 @@ REFERENCE_FAULTS = (
     ("Hardmax", 13, "takes one axis where older versions flatten all from it on"),
     ("LRN", ALWAYS, "leaves channels out of the sums of LRN"),
     ("LogSoftmax", ALWAYS, "takes logarithms of shares that are too small to be exact"),
-    ("Loop", ALWAYS, "gives the body of a loop the number of the turn as a list"),
+    ("Loop", ALWAYS, "gives the body of a loop the iteration number as a list"),
     ("LpPool", ALWAYS, "takes NaN to be padding"),
     ("MaxPool", ALWAYS, "finds too many windows between uneven pads"),
     ("ReduceSumSquare", ALWAYS, "sums integers of 32 bits into integers of 64"),
@@ -100,15 +101,16 @@ and in the reference evaluator -inf becomes the least finite number. Numpy's `do
 
 def _evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
     nodes = list(walk_nodes(model))
-    used = {node.op_type for node in nodes}
-    for op_type, before, fault in REFERENCE_FAULTS:
-        if op_type in used and _opset(model) < before:
-            raise UnreliableReferenceError(f"the reference evaluator {fault}")
+    faults = {op_type: fault for op_type, before, fault in REFERENCE_FAULTS if _opset(model) < before}
     for node in nodes:
+        fault = faults.get(node.op_type)
         if node.op_type == "Gemm" and any(each.name == "beta" and each.f == 0 for each in node.attribute):
-            raise UnreliableReferenceError("the reference evaluator takes any C where beta is 0")
+            fault = "takes any C where beta is 0"
         if node.op_type in RECURRENT and len(node.input) > LENGTHS and node.input[LENGTHS]:
-            raise UnreliableReferenceError("the reference evaluator takes all sequences to be of one length")
+            fault = "takes all sequences to be of one length"
+        if fault is not None:
+            where = f"{describe(node)} ({node.op_type})"
+            raise UnreliableReferenceError(f"{where}: ONNX's reference evaluator {fault}")
     try:
         return ReferenceEvaluator(model, new_ops=added_operators(model))
     except REFERENCE_ERRORS as error:

@@ -14,7 +14,13 @@ import numpy.typing as npt
 
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.atomic_write import atomic_writes
-from xonnc.tools.commands.run_model import CompiledModel, LibraryModel, Profile, report_host_calls
+from xonnc.tools.commands.run_model import (
+    CompiledModel,
+    EngineModel,
+    LibraryModel,
+    Profile,
+    report_host_calls,
+)
 from xonnc.tools.console import progress, row
 from xonnc.tools.files import FILE_KINDS, read_tensor, require_output, write_array
 
@@ -27,7 +33,8 @@ MODELS = (".onnx", ".onnxtxt", ".json")
 """File extensions of ONNX models."""
 
 
-FOR_MODELS = ("profile", "trace", "unsafe", "no_tuning", "calibrate")
+FOR_NATIVE_CODE = ("profile", "trace", "unsafe", "no_tuning", "calibrate")
+FOR_MODELS = (*FOR_NATIVE_CODE, "engine")
 """Options that only models take."""
 
 
@@ -67,6 +74,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for a package: the engine of its CPU parts (default: %(default)s)",
     )
     parser.add_argument(
+        "--engine",
+        metavar="ENGINE",
+        help="for a model: what runs it instead of native code: reference (ONNX's reference evaluator), "
+        "onnxruntime, or another one of 'xonnc verify'",
+    )
+    parser.add_argument(
         "--profile",
         action="store_true",
         help="for a model: print the time of each kernel, its GFLOP/s, GB/s and share of the roofline",
@@ -104,7 +117,14 @@ def run(args: argparse.Namespace) -> int:
     begun = time.perf_counter()
     model = None
     is_profiled = args.profile or args.trace is not None
-    if args.package.suffix in MODELS:
+    other: EngineModel | None = None
+    if args.package.suffix in MODELS and args.engine is not None:
+        if option := next((each for each in (*FOR_NATIVE_CODE, "target") if getattr(args, each)), None):
+            raise XonncError(
+                f"--{option.replace('_', '-')} is for native code, not for --engine {args.engine}"
+            )
+        other = EngineModel(args.package, args.engine)
+    elif args.package.suffix in MODELS:
         model = CompiledModel(
             args.package, args.target or "cpu", is_profiled, args.unsafe, not args.no_tuning, args.calibrate
         )
@@ -117,12 +137,12 @@ def run(args: argparse.Namespace) -> int:
             "the model to .so to run it here"
         )
     library = LibraryModel(args.package) if args.package.suffix == ".so" else None
-    package = model or library or load_package(args.package, args.target, args.mode, args.cpu)
+    package = model or other or library or load_package(args.package, args.target, args.mode, args.cpu)
     return run_files(package, args.package, args, begun, model)
 
 
 def run_files(
-    package: CompiledModel | LibraryModel | LoadedPackage,
+    package: CompiledModel | EngineModel | LibraryModel | LoadedPackage,
     source: Path,
     args: argparse.Namespace,
     begun: float,
@@ -142,8 +162,8 @@ def run_files(
         require_output(trace, (".json",), source, *inputs.values(), *files.values())
     feeds = {name: _array(path) for name, path in inputs.items()}
     with progress(f"running {source.name}", args.quiet) as step:
-        is_native = isinstance(package, CompiledModel | LibraryModel)
-        outputs = package.run(feeds) if is_native else package.run(feeds, step)
+        has_no_steps = isinstance(package, CompiledModel | EngineModel | LibraryModel)
+        outputs = package.run(feeds) if has_no_steps else package.run(feeds, step)
     seconds = time.perf_counter() - begun
     profile = Profile(model, args.target or "cpu") if model is not None and model.steps else None
     with atomic_writes() as written:

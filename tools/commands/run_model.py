@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xonnc.errors import XonncError
 from xonnc.tools.console import columns, plural, row
 
 if TYPE_CHECKING:
@@ -70,6 +71,30 @@ class LibraryModel:
     def run(self, feeds: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Mapping[str, Any]:
         """Run the model; return the outputs by name."""
         return dict(zip(self.outputs, self._library.run(None, feeds), strict=True))
+
+
+class EngineModel:
+    """A model in another engine, with the interface of packages."""
+
+    def __init__(self, path: Path, engine: str) -> None:
+        """Open the model; raises `XonncError` for an unknown engine, or one that does not take it."""
+        from xonnc.runtime.verification.parameters import required_inputs
+        from xonnc.runtime.verification.reference_engines import UnreliableReferenceError
+        from xonnc.verification_models import open_model
+
+        try:
+            self._model = open_model(path, engine)
+        except UnreliableReferenceError as error:
+            raise XonncError(f"{path}: {error}; --engine onnxruntime runs it") from error
+        assert self._model.proto is not None
+        self.inputs: Sequence[str] = [one.name for one in required_inputs(self._model.proto)]
+        self.outputs: Sequence[str] = self._model.outputs
+
+    def run(self, feeds: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Mapping[str, Any]:
+        """Run the model; return the outputs by name."""
+        if missing := [name for name in self.inputs if name not in feeds]:
+            raise XonncError(f"input '{missing[0]}' is missing: --input {missing[0]}=FILE")
+        return dict(zip(self.outputs, self._model.run(feeds), strict=True))
 
 
 def report_host_calls(session: Session) -> None:

@@ -164,6 +164,8 @@ def test_merge(capsys: pytest.CaptureFixture[str]):
     assert main(["merge", "a.onnx", "b.onnx", "out.onnx", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["nodes"], report["inputs"]) == (6, ["x"])
+    # The one name that both have is that of the value that joins them.
+    assert [info.name for info in read("out.onnx").graph.output] == ["y"]
     (y,) = outputs("out.onnx", x=X)
     np.testing.assert_array_equal(y, outputs("net.onnx", x=X, unused=np.zeros(3, np.float32))[0])
     assert main(["merge", "a.onnx", "b.onnx", "out.onnx", "--map", "r:r", "--prefix", "b_", "-q"]) == 0

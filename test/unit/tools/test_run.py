@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx.parser
 import pytest
 
 from xonnc.errors import XonncError
@@ -163,3 +164,48 @@ def test_a_trace_does_not_replace_the_model(sine: Path, capsys: pytest.CaptureFi
 def test_a_profile_is_of_models(sine: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["run", str(sine.with_suffix(".xpkg")), "--profile"]) == 1
     assert "--profile is for models (.onnx" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "O0", "simplified"])
+def test_engines(engine: str, sine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    array, first, second = (str(tmp_path / name) for name in ("x.npy", "first.npy", "second.npy"))
+    np.save(array, np.linspace(-9, 9, 192, dtype=np.float32).reshape(1, 3, 8, 8))
+    assert main(["run", str(sine), "--input", array, "--output", first, "-q"]) == 0
+    assert main(["run", str(sine), "--input", array, "--output", second, "--engine", engine]) == 0
+    assert "float32" in capsys.readouterr().out
+    np.testing.assert_allclose(np.load(second), np.load(first), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--engine", "refrence"], "no engine 'refrence'; did you mean 'reference'?"),
+        (["--engine", "reference", "--profile"], "--profile is for native code, not for --engine reference"),
+        (["--engine", "reference", "--no-tuning"], "--no-tuning is for native code, not for --engine"),
+        (["--engine", "reference", "--target", "cpu"], "--target is for native code, not for --engine"),
+        (["--engine", "onnxruntime"], "input 'x' is missing: --input x=FILE"),
+        (["--engine", "reference"], "sine.onnx: pool1 (MaxPool): ONNX's reference evaluator finds too many"),
+        (["--engine", "reference"], "--engine onnxruntime runs it"),
+    ],
+)
+def test_engines_that_do_not_run(
+    options: list[str], message: str, sine: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["run", str(sine), *options]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_the_reference_evaluator(tmp_path: Path):
+    model, array, result = (str(tmp_path / name) for name in ("m.onnx", "x.npy", "y.npy"))
+    text = '<ir_version: 10, opset_import: ["": 21]> g (float[N] x) => (float[N] y) {y = Softsign(x)}'
+    Path(model).write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    for x in (np.array([np.nan, np.inf, -2, 0], np.float32), np.empty(0, np.float32)):
+        np.save(array, x)
+        assert main(["run", model, "--input", array, "--output", result, "--engine", "reference", "-q"]) == 0
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_array_equal(np.load(result), x / (1 + np.abs(x)))
+
+
+def test_engines_are_for_models(sine: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["run", str(sine.with_suffix(".xpkg")), "--engine", "reference"]) == 1
+    assert "--engine is for models (.onnx" in capsys.readouterr().err
