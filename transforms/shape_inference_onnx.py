@@ -13,9 +13,9 @@ from xdsl.passes import ModulePass
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, type_of_elements
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.builtin import CustomOp, ReturnOp, YieldOp
+from xonnc.dialects.onnx.ops.builtin import ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import NONE, are_compatible, is_ranked, is_tensor, tensor_type, unranked
+from xonnc.dialects.onnx.types import NONE, are_compatible, is_ranked, is_tensor, tensor_type
 from xonnc.errors import InvalidModelError, XonncError
 from xonnc.rewriting.editing import operands_of, retype, retype_function
 from xonnc.rewriting.op_verification import node_message, unknown_attribute, verification_error
@@ -67,14 +67,6 @@ THEMES = (
 WITH_BODY = frozenset(("Loop", "Scan", "ScanV8", "SequenceMap"))
 """Ops whose body has arguments with types from outside."""
 
-COMPUTED = frozenset(
-    (
-        "ConstantOfShape Expand Reshape Resize ResizeV10 ResizeV11 ResizeV13 ResizeV18 Split SplitV13 Squeeze"
-        " Tile Unsqueeze Upsample"
-    ).split()
-)
-"""Ops whose result shape is the value of an operand."""
-
 
 @dataclass(frozen=True)
 class ShapeInference(ModulePass):
@@ -117,62 +109,6 @@ def correct_shapes(module: Operation) -> None:
 
 InferredOps = dict[Operation, tuple[object, ...]]
 """Inputs of the inference (operands, types, properties) of ops that need not be inferred again."""
-
-
-def forget_declared(module: Operation) -> None:
-    """
-    Drop declared dimensions of results whose shape is the value of an operand.
-
-    Kernels of a static shape do not read the shape operand, so a wrong declaration would go unnoticed; other
-    results are checked at run time. Dimensions that follow from constants are inferred again. A result
-    declared empty would be computed without its op.
-    """
-    for op in module.walk():
-        is_computed = op.name.removeprefix("onnx.") in COMPUTED
-        for result in op.results if is_computed or isinstance(op, OnnxOp) else ():
-            type_ = result.type
-            if isinstance(op, ConstantOp | CustomOp) or not is_ranked(type_):
-                continue
-            if is_computed or 0 in type_.get_shape():
-                retype(result, unranked(type_.element_type))
-    _forget_behind_branches(module)
-
-
-def _forget_behind_branches(module: Operation) -> None:
-    """
-    Drop declared types of `onnx.If` results and of values derived from them.
-
-    Branches may return different ranks, and no kernel checks a rank.
-    """
-    dependent: set[SSAValue] = set()
-    for op in module.walk():
-        follows = any(operand in dependent for operand in op.operands)
-        parent = op.parent_op()
-        if follows and isinstance(op, YieldOp) and parent is not None:
-            _forget(parent.results)
-            dependent.update(parent.results)
-        elif follows and isinstance(op, OnnxOp) and not isinstance(op, CustomOp):
-            arguments = [each for region in op.regions for block in region.blocks for each in block.args]
-            _forget((*op.results, *arguments))
-            dependent.update(op.results, arguments)
-        elif op.name == "onnx.If":
-            _forget(op.results)
-            dependent.update(op.results)
-
-
-def _forget(values: Iterable[SSAValue]) -> None:
-    for value in values:
-        if is_ranked(value.type):
-            retype(value, unranked(value.type.element_type))
-
-
-def forget_all_declared(module: Operation) -> None:
-    """Drop all dimensions except those of inputs, constants and custom operators."""
-    for op in module.walk():
-        if not isinstance(op, OnnxOp) or isinstance(op, ConstantOp | CustomOp):
-            continue
-        arguments = [argument for region in op.regions for block in region.blocks for argument in block.args]
-        _forget((*op.results, *arguments))
 
 
 def learn_shapes(

@@ -63,6 +63,7 @@ def added_operators(model: onnx.ModelProto) -> list[type]:
         *_registered_operators(model),
         *_later_versions(model),
         *_old_axes_operators(model),
+        *_old_batch_normalization(model),
         _implementation(ERF),
         _convolution(),
         _tf_idf(),
@@ -190,6 +191,29 @@ def _old_axes_operators(model: onnx.ModelProto) -> list[type]:
     return [_implementation(each) for each in OLD_AXES] if _default_opset(model) < 13 else []
 
 
+def _old_batch_normalization(model: onnx.ModelProto) -> list[type]:
+    """
+    BatchNormalization of opsets 7 to 13 with one output, which is the inference mode.
+
+    That of the evaluator updates the statistics by those of the batch, as in training.
+    """
+    return [_implementation(BATCH_NORMALIZATION)] if 7 <= _default_opset(model) < 14 else []
+
+
+def _batch_normalization(
+    operands: Sequence[AnyArray | None], attributes: dict[str, object], outputs: int
+) -> Sequence[AnyArray]:
+    if outputs > 1:
+        raise ValueError("BatchNormalization in training mode, before opset 14")
+    x, *parameters = (np.asarray(each) for each in operands)
+    if attributes.get("spatial", 1):
+        axes = tuple(axis for axis in range(max(x.ndim, 2)) if axis != 1)
+        parameters = [np.expand_dims(each, axes) for each in parameters]
+    scale, bias, mean, variance = parameters
+    epsilon = cast("float", attributes.get("epsilon", 1e-5))
+    return [(scale * (x - mean) / np.sqrt(variance + epsilon) + bias).astype(x.dtype)]
+
+
 def _squeeze(
     operands: Sequence[AnyArray | None], attributes: dict[str, object], _outputs: int
 ) -> Sequence[AnyArray]:
@@ -219,6 +243,8 @@ ERF = CustomOperator("", "Erf", _erf)
 def _axes(values: object) -> tuple[int, ...]:
     return tuple(cast("Sequence[int]", values))
 
+
+BATCH_NORMALIZATION = CustomOperator("", "BatchNormalization", _batch_normalization)
 
 OLD_AXES = (CustomOperator("", "Squeeze", _squeeze), CustomOperator("", "Unsqueeze", _unsqueeze))
 

@@ -60,7 +60,7 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_krnl.checks import check_of
 from xonnc.lowering.onnx_to_krnl.session_ops import attributes_of, is_session_op, operator_of
 from xonnc.transforms.constant_evaluation import captured, later_program_of_op, module_of_op
-from xonnc.transforms.rules.reference_faults import is_always_wrong
+from xonnc.transforms.rules.reference_faults import fault
 
 
 @dataclass(frozen=True)
@@ -482,8 +482,8 @@ def _read_host(op: Operation, builder: _ProgramBuilder) -> None:
     inputs = [value for value in read if value in builder.indices]
     reason = no_kernel(op)
     run, model = later_program_of_op(op, inputs), _lazy_model_of_op(op, inputs)
-    if is_always_wrong(op):
-        run, model = _raise_refusal(reason), None
+    if (wrong := fault(op)) is not None:
+        run, model = _raise_refusal(reason, wrong), None
     writes: list[int] = []
     for result in op.results:
         if result.type != NONE:
@@ -506,13 +506,13 @@ def _lazy_model_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Callable[[],
     return model
 
 
-def _raise_refusal(reason: str) -> Callable[[Sequence[TensorOrSequence]], Sequence[TensorOrSequence]]:
+def _raise_refusal(
+    reason: str, wrong: str
+) -> Callable[[Sequence[TensorOrSequence]], Sequence[TensorOrSequence]]:
     """Return a function that fails, for operators that the reference evaluator computes wrongly."""
 
     def run(inputs: Sequence[TensorOrSequence]) -> Sequence[TensorOrSequence]:
-        raise XonncError(
-            f"there is no native code for it ({reason}), and the ONNX reference computes it wrongly"
-        )
+        raise XonncError(f"there is no native code for it ({reason}), and {wrong}")
 
     return run
 

@@ -9,37 +9,44 @@ from xdsl.dialects.builtin import f32, f64
 
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
+from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers, supports_dynamic_shapes
 from xonnc.lowering.onnx_to_krnl.padding import padded
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import volume
 
 MAX_UNROLLED = 32
 """Largest window of LRN whose channels are unrolled."""
 
 
+supports_dynamic_shapes(BatchNormalizationInferenceModeOp)
+
+
 @lowers(BatchNormalizationInferenceModeOp)
 def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: LoweringBuilder) -> str | None:
     """`(x - mean) scale / sqrt(variance + epsilon) + B`, with parameters per channel."""
-    element, shape = builder.element(op.X), builder.shape(op.X)
-    if any(builder.element(value) != element for value in op.operands) or element not in (f32, f64):
-        return "not all operands are f32, nor all f64"
+    elements, shape = [builder.element(value) for value in op.operands], builder.sizes(op.X)
+    kinds = {compute_type(each) for each in elements}
+    if len(kinds) > 1 or not kinds <= {f32, f64}:
+        return "not all operands are f64, nor all of types that kernels compute with as f32"
     if len(shape) < 2:
         return "the input has less than two axes"
     channels = shape[1]
-    sizes = [shape[0], channels, prod(shape[2:])]
-    kernel = KernelBuilder([buffer_type(sizes, element)] * 2 + [buffer_type([channels], element)] * 4)
-    out, source, scale, bias, mean, variance = kernel.buffers
+    sizes = [shape[0], channels, volume(shape[2:])]
+    types = [buffer_type([channels], each) for each in elements[1:]]
+    kernel = KernelBuilder([*(buffer_type(sizes, elements[0]) for _ in range(2)), *types])
+    out, source, *parameters = kernel.buffers
     with kernel.loops(sizes[:2]) as (image, channel):
-        of_channel = [channel]
-        raised = kernel.add(
-            arith.AddfOp(kernel.load(variance, of_channel), kernel.constant(op.epsilon.value.data, element))
+        scale, bias, mean, variance = (
+            Scalar(kernel, kernel.read(buffer, [channel], each))
+            for buffer, each in zip(parameters, elements[1:], strict=True)
         )
-        factor = kernel.add(arith.DivfOp(kernel.load(scale, of_channel), kernel.add(math.SqrtOp(raised))))
-        middle, end = kernel.load(mean, of_channel), kernel.load(bias, of_channel)
+        factor = scale / (variance + op.epsilon.value.data).sqrt()
         with kernel.loops(sizes[2:]) as (index,):
-            x = kernel.load(source, [image, channel, index])
-            x = kernel.add(arith.MulfOp(kernel.add(arith.SubfOp(x, middle)), factor))
-            kernel.store(kernel.add(arith.AddfOp(x, end)), out, [image, channel, index])
+            x = Scalar(kernel, kernel.read(source, [image, channel, index], elements[0]))
+            result = (x - mean) * factor + bias
+            kernel.write(result.value, out, [image, channel, index], elements[0])
     buffers = [builder.buffer(value) for value in op.operands]
     builder.call("batchnormalization", kernel, [builder.result(op.results[0])], buffers)
     return None

@@ -49,15 +49,17 @@ def outline_data_dependent(module: ModuleOp, left: AbstractSet[int]) -> Outlined
     """
     Move ops that depend on data-dependent shapes to functions, and call these with `krnl.deferred_call`.
 
-    There is one function for the model, and one for each body of a loop or branch. Ops whose number is in
-    `left` stay, with all that depends on them. Return None if nothing is moved; the module is unchanged then.
+    There is one function for the model, and one for each body of a loop or branch; a further call makes
+    functions of the ops after control flow that depends on the first ones. Ops whose number is in `left`
+    stay, with all that depends on them. Return None if nothing is moved; the module is unchanged then.
     """
     numbers = {op: number for number, op in enumerate(module.walk())}
+    before = sum(is_outlined(op) for op in module.ops if isinstance(op, FuncOp))
     functions: list[FuncOp] = []
     for block, found in list(_blocks(module)):
         followers = _followers(block, found, numbers, left)
         if followers.later:
-            functions.append(_move(block, followers, f"found_{len(functions)}"))
+            functions.append(_move(block, followers, f"found_{before + len(functions)}"))
     for function in functions:
         module.body.block.add_op(function)
     return OutlinedFunctions(functions, numbers) if functions else None
@@ -125,23 +127,43 @@ class _Followers:
 def _followers(
     block: Block, given: AbstractSet[SSAValue], numbers: Mapping[Operation, int], left: AbstractSet[int]
 ) -> _Followers:
-    """Collect the ops of a block that depend on values `given`, or on data-dependent results in it."""
+    """
+    Collect the ops of a block that depend on values `given`, or on data-dependent results in it.
+
+    Control flow itself stays. If it depends on ops that move, it is called after their function, and what
+    depends on it stays for now: once they are moved, only ops after the call of their function are collected.
+    """
     found = set(given)
+    moved: set[SSAValue] = set()
     stuck: set[SSAValue] = set()
     followers = _Followers([], [])
-    for op in block.ops:
+    for op in _after_calls(block):
         read = set(_read(op))
         if isinstance(op, ReturnOp | YieldOp):
             continue
-        if read & stuck or (read & found and (numbers.get(op) in left or not _may_move(op))):
+        if isinstance(op, CONTROL):
+            must_wait = bool(read & moved)
+        else:
+            must_wait = bool(read & found) and (numbers.get(op) in left or not _may_move(op))
+        if must_wait or read & stuck:
             followers.left.append(op)
             stuck.update(op.results)
+        elif isinstance(op, CONTROL):
+            found.update(filter(_is_dynamic, op.results))
         elif read & found:
             followers.later.append(op)
             found.update(op.results)
-        elif isinstance(op, CONTROL) or (type(op) in DATA_DEPENDENT and all(map(_is_known, op.operands))):
+            moved.update(op.results)
+        elif type(op) in DATA_DEPENDENT and all(map(_is_known, op.operands)):
             found.update(filter(_is_dynamic, op.results))
     return followers
+
+
+def _after_calls(block: Block) -> Iterator[Operation]:
+    """Yield the ops of a block after the last `krnl.deferred_call` in it."""
+    ops = list(block.ops)
+    calls = [number for number, op in enumerate(ops) if isinstance(op, DeferredCallOp)]
+    yield from ops[calls[-1] + 1 if calls else 0 :]
 
 
 def _is_dynamic(value: SSAValue) -> bool:

@@ -8,7 +8,8 @@
 
 The Cast moves to a function `@found_0` with the attribute `krnl.deferred`, which a `krnl.deferred_call` op
 calls once the shape is known; its kernels are dynamic. Operators without dynamic kernels stay, and so do all
-that depend on them.
+that depend on them. Operators after a loop that reads results of `@found_0` move to a second function, and so
+on.
 """
 
 from __future__ import annotations
@@ -59,10 +60,12 @@ class OutlineDataDependent(ModulePass):
             drop_attributes(tried)
             if not is_ours:
                 return
-            if not stayed:
-                outline_data_dependent(op, left)
-                return
-            left |= numbers
+            if stayed:
+                left |= numbers
+                continue
+            outline_data_dependent(op, left)
+            # Next are ops that depend on control flow after the ones just moved.
+            left = set()
 
 
 def _without_kernels(

@@ -63,7 +63,6 @@ ALWAYS = 1000
 
 REFERENCE_FAULTS = (
     ("AveragePool", ALWAYS, "takes NaN to be padding"),
-    ("BatchNormalization", 14, "takes older batch normalisations to be in training"),
     ("ConvTranspose", ALWAYS, "is wrong about groups"),
     ("GlobalMaxPool", ALWAYS, "takes the maximum over two axes, however many there are"),
     ("Hardmax", 13, "takes one axis where older versions flatten all from it on"),

@@ -37,7 +37,12 @@ from xonnc.formats.onnx.model_summary import ModelSummary, comparison_table, sum
 from xonnc.formats.onnx.save_model import ExternalData
 from xonnc.rewriting.timeline import timed
 from xonnc.transforms.cse import erase_dead
-from xonnc.transforms.declared_types import with_claims
+from xonnc.transforms.declared_types import (
+    forget_all_declared,
+    forget_declared,
+    forget_declared_by_bodies,
+    with_claims,
+)
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.functions import dim_names
 from xonnc.transforms.invalid_branches import allow_invalid_branches
@@ -46,7 +51,7 @@ from xonnc.transforms.models.set_layouts_onnx import Layouts, set_layouts, with_
 from xonnc.transforms.models.signatures import Shapes, Signature, set_input_shapes, set_signature
 from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName, merge
 from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, DEFAULT_PASSES, Passes, passes_of
-from xonnc.transforms.shape_inference_onnx import correct_shapes, forget_all_declared, forget_declared
+from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.shapes.inference_context import ShapeError
 from xonnc.transforms.simplify_onnx import Simplification
 
@@ -233,6 +238,7 @@ def _simplified(
     try:
         if corrects:
             correct_shapes(module)
+        forget_declared_by_bodies(module)
         if declared == "checked":
             forget_declared(module)
         elif declared == "ignored":

@@ -19,7 +19,6 @@ from xdsl.ir import Operation
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape
 from xonnc.rewriting.attribute_conversion import Decoded, decode
 from xonnc.transforms.constant_evaluation import constant_value
-from xonnc.transforms.model_opsets import version_at
 from xonnc.transforms.numerics import is_float, largest
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -135,12 +134,6 @@ def _linear_classifier(op: Operation) -> bool:
     return not isinstance(intercepts, tuple) or len(intercepts) < 2
 
 
-def _trains(op: Operation) -> bool:
-    """Return whether the opset is before 14, where the reference runs BatchNormalization in training mode."""
-    version = version_at(op)
-    return version is not None and version < 14
-
-
 RECURRENT = ReferenceFault("ignores `sequence_lens`, `clip`, `input_forget` and `activations`", _recurrent)
 GRID = ReferenceFault(
     "cubic interpolation with padding mode `border`; doubles at coordinates of 32 bits", _grid_sample
@@ -153,9 +146,6 @@ RESIZE = ReferenceFault(
 
 FAULTS: Mapping[str, ReferenceFault] = {
     "AffineGrid": ReferenceFault("`align_corners` with an axis of size 1", _affine_grid),
-    "BatchNormalizationInferenceMode": ReferenceFault(
-        "computes the training mode for opsets before 14", _trains
-    ),
     "GRU": RECURRENT,
     "GridSample": GRID,
     "GridSampleV16": GRID,
@@ -175,12 +165,6 @@ FAULTS: Mapping[str, ReferenceFault] = {
     ),
 }
 """Faults by op name."""
-
-
-def is_always_wrong(op: Operation) -> bool:
-    """Return whether the reference is wrong for every op of this kind."""
-    found = FAULTS.get(op.name.removeprefix("onnx."))
-    return found is not None and found.touches is always
 
 
 def fault(op: Operation) -> str | None:

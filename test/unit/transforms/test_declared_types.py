@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -100,3 +101,31 @@ def test_dimensions_called_unknown_are_each_their_own(name: str, tmp_path: Path)
     assert [each.shape for each in found if isinstance(each, np.ndarray)] == [(3, 2), (5, 2)]
     kept = simplify(model).proto()
     assert kept.graph.input == model.graph.input
+
+
+BODIES = {
+    "Loop": """g (float[n,3] x, int64 m) => (s, y) <bool yes = {1}> {
+        y, r = Loop (m, yes, x) <body = b (int64 i, bool c, float[2,3] a)
+          => (bool d, float[2,3] o, float[2,3] p) { o = Neg (a) p = Abs (o) d = Identity (c) }>
+        s = Shape (r) }""",
+    "Scan": """g (float[n,3] x, int64 m) => (s, y) {
+        y = Scan <num_scan_inputs = 1, scan_input_axes = [1], body = b (float[2] a) => (float[2] o)
+          { o = Neg (a) }> (x)
+        s = Shape (y) }""",
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_what_only_the_body_of_a_loop_declares_is_not_believed(name: str):
+    model = onnx.parser.parse_model(HEAD + BODIES[name])
+    session, simplified = compile_native(model), simplify(model).proto().SerializeToString()
+    peer = import_module("onnxruntime").InferenceSession(simplified)
+    for rows in (2, 4, 1):
+        feeds = {"x": np.ones((rows, 3), np.float32), "m": np.array(3)}
+        for results in (
+            session.run(None, feeds),
+            peer.run(None, {port.name: feeds[port.name] for port in peer.get_inputs()}),
+        ):
+            sizes, result = (np.asarray(each) for each in results)
+            assert sizes.tolist() == ([3, rows, 3] if name == "Loop" else [3, rows])
+            assert result.size == rows * 3

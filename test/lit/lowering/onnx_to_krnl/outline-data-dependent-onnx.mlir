@@ -48,3 +48,31 @@ func.func @known(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = "onnx.Relu"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
   onnx.Return %0 : tensor<2x3xf32>
 }
+
+// -----
+
+// What follows a loop over results of the first function is a second one.
+// CHECK-LABEL: func.func @loop
+// CHECK:         "onnx.NonZero"
+// CHECK-NEXT:    "krnl.deferred_call"({{.*}}) <{callee = @[[FIRST:.*]]}>
+// CHECK-NEXT:    "onnx.Loop"
+// CHECK:         onnx.Yield
+// CHECK-NEXT:    }) : (tensor<i64>
+// CHECK-NEXT:    "krnl.deferred_call"({{.*}}) <{callee = @[[SECOND:.*]]}>
+// CHECK:       func.func private @[[FIRST]](
+// CHECK:         "onnx.Cast"
+// CHECK:       func.func private @[[SECOND]](
+// CHECK:         "onnx.Relu"
+func.func @loop(%x: tensor<2x3xf32>) -> tensor<2x?xf32> {
+  %n = onnx.Constant dense<2> : tensor<i64>
+  %c = onnx.Constant dense<true> : tensor<i1>
+  %0 = "onnx.NonZero"(%x) : (tensor<2x3xf32>) -> tensor<2x?xi64>
+  %1 = "onnx.Cast"(%0) <{to = f32}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
+  %2 = "onnx.Loop"(%n, %c, %1) ({
+  ^bb0(%i: tensor<i64>, %d: tensor<i1>, %a: tensor<2x?xf32>):
+    %3 = "onnx.Add"(%a, %a) : (tensor<2x?xf32>, tensor<2x?xf32>) -> tensor<2x?xf32>
+    onnx.Yield %d, %3 : tensor<i1>, tensor<2x?xf32>
+  }) : (tensor<i64>, tensor<i1>, tensor<2x?xf32>) -> tensor<2x?xf32>
+  %4 = "onnx.Relu"(%2) : (tensor<2x?xf32>) -> tensor<2x?xf32>
+  onnx.Return %4 : tensor<2x?xf32>
+}

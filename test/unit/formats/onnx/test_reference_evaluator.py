@@ -5,6 +5,7 @@ import onnx.parser
 import pytest
 
 import xonnc
+from xonnc.errors import XonncError
 from xonnc.formats.onnx.reference_evaluator import reference_of
 
 HEAD = '<ir_version: 8, opset_import: ["" : {}]> graph '
@@ -97,3 +98,27 @@ def test_weights_are_of_grams_not_of_outputs() -> None:
     )
     (found,) = reference_of(model)({"x": np.array([5, 6, 6, 9])})
     assert np.asarray(found).tolist() == [4.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("opset", "attributes"), [(7, ""), (8, "<spatial = 0>"), (9, ""), (13, "<epsilon = 0.5>")]
+)
+def test_batch_normalization_of_one_output_is_inference(opset: int, attributes: str) -> None:
+    text = f"""(float[2, 3, 2] x, float s, float b, float m, float v) => (float[2, 3, 2] y)
+        {{ y = BatchNormalization {attributes} (x, s, b, m, v) }}"""
+    model = onnx.parser.parse_model(HEAD.format(opset) + text)
+    rng = np.random.default_rng(1)
+    x, shape = rng.normal(size=(2, 3, 2)), (3, 2) if attributes.startswith("<spatial") else (3,)
+    rows = [rng.uniform(0.5, 2, shape) for _ in range(4)]
+    scale, bias, mean, variance = (row.reshape(3, -1) for row in rows)
+    expected = (x - mean) * scale / np.sqrt(variance + (0.5 if "epsilon" in attributes else 1e-5)) + bias
+    feeds = {name: each.astype(np.float32) for name, each in zip("xsbmv", (x, *rows), strict=True)}
+    np.testing.assert_allclose(reference_of(model)(feeds)[0], expected.astype(np.float32), rtol=1e-5)
+
+
+def test_training_before_opset_14_is_not_evaluated() -> None:
+    text = """(float[2, 3] x, float[3] s, float[3] b, float[3] m, float[3] v) => (y)
+        { y, mean, var, saved_mean, saved_var = BatchNormalization (x, s, b, m, v) }"""
+    model = onnx.parser.parse_model(HEAD.format(13) + text)
+    with pytest.raises(XonncError, match="training mode, before opset 14"):
+        reference_of(model)({name: np.ones((2, 3) if name == "x" else 3, np.float32) for name in "xsbmv"})

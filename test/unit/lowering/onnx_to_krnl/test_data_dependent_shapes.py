@@ -194,3 +194,37 @@ def test_without_python_it_is_refused(tmp_path: Path):
     said = "what depends on a data-dependent shape is run by the session"
     with pytest.raises(RefusalError, match=said):
         compile_artifact(onnx.parser.parse_model(HEAD + DETECTION), tmp_path / "net.c")
+
+
+LOOPS = """<ir_version: 8, opset_import: ["" : 13]>
+    m (float[5] x, int64 count, float[5] mean) => (y, z)
+    <bool yes = {1}, int64 two = {2}, float[5] w = {1, -2, 3, 0.5, 2}, float[5] v = {0.25, 1, 0.25, 2, 1.5}> {
+      last, rows = Loop (count, yes, x) <body = graph (int64 i, bool c, float[5] a)
+        => (bool d, float[5] o, float[5] p) { o = Add (a, w) p = Neg (o) d = Identity (c) }>
+      scaled = BatchNormalization (rows, w, x, mean, v)
+      doubled, sums = Loop (two, yes, scaled) <body = graph (int64 j, bool e, float[n, 5] b)
+        => (bool f, float[n, 5] q, float[1, 5] r) {
+          q = Add (b, b) r = ReduceSum <keepdims = 1> (q, zero) f = Identity (e) }>
+      y = Sigmoid (doubled)
+      far, parts = Loop (two, yes, y) <body = graph (int64 k, bool g, float[n, 5] h)
+        => (bool s, float[n, 5] t, float[n, 5] u) { t = Mul (h, h) u = Identity (t) s = Identity (g) }>
+      shape = Shape (parts)
+      floats = Cast <to = 1> (shape)
+      total = ReduceSum <keepdims = 0> (parts)
+      z = Mul (floats, total)
+    }"""
+
+
+def test_operators_after_a_loop_over_what_was_found_have_kernels():
+    model = onnx.parser.parse_model(LOOPS)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([0]), "zero"))
+    session = compile_native(model)
+    # The reference takes BatchNormalization before opset 14 to be in training.
+    peer = import_module("onnxruntime").InferenceSession(model.SerializeToString())
+    rng = np.random.default_rng(7)
+    for count in (3, 1, 7, 2):
+        given = {name: rng.normal(size=5).astype(np.float32) for name in ("x", "mean")}
+        given["count"] = np.array(count)
+        for found, expected in zip(session.run(None, given), peer.run(None, given), strict=True):
+            np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-4, atol=1e-5)
+    assert session.host_calls() == []
