@@ -113,7 +113,9 @@ def test_batch_normalization_of_one_output_is_inference(opset: int, attributes: 
     scale, bias, mean, variance = (row.reshape(3, -1) for row in rows)
     expected = (x - mean) * scale / np.sqrt(variance + (0.5 if "epsilon" in attributes else 1e-5)) + bias
     feeds = {name: each.astype(np.float32) for name, each in zip("xsbmv", (x, *rows), strict=True)}
-    np.testing.assert_allclose(reference_of(model)(feeds)[0], expected.astype(np.float32), rtol=1e-5)
+    np.testing.assert_allclose(
+        np.asarray(reference_of(model)(feeds)[0]), expected.astype(np.float32), rtol=1e-5
+    )
 
 
 def test_training_before_opset_14_is_not_evaluated() -> None:
