@@ -168,6 +168,8 @@ def test_doubles_may_be_normalized_in_float32() -> None:
     (expected,) = original.runs[0][1].values()
     assert is_explained(original, feeds, "y", expected, expected + 1e-7)
     assert not is_explained(original, feeds, "y", expected, expected + 1e-5)
+    nan = np.array([[np.nan, 1.0]])
+    assert is_explained(original, feeds, "y", nan, nan + 1e-7)
 
 
 def test_the_reference_rounds_quantized_products_late() -> None:
@@ -187,6 +189,32 @@ def test_fused_operators_may_avoid_an_overflow_of_16_bits() -> None:
     found = np.array([0, -2], np.float16)
     assert is_explained(original, feeds, "y", np.array([np.nan, -2], np.float16), found)
     assert not is_explained(original, feeds, "y", np.array([5, -2], np.float16), found)
+
+
+def test_float32_of_16_bits_may_overflow_before_a_cast() -> None:
+    feeds = {"x": np.array([300, 2], np.float16)}
+    original = original_of("m (float16[2] x) => (float[2] y) { a = Mul(x, x) y = Cast<to = 1>(a) }", feeds)
+    found = np.array([np.inf, 4], np.float32)
+    assert is_explained(original, feeds, "y", np.array([9e4, 4], np.float32), found)
+    assert not is_explained(original, feeds, "y", np.array([9e4, 5], np.float32), found)
+    assert native_failure(original) is None
+
+
+def test_a_limit_that_is_nan_may_clip_in_any_way() -> None:
+    text = "m (float[1] x, float low) => (float[1] y) { y = Clip(x, low) }"
+    feeds = {"x": np.ones(1, np.float32), "low": np.array(np.nan, np.float32)}
+    original = original_of(text, feeds)
+    both = np.ones(1, np.float32), np.array([np.nan], np.float32)
+    assert is_explained(original, feeds, "y", *both)
+    assert not is_explained(original, {**feeds, "low": np.array(0, np.float32)}, "y", *both)
+
+
+def test_a_rounding_next_to_one_may_be_large_after_atanh() -> None:
+    feeds = {"x": np.ones(1, np.float32)}
+    original = original_of("m (float[1] x) => (float[1] y) { a = Tanh(x) y = Atanh(a) }", feeds)
+    expected = np.array([7.1664734], np.float32)
+    assert is_explained(original, feeds, "y", expected, np.array([7.2191534], np.float32))
+    assert not is_explained(original, feeds, "y", expected, np.array([6.2191534], np.float32))
 
 
 def test_what_only_the_reference_evaluator_takes_may_be_refused() -> None:
