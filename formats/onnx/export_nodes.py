@@ -116,6 +116,10 @@ def _written(op: OnnxOp, kinds: Mapping[str, Kind]) -> dict[str, Attribute]:
         is_own = name.startswith(("onnx.", "krnl.", "dla.")) or name == NODE_NAME
         if not is_own and not (is_custom and name == "domain_name"):
             found[name] = value
+    auto_pad = found.get("auto_pad")
+    if not is_custom and isinstance(auto_pad, StringAttr) and auto_pad.data not in ("", "NOTSET"):
+        # ONNX takes one of the two; onnx-mlir's form of a decomposed ConvTranspose has both.
+        found.pop("pads", None)
     unknown = [name for name in found if kinds and name not in kinds and name in signature.properties]
     if unknown:
         raise XonncError(f"the model's opset has no attribute '{unknown[0]}' for it; import a newer opset")

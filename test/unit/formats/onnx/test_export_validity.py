@@ -15,6 +15,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.onnx_shape_inference import infer_results
+from xonnc.runtime.reference import open_session
 
 
 def context() -> Context:
@@ -212,3 +213,26 @@ def test_names_that_were_given_twice_come_back():
     model = helper.make_model(helper.make_graph(node, "g", infos[:1], infos[1:]))
     back = export_proto(import_proto(model, context()))
     assert [node.name for node in back.graph.node] == ["twice", "twice"]
+
+
+@pytest.mark.parametrize(
+    ("auto_pad", "attributes"),
+    [("VALID", {"auto_pad"}), ("SAME_UPPER", {"auto_pad"}), ("NOTSET", {"pads"})],
+)
+def test_pads_are_not_beside_auto_pad(auto_pad: str, attributes: set[str]):
+    model = export_proto(
+        parsed(
+            f"""
+            func.func @main_graph(%x: tensor<1x1x4xf32>, %w: tensor<1x1x1xf32>) -> tensor<1x1x4xf32> {{
+              %none = "onnx.NoValue"() <{{value}}> : () -> none
+              %0 = "onnx.Conv"(%x, %w, %none) <{{auto_pad = "{auto_pad}", group = 1 : si64, pads = [0, 0]}}>
+                : (tensor<1x1x4xf32>, tensor<1x1x1xf32>, none) -> tensor<1x1x4xf32>
+              onnx.Return %0 : tensor<1x1x4xf32>
+            }}
+            """
+        )
+    )
+    check(model)
+    found = {attribute.name for attribute in model.graph.node[0].attribute}
+    assert found & {"auto_pad", "pads"} == attributes
+    open_session(model.SerializeToString(), "model")
