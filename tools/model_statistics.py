@@ -27,6 +27,8 @@ class Statistics:
     bytes: int
     elements: dict[str, int]
     """Parameters by element type."""
+    with_initializer: tuple[str, ...] = ()
+    """Inputs that need not be fed."""
 
     @property
     def nodes(self) -> int:
@@ -37,6 +39,7 @@ class Statistics:
 def statistics(model: onnx.ModelProto) -> Statistics:
     """Count the nodes and initializers of a model."""
     operators, elements = Counter[str](), Counter[str]()
+    initialized = {tensor.name for tensor in model.graph.initializer}
     size = 0
     for graph in graphs(model.graph):
         operators.update(f"{node.domain}.{node.op_type}".removeprefix(".") for node in graph.node)
@@ -53,6 +56,7 @@ def statistics(model: onnx.ModelProto) -> Statistics:
         elements.total(),
         size,
         dict(elements.most_common()),
+        tuple(info.name for info in model.graph.input if info.name in initialized),
     )
 
 

@@ -52,7 +52,7 @@ from xonnc.tools.ir_text import make_ir_parser, parse_ir
 from xonnc.tools.nested_passes import pipeline_text
 from xonnc.tools.opt_arguments import add_arguments, make_parser
 from xonnc.tools.pass_flags import ALIASES, make_pass, split_pass_flags, suggest_pass
-from xonnc.tools.pass_observers import AnalysisObserver, HeapReporter, PassAnnouncer
+from xonnc.tools.pass_observers import AnalysisObserver, HeapReporter, PassAnnouncer, PassDebugger
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.plugin_options import take_plugin_options
 from xonnc.tools.process import Exit, run
@@ -116,6 +116,12 @@ class OnnxOptMain(xDSLOptMain):
             tuple(ALIASES.get(name, name) for name in self.peer.names(f"report-heap-{when}"))
             for when in ("before", "after")
         )
+        asked = [name for names in self.args.debug_only for name in names.split(",")]
+        self.debugged = [ALIASES.get(name, name) for name in asked]
+        running = [each.name for each in self.passes]
+        for name in self.debugged:
+            if name not in running:
+                raise UsageError(f"--debug-only: pass '{name}' does not run{suggest_pass(name, running)}")
         directory = self.args.mlir_print_ir_tree_dir
         self.tree = None if directory is None else IrTree(Path(directory))
         watched = (*self.args.print_ir_before, *self.args.print_ir_after, *self.heap_before, *self.heap_after)
@@ -313,6 +319,7 @@ class OnnxOptMain(xDSLOptMain):
                 PoolRecorder(recorder),
                 ConstantCollector(self.ctx),
                 *([PassAnnouncer("onnx-opt")] if self.peer.on("v") else []),
+                PassDebugger(self.debugged),
                 AnalysisObserver(shared, self.args.print_pass_order),
                 HeapReporter(self.ctx, self.heap_before, self.heap_after),
                 *([recorder] if self.measures else []),

@@ -136,5 +136,12 @@ def _about(group: OptionGroup) -> Iterator[argparse.Action]:
         metavar="RULES",
         help="tell on which ops these rules apply, and why not on the others (A,B or patterns as Recompose*)",
     )
+    yield add(
+        "--debug-only",
+        action="append",
+        default=[],
+        metavar="PASSES",
+        help="tell of these passes (A,B) which rules apply to which ops, why not, and what ops change",
+    )
     yield add("-h", "--help", action="store_true", help="show this")
     yield add("--version", action="store_true", help="show the versions")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from xdsl.context import Context
@@ -13,6 +16,7 @@ from xdsl.passes import ModulePass
 from xonnc.rewriting.analyses import SharedAnalyses, kept_by, needed_by
 from xonnc.tools.console import size
 from xonnc.tools.instrumentation import pool_of
+from xonnc.tools.rule_tracing import trace_rules
 
 _STATUS = Path("/proc/self/status")
 
@@ -29,6 +33,38 @@ class PassAnnouncer:
 
     def after(self, pass_: ModulePass, module: ModuleOp) -> None:
         """Do nothing."""
+
+
+@dataclass
+class PassDebugger:
+    """Tells what some passes do (`--debug-only`): attempts of rules, and how many ops of each kind change."""
+
+    names: Sequence[str]
+    _attempts: ExitStack = field(default_factory=ExitStack, init=False)
+    _ops: Counter[str] = field(default_factory=Counter[str], init=False)
+
+    def before(self, pass_: ModulePass, module: ModuleOp) -> None:
+        """Begin to tell of attempts of rules, and count ops."""
+        if pass_.name in self.names:
+            self._ops = _count_by_name(module)
+            self._attempts.enter_context(trace_rules(["*"], warns=False))
+
+    def after(self, pass_: ModulePass, module: ModuleOp) -> None:
+        """Stop, and print what has become more and what fewer."""
+        if pass_.name not in self.names:
+            return
+        self._attempts.close()
+        after = _count_by_name(module)
+        names = sorted({*self._ops, *after})
+        changes = [
+            f"{name} {after[name] - self._ops[name]:+}" for name in names if after[name] != self._ops[name]
+        ]
+        counts = f"{self._ops.total()} -> {after.total()} ops"
+        print(f"{pass_.name}: {', '.join([counts, *changes])}", file=sys.stderr)
+
+
+def _count_by_name(module: ModuleOp) -> Counter[str]:
+    return Counter(op.name for op in module.walk())
 
 
 @dataclass

@@ -44,15 +44,19 @@ class RuleNameFilter:
 
 
 @contextmanager
-def trace_rules(asked: Sequence[str]) -> Generator[None]:
-    """Print a remark on every attempt of the named rules (`A,B`, `Recompose*`) inside the block."""
+def trace_rules(asked: Sequence[str], warns: bool = True) -> Generator[None]:
+    """
+    Print a remark on every attempt of the named rules (`A,B`, `Recompose*`) inside the block.
+
+    Names of rules that were never tried are a warning, if `warns`.
+    """
     if not asked:
         yield
         return
     watched = RuleNameFilter(tuple(name for names in asked for name in names.split(",")))
     with tracing_rules(watched, watched.tell):
         yield
-    for pattern in watched.untried():
+    for pattern in watched.untried() if warns else ():
         warn(
             f"--debug-rules: no rule called '{pattern}' was tried on any op{suggest(pattern, watched.asked)}"
         )

@@ -27,8 +27,11 @@ def run(args: argparse.Namespace) -> int:
         f"{args.model.name}   {plural(found.nodes, 'node')}, {quantity(found.parameters)} parameters "
         f"({size(found.bytes)}), opset {opsets}"
     ]
+    known = set(found.with_initializer)
     for label, values in (("input", found.inputs), ("output", found.outputs)):
-        lines += [f"  {label:<8} {name}: {type_}" for name, type_ in values.items()]
+        lines += [f"  {label:<8} {name}: {type_}" for name, type_ in values.items() if name not in known]
+        if label == "input" and known:
+            lines.append(f"  {'':<8} {plural(len(known), 'more input')} with an initializer")
     counts = [(name, str(count)) for name, count in found.operators.items()]
     lines += [f"  {line}" for line in columns(counts)] if counts else []
     report(args, {"model": str(args.model), "nodes": found.nodes} | asdict(found), lines)

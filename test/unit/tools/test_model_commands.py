@@ -222,6 +222,19 @@ def test_stats(capsys: pytest.CaptureFixture[str]):
     assert main(["stats", "net.onnx", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["nodes"], report["elements"]) == (7, {"float32": 12})
+    assert report["with_initializer"] == []
+
+
+def test_stats_of_inputs_with_an_initializer(capsys: pytest.CaptureFixture[str]):
+    text = "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> {y = Add(x, w)}"
+    written("with.onnx", f'<ir_version: 8, opset_import: ["": 17]> {text}')
+    assert main(["stats", "with.onnx"]) == 0
+    found = lines_of(capsys)
+    assert found[1:3] == ["  input    x: float32[2]", "           1 more input with an initializer"]
+    assert main(["stats", "with.onnx", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["inputs"] == {"x": "float32[2]", "w": "float32[2]"}
+    assert report["with_initializer"] == ["w"]
 
 
 def test_view(capsys: pytest.CaptureFixture[str]):
