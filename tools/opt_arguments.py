@@ -134,14 +134,14 @@ def _about(group: OptionGroup) -> Iterator[argparse.Action]:
         action="append",
         default=[],
         metavar="RULES",
-        help="tell on which ops these rules apply, and why not on the others (A,B or patterns as Recompose*)",
+        help="tell where these rules (A,B, Fuse*) apply, or why not",
     )
     yield add(
         "--debug-only",
         action="append",
         default=[],
         metavar="PASSES",
-        help="tell of these passes (A,B) which rules apply to which ops, why not, and what ops change",
+        help="the same for all rules of passes (A,B), and op counts",
     )
     yield add("-h", "--help", action="store_true", help="show this")
     yield add("--version", action="store_true", help="show the versions")

@@ -72,6 +72,19 @@ def base_name(op: Operation) -> str:
     return name if name in DIFFERENT else re.sub(r"V\d+$", "", name)
 
 
+def aligned(op: Operation, operands: Sequence[TermArray]) -> list[TermArray]:
+    """Return operands with the second one at an axis of the first, where opsets before 7 say so."""
+    given = (op.attributes.get("axis"), op.attributes.get("broadcast"))
+    axis, broadcasts = (None if each is None else decode(each) for each in given)
+    if not broadcasts or not isinstance(axis, int) or len(operands) != 2:
+        return list(operands)
+    wide, narrow = operands
+    after = wide.ndim - axis - narrow.ndim
+    if axis < 0 or after < 0:
+        raise NoMeaningError(f"the second operand does not fit into the first from axis {axis} on")
+    return [wide, narrow.reshape(narrow.shape + (1,) * after)]
+
+
 class ModuleMeaning:
     """Evaluates functions on terms."""
 
@@ -111,7 +124,7 @@ class ModuleMeaning:
             return self.computed(op, operands)
         if name in ELEMENTWISE:
             meaning, given = ELEMENTWISE[name], [operand for operand in operands if operand is not None]
-            return [broadcast(lambda x: meaning(self.scalars, attributes, x), *given)]
+            return [broadcast(lambda x: meaning(self.scalars, attributes, x), *aligned(op, given))]
         if name in MEANINGS:
             return self.tensorwise(op, name, attributes, operands)
         if name in MOVEMENT:
