@@ -15,14 +15,16 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
+import numpy as np
 import onnx
 
 from xonnc.contexts import new_context
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.onnx.load_model import load_proto
+from xonnc.formats.onnx.tensors import DTYPES
 from xonnc.runtime.reference_process import ReferenceProcess
 from xonnc.runtime.verification.reference_engines import Engine
 from xonnc.runtime.verification.trial_inputs import Feeds
@@ -46,6 +48,13 @@ ENGINES: Mapping[str, str] = {
     "nvdla": "a loadable in the simulator",
 }
 """Ways to run a model, by name."""
+
+NOT_EXCHANGED = frozenset(
+    number
+    for name, number in onnx.TensorProto.DataType.items()
+    if name.startswith(("BFLOAT16", "FLOAT4", "FLOAT6", "FLOAT8", "INT2", "INT4", "UINT2", "UINT4"))
+)
+"""Element types that onnxruntime has, but does not take from NumPy or does not give."""
 
 MODEL_SUFFIXES = (".onnx", ".onnxtxt", ".onnxtext", ".json")
 SUFFIXES = (*MODEL_SUFFIXES, ".mlir", ".so", ".c", ".xpkg", ".nvdla")
@@ -200,6 +209,10 @@ def _renamed(model: VerifiedModel, name: str) -> VerifiedModel:
 
 def _in_onnxruntime(model: onnx.ModelProto, name: str, is_optimized: bool, is_default: bool) -> VerifiedModel:
     """onnxruntime in a child process, which its crashes end alone."""
+    if is_default and any(_element_type(info) in NOT_EXCHANGED for info in _ports(model)):
+        with suppress(XonncError):
+            return _by_reference(model, name)
+    dtypes = [DTYPES.get(_element_type(info)) for info in model.graph.output]
     folder = TemporaryDirectory(prefix="xonnc-")
     process = _reference_process()
     path = Path(folder.name) / "model.onnx"
@@ -217,13 +230,30 @@ def _in_onnxruntime(model: onnx.ModelProto, name: str, is_optimized: bool, is_de
 
     def run(feeds: Feeds) -> Sequence[object]:
         try:
-            return session.run(feeds)
+            values = session.run(feeds)
         except XonncError as error:
             raise XonncError(str(error).replace(str(path), name)) from None
+        return [_of_declared_type(*pair) for pair in zip(values, dtypes, strict=True)]
 
     engine_name = "onnxruntime-optimized" if is_optimized else "onnxruntime"
     finalize(session, folder.cleanup)
     return VerifiedModel(f"{name} {engine_name}", outputs, run, model)
+
+
+def _ports(model: onnx.ModelProto) -> Sequence[onnx.ValueInfoProto]:
+    return [*model.graph.input, *model.graph.output]
+
+
+def _element_type(info: onnx.ValueInfoProto) -> int:
+    return info.type.tensor_type.elem_type
+
+
+def _of_declared_type(value: object, dtype: np.dtype[Any] | None) -> object:
+    """Return an output of onnxruntime, whose float8 of some formats are bytes."""
+    if dtype is None or not dtype.name.startswith("float8"):
+        return value
+    array = np.asarray(value)
+    return array.view(dtype) if array.dtype == np.uint8 else array
 
 
 @cache

@@ -220,3 +220,36 @@ def test_large_and_external_weights_are_read(tmp_path: Path):
     (tmp_path / "b.data").unlink()
     with pytest.raises(XonncError, match=r"b\.data"):
         xonnc.verify(plain, external)
+
+
+NARROW_TYPES = {
+    "bfloat16": 16,
+    "float8e4m3fn": 17,
+    "float8e4m3fnuz": 18,
+    "float8e5m2": 19,
+    "uint4": 21,
+    "int4": 22,
+    "float4e2m1": 23,
+}
+
+
+@pytest.mark.parametrize("name", NARROW_TYPES)
+def test_types_that_onnxruntime_does_not_exchange(name: str, tmp_path: Path):
+    path = tmp_path / "a.onnx"
+    cast = f"y = Cast<to = {NARROW_TYPES[name]}>(x)"
+    text = f'<ir_version: 11, opset_import: ["": 23]> g (float[2, 3] x) => ({name}[2, 3] y) {{ {cast} }}'
+    path.write_bytes(parser.parse_model(text).SerializeToString())
+    found = xonnc.verify(path)
+    assert found.passed
+    assert not found.skipped
+
+
+def test_float8_of_onnxruntime_has_its_type(tmp_path: Path):
+    path = tmp_path / "a.onnx"
+    text = "g (float[3] x) => (float8e4m3fn[3] y) { y = Cast<to = 17>(x) }"
+    path.write_bytes(
+        parser.parse_model(f'<ir_version: 11, opset_import: ["": 23]> {text}').SerializeToString()
+    )
+    x = np.array([1.0, -2.0, np.nan], np.float32)
+    (y,) = open_model(path, "onnxruntime").run({"x": x})
+    np.testing.assert_array_equal(np.asarray(y).astype(np.float32), x)
