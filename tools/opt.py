@@ -116,7 +116,7 @@ class OnnxOptMain(xDSLOptMain):
             tuple(ALIASES.get(name, name) for name in self.peer.names(f"report-heap-{when}"))
             for when in ("before", "after")
         )
-        asked = [name for names in self.args.debug_only for name in names.split(",")]
+        asked: list[str] = [name for names in self.args.debug_only for name in names.split(",")]
         self.debugged = [ALIASES.get(name, name) for name in asked]
         running = [each.name for each in self.passes]
         for name in self.debugged:
