@@ -36,6 +36,7 @@ from xonnc.dialects.krnl.memory import (
 from xonnc.dialects.krnl.packing import PackOp
 from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
 from xonnc.dialects.krnl.quantized_tiles import DequantizeGemmOp, QuantizedGemmOp
+from xonnc.dialects.krnl.strip_mining import StripMinedLoopOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import LoopType
 
@@ -73,6 +74,7 @@ OPS = (
     ShapedOp,
     StoredOp,
     StoreOp,
+    StripMinedLoopOp,
     ToOddOp,
     TransposeOp,
     UnrollOp,

@@ -199,7 +199,7 @@ class GetInductionVarValueOp(IRDLOperation):
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """The terminator of an iteration, an epilogue or a fusion group, with its results."""
+    """The terminator of an iteration, an epilogue, a fusion group or a strip, with its results."""
 
     name = "krnl.yield"
 
@@ -212,7 +212,7 @@ class YieldOp(IRDLOperation):
     def verify_(self) -> None:
         """Operands of the parent's result types."""
         parent = self.parent_op()
-        if parent is not None and parent.name in ("krnl.conv", "krnl.fused"):
+        if parent is not None and parent.name in ("krnl.conv", "krnl.fused", "krnl.strip_mined_loop"):
             return
         if not isinstance(parent, IterateOp):
             raise VerifyException("only terminates krnl.iterate, krnl.conv and krnl.fused regions")

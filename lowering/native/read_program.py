@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
+from xonnc.dialects.krnl import loops
 from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, location_of, no_kernel
 from xonnc.dialects.krnl.dynamic_shapes import RequireOp, ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, DeferredCallOp, GlobalOp, KeepOp, SeedOp
@@ -423,7 +424,7 @@ def _read_call(op: CallOp, builder: _ProgramBuilder) -> None:
     )
 
 
-TERMINATORS = (NoValueOp, ReturnOp, YieldOp, FuncReturnOp, scf.YieldOp, scf.ConditionOp)
+TERMINATORS = (NoValueOp, ReturnOp, YieldOp, FuncReturnOp, loops.YieldOp, scf.YieldOp, scf.ConditionOp)
 """Operations that need no code: terminators and absent optional values."""
 
 

@@ -51,6 +51,8 @@ def _session_reason(step: SessionStep) -> str:
     match operator := step.operator:
         case "If" | "Loop" | "Scan":
             return f"a body has no native code, or dynamic shapes, so that {operator} is run"
+        case "StripMinedLoop":
+            return "the number of iterations depends on the run, so that strips of it are run"
         case "Keep":
             return "the size of its result is data-dependent, and the result is sliced"
         case "Later":

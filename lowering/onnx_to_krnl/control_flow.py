@@ -14,6 +14,9 @@ scf.while : () -> () {
 }
 ```
 
+A Loop whose number of iterations is unknown becomes a `krnl.strip_mined_loop`: the body runs up to `rows`
+iterations in native code, and the runtime joins the scan outputs of all strips.
+
 The runtime runs the op itself if its body has an op without a kernel, or dynamic shapes.
 """
 
@@ -31,20 +34,23 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    TensorType,
     UnrealizedConversionCastOp,
     i1,
     i64,
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from xonnc.dialects.krnl import loops
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, element_of, shape_of
 from xonnc.dialects.krnl.packing import PackOp
+from xonnc.dialects.krnl.strip_mining import StripMinedLoopOp
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.controlflow import IfOp, LoopOp, ScanOp
-from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape
 from xonnc.lowering.onnx_to_krnl.checks import CHECK, failure_check
 from xonnc.lowering.onnx_to_krnl.element_types import is_storable
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
@@ -70,6 +76,12 @@ INSIDE = (
 )
 """Ops that the body of natively compiled control flow may contain."""
 
+STRIP_BYTES = 1 << 18
+"""Size to which the scan outputs of a strip of iterations are limited."""
+
+MAX_ROWS = 256
+"""The most iterations of a strip; so many take far longer than the call of a strip."""
+
 BY_SESSION = "the session runs it"
 """Return why a control-flow op is not lowered: its body is not native, or it has dynamic shapes."""
 
@@ -78,7 +90,7 @@ BY_SESSION = "the session runs it"
 def if_(op: IfOp, builder: LoweringBuilder) -> str | None:
     """Run the branch that the condition selects; native if both branches are."""
     then, otherwise = map(_yielded, op.regions)
-    if not _is_native(op, builder) or not _are_alike(then, otherwise, op.results, op.results):
+    if not _is_native(op, op.results, builder) or not _are_alike(then, otherwise, op.results, op.results):
         return BY_SESSION
     condition = _loaded(builder.buffer(op.cond), builder)
     results = [builder.result(result) for result in op.results]
@@ -103,19 +115,19 @@ def loop(op: LoopOp, builder: LoweringBuilder) -> str | None:
     body = op.body.block
     carried = len(op.v_initial)
     on, *given = _yielded(op.body)
-    if not _is_native(op, builder) or not _are_alike(op.v_initial, body.args[2:], given, op.results):
+    finals = op.results[:carried]
+    if not _is_native(op, finals, builder) or not _are_alike(op.v_initial, body.args[2:], given, finals):
         return BY_SESSION
     is_endless = _is_true(on, body.args[1], builder) and (
         op.cond.type == NONE or _is_true(op.cond, None, builder)
     )
     targets = [_ScanSlice(value, 0, False) for value in op.results[carried:]]
+    count = _trip_count(op, builder)
     # Scan outputs have a static size only if nothing but a constant trip count ends the loop.
-    if targets and not (is_endless and _trip_count(op, builder) is not None):
-        return BY_SESSION
-    if not all(
-        _fit(each, part, _trip_count(op, builder), builder)
-        for each, part in zip(targets, given[carried:], strict=True)
-    ):
+    if targets and not (is_endless and count and _are_static(op.results[carried:], builder)):
+        _strip_mine(op, not is_endless, count, builder)
+        return None
+    if not all(_fit(each, part, count, builder) for each, part in zip(targets, given[carried:], strict=True)):
         return BY_SESSION
     holds = builder.allocate([], i1)
     if op.cond.type == NONE:
@@ -130,6 +142,50 @@ def loop(op: LoopOp, builder: LoweringBuilder) -> str | None:
     return None
 
 
+def _strip_mine(op: LoopOp, is_asked: bool, count: int | None, builder: LoweringBuilder) -> None:
+    """Replace a loop with scan outputs by strips of iterations, which end where the loop ends."""
+    carried = len(op.v_initial)
+    parts = _yielded(op.body)[1 + carried :]
+    row_bytes = sum(prod(builder.shape(part)) * numpy_dtype(builder.element(part)).itemsize for part in parts)
+    rows = max(1, min(MAX_ROWS, STRIP_BYTES // row_bytes, count or MAX_ROWS))
+    finals = [initial.type for initial in op.v_initial]
+    stacked = [TensorType(builder.element(part), (rows, *builder.shape(part))) for part in parts]
+    scalar = TensorType(i64, [])
+    block = Block(arg_types=[scalar, scalar, *finals])
+    first, limit, *initial = block.args
+    region = op.detach_region(op.body)
+    strip = LoopOp.create(
+        operands=[op.M, op.cond, *initial], result_types=[*finals, *stacked], regions=[region]
+    )
+    strip.location = op.location
+    block.add_op(strip)
+    mined = StripMinedLoopOp(op.operands, rows, [result.type for result in op.results], Region(block))
+    _put(mined, op)
+    with builder.nested_scope():
+        builder.set_insertion_point(strip)
+        turn, holds, row = builder.allocate([], i64), builder.allocate([], i1), builder.allocate([], i64)
+        fill(holds, 1, 1, builder)
+        body = region.block
+        state = _LoopState(turn, holds, builder.buffer(limit), is_asked, builder.buffer(first), row)
+        _hold(body.args[0], turn, strip)
+        _hold(body.args[1], holds, strip)
+        targets = [_ScanSlice(value, 0, False) for value in strip.results[carried:]]
+        _repeat(strip, body.args[2:], initial, _yielded(region)[1:], (state, [], targets), builder)
+        yielded = [
+            builder.insert(UnrealizedConversionCastOp.get([buffer], [type_]))
+            for buffer, type_ in (
+                (holds, TensorType(i1, [])),
+                (turn, scalar),
+                *((builder.buffer(result), result.type) for result in strip.results),
+            )
+        ]
+    builder.set_insertion_point(op)
+    strip.detach()
+    strip.erase()
+    block.add_op(loops.YieldOp.create(operands=yielded))
+    builder.resized.update(zip(op.results, mined.results, strict=True))
+
+
 def _trip_count(op: LoopOp, builder: LoweringBuilder) -> int | None:
     """Return the constant trip count of a Loop, or None."""
     count = None if op.M.type == NONE else builder.constant(op.M)
@@ -142,7 +198,9 @@ def scan(op: ScanOp, builder: LoweringBuilder) -> str | None:
     body = op.body.block
     count = len(op.operands) - op.num_scan_inputs.value.data
     given = _yielded(op.body)
-    if not _is_native(op, builder) or not _are_alike(op.operands[:count], body.args, given, op.results):
+    if not _is_native(op, op.results, builder) or not _are_alike(
+        op.operands[:count], body.args, given, op.results
+    ):
         return BY_SESSION
     sources = _parts(op.operands[count:], op.scan_input_axes, op.scan_input_directions)
     targets = _parts(op.results[count:], op.scan_output_axes, op.scan_output_directions)
@@ -168,6 +226,10 @@ class _LoopState:
     limit: SSAValue | None
     is_asked: bool
     """Whether the body computes the loop condition, as its first result."""
+    first: SSAValue | None = None
+    """The first iteration, unless that is 0."""
+    row: SSAValue | None = None
+    """The row of scan outputs, unless that is the iteration."""
 
 
 @dataclass(frozen=True)
@@ -203,14 +265,20 @@ def _yielded(region: Region) -> Sequence[SSAValue]:
     return () if end is None else end.operands
 
 
-def _is_native(op: Operation, builder: LoweringBuilder) -> bool:
-    """Whether bodies contain only native ops, on non-empty tensors of static shape."""
+def _is_native(op: Operation, results: Sequence[SSAValue], builder: LoweringBuilder) -> bool:
+    """Whether bodies contain only native ops, on non-empty tensors of static shape, like `results`."""
     blocks = [region.block for region in op.regions]
     if not all(isinstance(inner, INSIDE) for block in blocks for inner in block.ops):
         return False
     given = [value for region in op.regions for value in _yielded(region)]
     arguments = [value for block in blocks for value in block.args]
-    values = [value for value in (*op.operands, *op.results, *given, *arguments) if value.type != NONE]
+    return _are_static(
+        [value for value in (*op.operands, *results, *given, *arguments) if value.type != NONE], builder
+    )
+
+
+def _are_static(values: Sequence[SSAValue], builder: LoweringBuilder) -> bool:
+    """Whether values are non-empty tensors of static shape, of types that kernels can move."""
     return all(
         builder.is_movable(value) and are_static(builder.sizes(value)) and 0 not in builder.sizes(value)
         for value in values
@@ -266,7 +334,7 @@ def _repeat(
     """
     state, sources, targets = parts
     body = op.regions[0].block
-    fill(state.turn, 1, 0, builder)
+    _start(state, builder)
     buffers = [builder.result(final) for final in op.results[: len(initial)]]
     for buffer, start in zip(buffers, initial, strict=True):
         _copy(buffer, builder.buffer(start), builder)
@@ -294,7 +362,7 @@ def _repeat(
     # Yielded values may be block arguments, which buffers have replaced.
     given = end.operands[len(end.operands) - len(given) :]
     for each, scanned, part in zip(targets, results, given[len(carried) :], strict=True):
-        _give(each, scanned, builder.buffer(part), state.turn, builder)
+        _give(each, scanned, builder.buffer(part), state.row or state.turn, builder)
     pairs: list[tuple[SSAValue, SSAValue]] = []
     for buffer, value, is_kept, is_moved in zip(buffers, given, is_invariant, moved, strict=False):
         source = builder.buffer(value)
@@ -422,13 +490,25 @@ def _part_kernel(
     return kernel, (out, given), iteration()
 
 
+def _start(state: _LoopState, builder: LoweringBuilder) -> None:
+    """Set the counters of iterations and rows to the first ones."""
+    if state.first is None:
+        fill(state.turn, 1, 0, builder)
+    else:
+        _copy(state.turn, state.first, builder)
+    if state.row is not None:
+        fill(state.row, 1, 0, builder)
+
+
 def _advance(state: _LoopState, builder: LoweringBuilder) -> None:
-    """Increment the iteration counter."""
-    kernel = KernelBuilder([buffer_type([1], i64)])
-    (iteration,) = kernel.buffers
-    first = kernel.index(0)
-    kernel.store((Scalar(kernel, kernel.load(iteration, [first])) + 1).value, iteration, [first])
-    builder.call("loop_counter", kernel, [state.turn], [])
+    """Increment the counters of iterations and rows."""
+    counters = [state.turn] if state.row is None else [state.turn, state.row]
+    for counter in counters:
+        kernel = KernelBuilder([buffer_type([1], i64)])
+        (number,) = kernel.buffers
+        first = kernel.index(0)
+        kernel.store((Scalar(kernel, kernel.load(number, [first])) + 1).value, number, [first])
+        builder.call("loop_counter", kernel, [counter], [])
 
 
 def _settle(condition: SSAValue, state: _LoopState, builder: LoweringBuilder) -> None:

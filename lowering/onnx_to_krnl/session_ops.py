@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation, TypeAttribute
 
+from xonnc.dialects.krnl.strip_mining import StripMinedLoopOp
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops import controlflow, ml, optional, sequence
@@ -22,6 +23,7 @@ CONTROL = (controlflow.IfOp, controlflow.LoopOp, controlflow.ScanOp)
 
 SESSION_OPS: tuple[type[Operation], ...] = (
     *CONTROL,
+    StripMinedLoopOp,
     ml.CastMapOp,
     ml.DictVectorizerOp,
     ml.ZipMapOp,
@@ -76,6 +78,8 @@ def operator_of(op: Operation) -> str:
         return _custom_name(op)[1]
     if isinstance(op, OnnxOp) and op.OP_TYPE in OF_STRINGS:
         return op.OP_TYPE
+    if isinstance(op, StripMinedLoopOp):
+        return "StripMinedLoop"
     return op.name.removeprefix("onnx.")
 
 

@@ -59,6 +59,37 @@ def _loop(call: OperatorCall) -> Sequence[RuntimeValue]:
     return [*carried, *(_stacked(call, each, 0, spec) for each, spec in zip(scanned, specs, strict=True))]
 
 
+def _strip_mined_loop(call: OperatorCall) -> Sequence[RuntimeValue]:
+    """Run strips of iterations, each in native code, and join their rows of the scan outputs."""
+    limit = call.integer(0, np.iinfo(np.int64).max)
+    holds = bool(call.array(1).reshape(-1)[0]) if call.has_operand(1) else True
+    carried = list(call.operands[2:])
+    specs = call.step.bodies[0].program.outputs[2 + len(carried) :]
+    strips: list[list[Array]] = [[] for _ in specs]
+    rows, iteration = call.int_attribute("rows"), 0
+    while holds and iteration < limit:
+        end = min(limit, iteration + rows)
+        results = call.bodies[0]([np.array(iteration), np.array(end), *carried])
+        holds, after = (int(np.asarray(result).item(0)) for result in results[:2])
+        carried = list(results[2 : 2 + len(carried)])
+        for found, result in zip(strips, results[2 + len(carried) :], strict=True):
+            assert isinstance(result, np.ndarray)
+            found.append(result[: after - iteration])
+        iteration = after
+    return [*carried, *(_joined(each, spec) for each, spec in zip(strips, specs, strict=True))]
+
+
+def _joined(strips: Sequence[Array], spec: TensorSpec) -> Array:
+    """Concatenate strips; there are no rows without strips."""
+    if not strips:
+        return np.zeros((0, *(size or 0 for size in (spec.shape or ())[1:])), spec.dtype)
+    if len(strips) > 1:
+        return np.concatenate(strips)
+    (strip,) = strips
+    # A copy, so that rows that are not valid take no memory.
+    return strip if strip.base is None or strip.size == strip.base.size else strip.copy()
+
+
 def _collect(call: OperatorCall, scanned: list[list[Array]], results: Sequence[RuntimeValue]) -> None:
     for found, result in zip(scanned, results, strict=True):
         if not isinstance(result, np.ndarray):
@@ -224,6 +255,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
     "SequenceInsert": _insert,
     "SequenceLength": _length,
     "SplitToSequence": _split,
+    "StripMinedLoop": _strip_mined_loop,
     **string_data_movement.IMPLEMENTATIONS,
     **string_operators.IMPLEMENTATIONS,
 }

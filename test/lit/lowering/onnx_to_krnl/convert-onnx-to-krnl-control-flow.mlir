@@ -66,11 +66,19 @@ func.func @scan(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
 
 // -----
 
-// The number of scan outputs is data-dependent: the session runs the loop, with a native body.
+// The number of scan outputs is data-dependent: native code runs strips of iterations, which the session joins.
 // CHECK-LABEL: @stacked
-// CHECK:         "onnx.Loop"
-// CHECK:           funcName = "neg_0"
-// CHECK-NOT:     scf.while
+// CHECK:         "krnl.strip_mined_loop"(%{{.*}}, %{{.*}}) <{rows = 256 : i64}> ({
+// CHECK-NEXT:    ^bb0(%[[FIRST:.*]]: tensor<i64>, %[[END:.*]]: tensor<i64>):
+// CHECK:           %[[ROWS:.*]] = memref.alloc() : memref<256x3xf32>
+// CHECK:           scf.while
+// CHECK:             funcName = "neg_0"
+// CHECK:             "krnl.call"(%[[ROWS]], %{{.*}}, %[[ROW:.*]]) <{funcName = "scan_slice
+// CHECK-NEXT:        "krnl.call"(%[[TURN:.*]]) <{funcName = "loop_counter
+// CHECK-NEXT:        "krnl.call"(%[[ROW]]) <{funcName = "loop_counter
+// CHECK:           krnl.yield %{{.*}} : tensor<i1>, tensor<i64>, tensor<256x3xf32>
+// CHECK-NEXT:    }) : (tensor<i64>, none) -> tensor<?x3xf32>
+// CHECK-NOT:     "onnx.Loop"
 func.func @stacked(%m: tensor<i64>, %x: tensor<3xf32>) -> tensor<?x3xf32> {
   %none = "onnx.NoValue"() {value} : () -> none
   %0 = "onnx.Loop"(%m, %none) ({
@@ -79,6 +87,31 @@ func.func @stacked(%m: tensor<i64>, %x: tensor<3xf32>) -> tensor<?x3xf32> {
     onnx.Yield %go, %1 : tensor<i1>, tensor<3xf32>
   }) : (tensor<i64>, none) -> tensor<?x3xf32>
   onnx.Return %0 : tensor<?x3xf32>
+}
+
+// -----
+
+// A strip has no more rows than the loop has iterations, and rows of 256 KiB together.
+// CHECK-LABEL: @few
+// CHECK:         "krnl.strip_mined_loop"(%{{.*}}, %{{.*}}, %{{.*}}) <{rows = 5 : i64}>
+// CHECK-LABEL: @large
+// CHECK:         "krnl.strip_mined_loop"(%{{.*}}, %{{.*}}) <{rows = 2 : i64}>
+func.func @few(%c: tensor<i1>, %x: tensor<3xf32>) -> (tensor<3xf32>, tensor<?x3xf32>) {
+  %m = onnx.Constant dense<5> : tensor<i64>
+  %0:2 = "onnx.Loop"(%m, %c, %x) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %before: tensor<3xf32>):
+    %1 = "onnx.Neg"(%before) : (tensor<3xf32>) -> tensor<3xf32>
+    onnx.Yield %go, %1, %before : tensor<i1>, tensor<3xf32>, tensor<3xf32>
+  }) : (tensor<i64>, tensor<i1>, tensor<3xf32>) -> (tensor<3xf32>, tensor<?x3xf32>)
+  onnx.Return %0#0, %0#1 : tensor<3xf32>, tensor<?x3xf32>
+}
+func.func @large(%m: tensor<i64>, %x: tensor<32768xf32>) -> tensor<?x32768xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0 = "onnx.Loop"(%m, %none) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>):
+    onnx.Yield %go, %x : tensor<i1>, tensor<32768xf32>
+  }) : (tensor<i64>, none) -> tensor<?x32768xf32>
+  onnx.Return %0 : tensor<?x32768xf32>
 }
 
 // -----
