@@ -23,7 +23,7 @@ from xonnc.runtime.native.instance import (
 MAX_SPARE = 1 << 26
 """Limit in bytes up to which a growing arena at least doubles, so that growth is amortised."""
 
-MAX_CACHED_LAYOUTS = 128
+MAX_CACHED_LAYOUTS = 1024
 """Layouts that an instance caches: the iterations of a loop repeat the same shapes in each run."""
 
 

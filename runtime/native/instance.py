@@ -266,6 +266,11 @@ class Instance:
             case NativeStep():
                 compute = partial(self.executable.entries[step.function], self._table_at)
                 return partial(self._compute_checked, compute, step.checks) if step.checks else compute
+            case SessionStep(operator="Later"):
+                (body,), (instance,) = step.bodies, self.bodies[number]
+                reads = [index for index in step.reads if index is not None]
+                inputs = list(zip([*reads, *body.captured], body.program.inputs, strict=True))
+                return partial(self._run_later, step, instance, inputs)
             case SessionStep():
                 return partial(self._run_in_session, number, step, prepare_step(step))
             case HostStep():
@@ -321,6 +326,15 @@ class Instance:
             for body, instance in zip(step.bodies, self.bodies.get(number, ()), strict=True)
         ]
         results = perform(OperatorCall(step, operands, runners))
+        for index, result in zip(step.writes, results, strict=True):
+            if index is not None:
+                self._write(step, index, result)
+
+    def _run_later(
+        self, step: SessionStep, instance: Instance, inputs: Sequence[tuple[int, TensorSpec]]
+    ) -> None:
+        """Run a function that was compiled as a body, because the shapes of its inputs are data-dependent."""
+        results = instance.run([_body_input(self._values[index], spec, step) for index, spec in inputs])
         for index, result in zip(step.writes, results, strict=True):
             if index is not None:
                 self._write(step, index, result)
@@ -419,6 +433,13 @@ def _is_io_tensor(program: Program, index: int, root: int) -> bool:
 
 def _body_input(value: RuntimeValue, spec: TensorSpec, step: SessionStep) -> RuntimeValue:
     """Check an input of a body and return it in a form that native code can access."""
+    if (
+        type(value) is np.ndarray
+        and value.dtype is spec.dtype
+        and value.shape == spec.shape
+        and value.flags.num & CONTIGUOUS == CONTIGUOUS
+    ):
+        return value
     if not isinstance(value, np.ndarray) or spec.dtype is None or spec.dtype.hasobject:
         return value
     if spec.shape == () and value.size == 1:

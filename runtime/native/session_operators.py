@@ -227,11 +227,6 @@ def _keep(call: OperatorCall) -> Sequence[RuntimeValue]:
     return [found[part].copy()]
 
 
-def _later(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """Run a function that was compiled as a body, because the shapes of its inputs are data-dependent."""
-    return call.bodies[0](list(call.operands))
-
-
 def _seed(call: OperatorCall) -> Sequence[RuntimeValue]:
     """Return a random seed."""
     return [np.array([randbits(32)], np.int64)]
@@ -241,7 +236,6 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
     "ConcatFromSequence": _concat,
     "If": _if,
     "Keep": _keep,
-    "Later": _later,
     "Loop": _loop,
     "Optional": _optional,
     "OptionalGetElement": _element,

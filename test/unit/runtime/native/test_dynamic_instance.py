@@ -148,6 +148,24 @@ def test_where_things_lie_is_computed_once_for_sizes(monkeypatch: pytest.MonkeyP
     assert computed == [9, 3]
 
 
+def test_the_sizes_of_a_tensor_that_grows_in_a_loop_are_evaluated_until_the_arena_fits(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    computed: list[int] = []
+    monkeypatch.setitem(dynamic_instance.OPERATORS, "mul", lambda a, b: computed.append(a) or a * b)
+    settle = settled(program(SizeExpr("dim", (0, 0)), SizeExpr("number", (2,)), SizeExpr("mul", (1, 2))))
+    for _ in range(2):
+        computed.clear()
+        for size in range(1, 501):
+            settle(size)
+    # The first run evaluates all sizes, the second those before the arena grew for the last time.
+    assert len(computed) < 500
+    computed.clear()
+    for size in range(1, 501):
+        settle(size)
+    assert not computed
+
+
 def test_an_arena_that_must_grow_grows_by_more_than_it_must(monkeypatch: pytest.MonkeyPatch):
     made: list[int] = []
 
