@@ -29,6 +29,7 @@ from bench.latency.page import heading, replace_section
 from bench.latency.peers import BASELINE, XONNC
 from bench.latency.ratios import geometric_mean
 from bench.latency.tables import load_averages
+from bench.loops import ENDED_BY_CONDITION, WITH_PRODUCTS, growing
 from xonnc.native import resolve_processor
 from xonnc.runtime.native.roofline import MachinePeaks
 
@@ -301,6 +302,12 @@ CASES = [
         [200, 1000],
         {},
         200000,
+    ),
+    KernelCase("loop ended by condition", ENDED_BY_CONDITION, [16], {}, 200 * 16),
+    KernelCase("loop with products", WITH_PRODUCTS, [1, 256], {"w": [256, 256]}, 65536, 400 * 2 * 65536),
+    *(
+        KernelCase(f"loop growing by {size}", growing(size), [1, size], {"w": [size, size]}, 200 * size)
+        for size in (16, 512)
     ),
     KernelCase("nearest neighbours", NEAREST_NEIGHBORS, [100, 20], {"w": [1, 1000, 20]}, 20000 + 100000),
 ]
