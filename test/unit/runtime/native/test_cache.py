@@ -231,7 +231,7 @@ def test_what_the_session_does_is_kept(folder: Path, monkeypatch: pytest.MonkeyP
     assert np.array_equal(np.asarray(parts[0]), 2 * X)
     assert np.array_equal(np.asarray(session.run(["y"], feeds | {"c": np.array(False)})[0]), -X)
     assert [line.what for line in session.report() if line.where == "session"] == [
-        "Loop",
+        "StripMinedLoop",
         "SequenceConstruct",
     ]
 
