@@ -68,7 +68,8 @@ def forget_declared_by_bodies(module: Operation) -> None:
     Drop the dimensions in loops whose bodies declare more of carried values than the operands have.
 
     Exporters may declare those of the traced inputs. The runtime checks the arguments of a body, but shape
-    computations may be folded by what is only declared.
+    computations may be folded by what is only declared. Scan outputs of a loop without iterations then have
+    the shapes that the body gives them at run time.
     """
     for op in module.walk():
         if op.name in ("onnx.Loop", "onnx.Scan") and _declares_more(op):

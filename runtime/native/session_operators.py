@@ -11,6 +11,7 @@ from secrets import randbits
 
 import numpy as np
 
+from xonnc.errors import XonncError
 from xonnc.formats.native.program import RuntimeValue, SessionStep, TensorSpec
 from xonnc.runtime.native import string_data_movement, string_operators
 from xonnc.runtime.native.operator_call import Array, Implementation, OperatorCall
@@ -56,7 +57,29 @@ def _loop(call: OperatorCall) -> Sequence[RuntimeValue]:
             _collect(call, scanned, results[1 + len(carried) :])
         iteration += 1
     specs = call.step.bodies[0].program.outputs[1 + len(carried) :]
-    return [*carried, *(_stacked(call, each, 0, spec) for each, spec in zip(scanned, specs, strict=True))]
+    inputs = [np.zeros(number_shape, np.int64), true, *carried]
+    shapes = [None] * len(specs) if iteration else _shapes_of_none(call, inputs, specs)
+    found = zip(scanned, specs, shapes, strict=True)
+    return [*carried, *(_stacked(call, each, 0, spec, shape) for each, spec, shape in found)]
+
+
+def _shapes_of_none(
+    call: OperatorCall, inputs: Sequence[RuntimeValue], specs: Sequence[TensorSpec]
+) -> list[Sequence[int]]:
+    """
+    Return the shapes that scan outputs would have in the first iteration, of a loop without iterations.
+
+    If they are not static, the body tells them. Where it fails on these inputs, unknown dimensions are 0.
+    """
+    shapes = [tuple(size or 0 for size in spec.shape or ()) for spec in specs]
+    if all(spec.shape is not None and None not in spec.shape for spec in specs):
+        return list(shapes)
+    try:
+        results = call.bodies[0](inputs)[len(call.step.bodies[0].program.outputs) - len(specs) :]
+    except XonncError:
+        return list(shapes)
+    arrays = zip(results, shapes, strict=True)
+    return [result.shape if isinstance(result, np.ndarray) else shape for result, shape in arrays]
 
 
 def _strip_mined_loop(call: OperatorCall) -> Sequence[RuntimeValue]:
@@ -99,15 +122,25 @@ def _collect(call: OperatorCall, scanned: list[list[Array]], results: Sequence[R
         found.append(result)
 
 
-def _stacked(call: OperatorCall, arrays: Sequence[Array], axis: int, spec: TensorSpec) -> Array:
-    """Stack the results of all iterations along a new axis, which has size 0 without iterations."""
+def _stacked(
+    call: OperatorCall,
+    arrays: Sequence[Array],
+    axis: int,
+    spec: TensorSpec,
+    without: Sequence[int] | None,
+) -> Array:
+    """
+    Stack the results of all iterations along a new axis.
+
+    Without iterations it has size 0, and the other axes are those of `without`.
+    """
     if arrays:
         before = call.normalize_axis(axis, arrays[0].ndim + 1)
         made = np.empty((len(arrays), *arrays[0].shape), arrays[0].dtype)
         for index, array in enumerate(arrays):
             made[index] = array
         return np.ascontiguousarray(np.moveaxis(made, 0, before)) if before else made
-    shape = [size or 0 for size in spec.shape or ()]
+    shape = list(without or ())
     shape.insert(call.normalize_axis(axis, len(shape) + 1), 0)
     return np.zeros(shape, spec.dtype)
 
@@ -137,9 +170,13 @@ def _scan(call: OperatorCall) -> Sequence[RuntimeValue]:
     out_axes = call.int_list_attribute("scan_output_axes", len(scanned))
     out_directions = call.int_list_attribute("scan_output_directions", len(scanned))
     specs = call.step.bodies[0].program.outputs[len(states) :]
+    parts = [
+        np.zeros(np.delete(array.shape, axis), array.dtype) for array, axis in zip(inputs, axes, strict=True)
+    ]
+    shapes = [None] * len(specs) if length else _shapes_of_none(call, [*states, *parts], specs)
     made: list[RuntimeValue] = list(states)
-    for found, axis, back, spec in zip(scanned, out_axes, out_directions, specs, strict=True):
-        made.append(_stacked(call, found[::-1] if back else found, axis, spec))
+    for found, axis, back, spec, shape in zip(scanned, out_axes, out_directions, specs, shapes, strict=True):
+        made.append(_stacked(call, found[::-1] if back else found, axis, spec, shape))
     return made
 
 

@@ -238,9 +238,9 @@ def _simplified(
     try:
         if corrects:
             correct_shapes(module)
-        forget_declared_by_bodies(module)
         if declared == "checked":
             forget_declared(module)
+            forget_declared_by_bodies(module)
         elif declared == "ignored":
             forget_all_declared(module)
         _require_no_defaults(layouts, () if fold_overridable else overridable_inputs(loaded.proto))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -118,14 +117,9 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 def test_what_only_the_body_of_a_loop_declares_is_not_believed(name: str):
     model = onnx.parser.parse_model(HEAD + BODIES[name])
-    session, simplified = compile_native(model), simplify(model).proto().SerializeToString()
-    peer = import_module("onnxruntime").InferenceSession(simplified)
-    for rows in (2, 4, 1):
-        feeds = {"x": np.ones((rows, 3), np.float32), "m": np.array(3)}
-        for results in (
-            session.run(None, feeds),
-            peer.run(None, {port.name: feeds[port.name] for port in peer.get_inputs()}),
-        ):
-            sizes, result = (np.asarray(each) for each in results)
-            assert sizes.tolist() == ([3, rows, 3] if name == "Loop" else [3, rows])
-            assert result.size == rows * 3
+    session = compile_native(model)
+    for rows, count in ((2, 3), (4, 3), (1, 3), (5, 0)):
+        feeds = {"x": np.ones((rows, 3), np.float32), "m": np.array(count)}
+        sizes, result = (np.asarray(each) for each in session.run(None, feeds))
+        assert sizes.tolist() == ([count, rows, 3] if name == "Loop" else [3, rows])
+        assert result.size == rows * 3
