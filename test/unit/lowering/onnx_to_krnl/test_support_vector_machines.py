@@ -144,7 +144,8 @@ def test_machines_that_do_not_fit_are_not_computed_by_the_reference():
     (line,) = session.report()
     assert line.reason == "a number of values of rho that is not that of pairs of classes"
     with pytest.raises(
-        XonncError, match=r"it: there is no native code for it \(a number of values .* computes it wrongly"
+        XonncError,
+        match=r"it: there is no native code for it \(a number of values .* the reference evaluator is wrong",
     ):
         session.run(None, node.feeds)
 
