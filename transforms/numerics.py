@@ -13,6 +13,7 @@ from functools import cache, wraps
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 
 from xonnc.rewriting.patterns import Array
 
@@ -208,10 +209,25 @@ def largest(dtype: np.dtype[np.generic]) -> float:
     """Return the largest finite number of a float type."""
     if dtype.name in ("float16", "float32", "float64"):
         return float(np.finfo(dtype.name).max)
+    return float(np.max(_finite_numbers(dtype), initial=0))
+
+
+@cache
+def smallest_normal(dtype: np.dtype[np.generic]) -> float:
+    """Return the smallest positive number of a float type that has all its digits."""
+    if dtype.name in ("float16", "float32", "float64"):
+        return float(np.finfo(dtype.name).smallest_normal)
+    every = _finite_numbers(dtype)
+    denormal, after_one = (np.min(every, where=every > bound, initial=np.inf) for bound in (0, 1))
+    return float(denormal / (after_one - 1))
+
+
+def _finite_numbers(dtype: np.dtype[np.generic]) -> npt.NDArray[np.float32]:
+    """Return all finite numbers of a float type of one or two bytes."""
     bits = np.arange(1 << 8 * dtype.itemsize).astype(f"uint{8 * dtype.itemsize}")
     with np.errstate(invalid="ignore"):
         every = bits.view(dtype).astype(np.float32)
-    return float(np.max(every, where=np.isfinite(every), initial=0))
+    return every[np.isfinite(every)]
 
 
 def cast(to: np.dtype[np.generic], saturate: bool, nearest: bool) -> Function:

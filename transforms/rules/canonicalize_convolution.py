@@ -50,8 +50,23 @@ from xonnc.transforms.rules.conditions import is_absent, is_finite, is_not_zero,
 
 x, w, a, b, z, c = value.x, value.w, value.a, value.b, value.z, const.c
 
+WIDE = np.dtype(np.float32).itemsize
+
 conv_without_bias = Conv(x, w, absent).named("conv")
 conv_with_bias = Conv(x, w, b).named("conv")
+
+
+def has_32_bits(root: Operation) -> str | None:
+    """
+    The result's elements have at least 32 bits.
+
+    Products of narrower constants may leave their range; `fuse_channels` and `fuse_linear` look at the
+    values.
+    """
+    element = element_type(root.results[0].type)
+    if element is not None and numpy_dtype(element).itemsize < WIDE:
+        return "the elements have fewer than 32 bits, whose products may overflow"
+    return None
 
 
 def per_channel(c: Constant, root: Operation, channels: SSAValue) -> DisposableElementsAttr | MatchFailure:
@@ -68,7 +83,7 @@ def per_channel(c: Constant, root: Operation, channels: SSAValue) -> DisposableE
     return c.tensor.reshape(aligned[1:2]).expand(filters[:1])
 
 
-@rule(Add(one_use(conv_with_bias), c))
+@rule(Add(one_use(conv_with_bias), c), where=has_32_bits)
 def fuse_add_conv(
     root: Operation, conv: Operation, x: SSAValue, w: SSAValue, b: SSAValue, c: Constant
 ) -> RewriteResult:
@@ -98,7 +113,7 @@ def _scaled(conv: Operation, x: SSAValue, w: SSAValue, b: OperandSpec, factor: O
     return Conv(x, Mul(w, Unsqueeze(factor, axes)), bias, like=conv)
 
 
-@rule(Mul(one_use(conv_without_bias), c), where=is_finite)
+@rule(Mul(one_use(conv_without_bias), c), where=(has_32_bits, is_finite))
 def fuse_mul_conv_null_bias(
     root: Operation, conv: Operation, x: SSAValue, w: SSAValue, c: Constant
 ) -> RewriteResult:
@@ -107,7 +122,7 @@ def fuse_mul_conv_null_bias(
     return factor if isinstance(factor, MatchFailure) else _scaled(conv, x, w, absent, factor)
 
 
-@rule(Mul(one_use(conv_with_bias), c), where=is_finite)
+@rule(Mul(one_use(conv_with_bias), c), where=(has_32_bits, is_finite))
 def fuse_mul_conv(
     root: Operation, conv: Operation, x: SSAValue, w: SSAValue, b: SSAValue, c: Constant
 ) -> RewriteResult:
@@ -142,7 +157,7 @@ def deviation(root: Operation, scale: SSAValue, var: SSAValue, epsilon: float) -
 @rule(
     BatchNormalizationInferenceMode(one_use(conv_with_bias), *statistics, epsilon=attr.epsilon),
     bonus=1,
-    where=is_of_one_type,
+    where=(is_of_one_type, has_32_bits),
 )
 def fuse_batch_norm_conv(
     root: Operation,
@@ -166,7 +181,9 @@ def fuse_batch_norm_conv(
     return Conv(x, weights, Add(bias, Mul(d, shift)), like=conv)
 
 
-@rule(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon), where=is_of_one_type)
+@rule(
+    BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon), where=(is_of_one_type, has_32_bits)
+)
 def batch_norm_arithmetic(
     root: Operation,
     x: SSAValue,
@@ -185,7 +202,9 @@ def batch_norm_arithmetic(
     return Add(Mul(x, Unsqueeze(d, after)), Unsqueeze(Sub(bias, Mul(mean, d)), after))
 
 
-@rule(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon), where=is_of_one_type)
+@rule(
+    BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon), where=(is_of_one_type, has_32_bits)
+)
 def batch_norm_vector(
     root: Operation,
     x: SSAValue,
@@ -313,13 +332,13 @@ RULES = rules(
     FuseScalarMulMatMulPattern=rule(
         Mul(one_use(MatMul(a, const.weights)), c),
         MatMul(a, Mul(const.weights, c)),
-        where=(is_one_number, is_finite),
+        where=(has_32_bits, is_one_number, is_finite),
     ),
     # (a b) / c = a (b / c) if c is finite and not 0
     FuseScalarDivMatMulPattern=rule(
         Div(one_use(MatMul(a, const.weights)), c),
         MatMul(a, Div(const.weights, c)),
-        where=(is_one_number, holds_floats, is_not_zero, is_finite),
+        where=(has_32_bits, is_one_number, holds_floats, is_not_zero, is_finite),
     ),
     FusePadIntoConvPattern=pad_rule(Pad(x, const.pads, maybe.fill, absent, mode="constant")),
     FusePadV19IntoConvPattern=pad_rule(PadV19(x, const.pads, maybe.fill, absent, mode="constant")),

@@ -26,7 +26,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.canonicalize_convolution import per_channel
 from xonnc.transforms.rules.conditions import is_finite
-from xonnc.transforms.rules.narrow_floats import OVERFLOWS, is_narrow, overflows, wide
+from xonnc.transforms.rules.narrow_floats import OUT_OF_RANGE, is_narrow, leave_range, overflows, wide
 
 x = value.x
 statistics = (const.scale, const.bias, const.mean, const.var)
@@ -58,11 +58,11 @@ def per_output(w: Constant) -> tuple[int, ...]:
     return (1,) * (len(w.type.get_shape()) - 1)
 
 
-def exceeds(w: Constant, factor: Array, bias: Array) -> bool:
-    """Return whether scaled weights or a bias exceed the range of the weights' type."""
+def leaves_range(w: Constant, factor: Array, bias: Array) -> bool:
+    """Return whether scaled weights or a bias leave the range of the weights' type."""
     if not is_narrow(w):
         return False
-    return overflows(w, wide(w.array) * wide(factor).reshape(-1, *per_output(w)), bias)
+    return leave_range(w, wide(w.array) * wide(factor).reshape(-1, *per_output(w)), bias)
 
 
 @rule(BatchNormalizationInferenceMode(convolution, *statistics, epsilon=attr.epsilon), bonus=FIRST)
@@ -83,8 +83,8 @@ def batch_norm_into_conv(
     if not np.all(np.isfinite(factor)):
         return MatchFailure("a factor is not finite")
     shift = wide(bias.array) - moved + (0 if b is None else factor * wide(b.array))
-    if exceeds(w, factor, shift):
-        return OVERFLOWS
+    if leaves_range(w, factor, shift):
+        return OUT_OF_RANGE
     return Conv(x, scaled(w, factor), like(w, shift), like=conv)
 
 
@@ -97,8 +97,8 @@ def product_into_conv(
     if isinstance(factor, MatchFailure):
         return factor
     products = wide(factor.array()) * wide(np.zeros(1) if b is None else b.array)
-    if exceeds(w, factor.array(), products):
-        return OVERFLOWS
+    if leaves_range(w, factor.array(), products):
+        return OUT_OF_RANGE
     return Conv(x, scaled(w, factor.array()), None if b is None else like(b, products), like=conv)
 
 
@@ -110,8 +110,10 @@ def sum_into_conv(
     bias = per_channel(c, root, conv.operands[1])
     if isinstance(bias, MatchFailure):
         return bias
-    total = bias if b is None else like(b, wide(b.array) + wide(bias.array()))
-    return Conv(x, conv.operands[1], total, like=conv)
+    if b is None:
+        return Conv(x, conv.operands[1], bias, like=conv)
+    total = wide(b.array) + wide(bias.array())
+    return OUT_OF_RANGE if overflows(b, total) else Conv(x, conv.operands[1], like(b, total), like=conv)
 
 
 normalised = one_use(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon).named("norm"))
@@ -125,8 +127,12 @@ def product_into_batch_norm(
     factor = per_channel(c, root, norm.operands[1])
     if isinstance(factor, MatchFailure):
         return factor
-    products = (like(each, wide(factor.array()) * wide(each.array)) for each in (scale, bias))
-    return BatchNormalizationInferenceMode(x, *products, *norm.operands[3:], like=norm)
+    parameters = (scale, bias)
+    products = [wide(factor.array()) * wide(each.array) for each in parameters]
+    if any(leave_range(each, product) for each, product in zip(parameters, products, strict=True)):
+        return OUT_OF_RANGE
+    rounded = (like(each, product) for each, product in zip(parameters, products, strict=True))
+    return BatchNormalizationInferenceMode(x, *rounded, *norm.operands[3:], like=norm)
 
 
 @rule(Add(normalised, const.c), bonus=FIRST)
@@ -137,9 +143,11 @@ def sum_into_batch_norm(
     added = per_channel(c, root, norm.operands[1])
     if isinstance(added, MatchFailure):
         return added
-    total = like(bias, wide(bias.array) + wide(added.array()))
+    total = wide(bias.array) + wide(added.array())
+    if overflows(bias, total):
+        return OUT_OF_RANGE
     _, scale, _, mean, var = norm.operands
-    return BatchNormalizationInferenceMode(x, scale, total, mean, var, like=norm)
+    return BatchNormalizationInferenceMode(x, scale, like(bias, total), mean, var, like=norm)
 
 
 RULES = rules(

@@ -41,7 +41,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.conditions import rank
 from xonnc.transforms.rules.linear_weights import ChannelValues, LinearWeights, numbers
-from xonnc.transforms.rules.narrow_floats import OVERFLOWS
+from xonnc.transforms.rules.narrow_floats import OUT_OF_RANGE, overflows
 
 x, w, b, c = value.x, const.w, maybe.b, const.c
 statistics = (const.scale, const.bias, const.mean, const.var)
@@ -111,9 +111,10 @@ def conv_norm(template: Template) -> Rule:
         if before is None:
             return NOT_PER_CHANNEL
         after = before * factor + offset
-        if weights.exceed(factor, False, after):
-            return OVERFLOWS
-        return template(x, weights.scaled(factor, False), typed(after, w), like=conv)
+        scaled = weights.scaled(factor, False, after)
+        if isinstance(scaled, MatchFailure):
+            return scaled
+        return template(x, scaled, typed(after, w), like=conv)
 
     return fold
 
@@ -144,9 +145,10 @@ def gemm_norm(
         return NOT_PER_CHANNEL
     factor, offset = found
     after = before * factor + offset
-    if weights.exceed(factor, False, after):
-        return OVERFLOWS
-    return Gemm(x, weights.scaled(factor, False), typed(after, w), like=gemm, beta=1.0)
+    scaled = weights.scaled(factor, False, after)
+    if isinstance(scaled, MatchFailure):
+        return scaled
+    return Gemm(x, scaled, typed(after, w), like=gemm, beta=1.0)
 
 
 @rule(
@@ -169,10 +171,10 @@ def product_norm(
     if found is None or len(found[0]) != weights.channels(False):
         return NOT_PER_CHANNEL
     factor, offset = found
-    if weights.exceed(factor, False, offset):
-        return OVERFLOWS
-    made = weights.scaled(factor, False)
-    return Gemm(x, made, typed(offset, w), alpha=1.0, beta=1.0, transA=0, transB=0)
+    scaled = weights.scaled(factor, False, offset)
+    if isinstance(scaled, MatchFailure):
+        return scaled
+    return Gemm(x, scaled, typed(offset, w), alpha=1.0, beta=1.0, transA=0, transB=0)
 
 
 def channel_axis(op: Operation) -> int:
@@ -193,13 +195,14 @@ def factor_after(linear: Node, scaling: Template) -> Rule:
         factor = factor_of_result(root, weights, c, divides)
         if isinstance(factor, MatchFailure):
             return factor
-        made = weights.scaled(factor, False, divides)
-        if b is None:
-            return template(x, made, None, like=linear)
         before = bias_of(b, weights)
         if before is None:
             return NOT_PER_CHANNEL
-        return template(x, made, typed(before / factor if divides else before * factor, w), like=linear)
+        after = before / factor if divides else before * factor
+        scaled = weights.scaled(factor, False, after, divides)
+        if isinstance(scaled, MatchFailure):
+            return scaled
+        return template(x, scaled, None if b is None else typed(after, w), like=linear)
 
     template = linear.template
     return scale
@@ -214,9 +217,10 @@ def factor_after_product(scaling: Template) -> Rule:
         """c (x w) = x (c w), c per column"""
         weights = LinearWeights(linear, w)
         factor = factor_of_result(root, weights, c, divides)
-        return (
-            factor if isinstance(factor, MatchFailure) else MatMul(x, weights.scaled(factor, False, divides))
-        )
+        if isinstance(factor, MatchFailure):
+            return factor
+        scaled = weights.scaled(factor, False, divides=divides)
+        return scaled if isinstance(scaled, MatchFailure) else MatMul(x, scaled)
 
     return scale
 
@@ -249,10 +253,12 @@ def offset_after(linear: Node) -> Rule:
         before = bias_of(b, weights, beta if isinstance(beta, float) else 1.0)
         if offset is None or before is None or result_rank is None or rank(root.results[0]) != result_rank:
             return NOT_PER_CHANNEL
-        after = typed(before + offset, w)
+        total = before + offset
+        if overflows(w, total):
+            return OUT_OF_RANGE
         if template.name == "Gemm":
-            return template(x, linear.operands[1], after, like=linear, beta=1.0)
-        return template(x, linear.operands[1], after, like=linear)
+            return template(x, linear.operands[1], typed(total, w), like=linear, beta=1.0)
+        return template(x, linear.operands[1], typed(total, w), like=linear)
 
     template = linear.template
     return shift
@@ -281,8 +287,10 @@ def factor_before(linear: Node, divides: bool = False) -> Rule:
             return NOT_PER_CHANNEL
         if not read_once(root.operands[1]):
             return SHARED
-        made = weights.scaled(factor, True, divides)
-        return linear.template(x, made, *root.operands[2:], like=root)
+        scaled = weights.scaled(factor, True, divides=divides)
+        if isinstance(scaled, MatchFailure):
+            return scaled
+        return linear.template(x, scaled, *root.operands[2:], like=root)
 
     return scale
 
@@ -318,9 +326,10 @@ def norm_before_conv(
     after = before + weights.applied(offset)
     if not np.all(np.isfinite(after)):
         return NOT_FINITE
-    if weights.exceed(factor, True, after):
-        return OVERFLOWS
-    return Conv(x, weights.scaled(factor, True), typed(after, w), like=root)
+    scaled = weights.scaled(factor, True, after)
+    if isinstance(scaled, MatchFailure):
+        return scaled
+    return Conv(x, scaled, typed(after, w), like=root)
 
 
 @rule(
@@ -355,9 +364,10 @@ def norm_before_gemm(
     after = before + alpha * weights.applied(offset)
     if not np.all(np.isfinite(after)):
         return NOT_FINITE
-    if weights.exceed(factor, True, after):
-        return OVERFLOWS
-    return Gemm(x, weights.scaled(factor, True), typed(after, w), like=root, beta=1.0)
+    scaled = weights.scaled(factor, True, after)
+    if isinstance(scaled, MatchFailure):
+        return scaled
+    return Gemm(x, scaled, typed(after, w), like=root, beta=1.0)
 
 
 CONVS = (ConvTranspose, ConvTransposeV1)

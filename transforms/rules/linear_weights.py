@@ -10,9 +10,9 @@ from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr
 from xonnc.rewriting.attribute_conversion import decode
-from xonnc.rewriting.patterns import Constant
+from xonnc.rewriting.patterns import Constant, MatchFailure
 from xonnc.transforms.numerics import is_float
-from xonnc.transforms.rules.narrow_floats import is_narrow, overflows, wide
+from xonnc.transforms.rules.narrow_floats import OUT_OF_RANGE, is_narrow, leave_range, wide
 
 ChannelValues = npt.NDArray[np.float64]
 
@@ -65,34 +65,39 @@ class LinearWeights:
         """Return the number of input or output channels."""
         return int(np.prod([self.grouped[axis] for axis in self.axes(of_inputs)]))
 
-    def scaled(self, factor: ChannelValues, of_inputs: bool, divides: bool = False) -> DisposableElementsAttr:
-        """Return the weights times a factor per channel."""
-        tensor, grouped = self.w.tensor, self.grouped
+    def per_channel(self, factor: ChannelValues, of_inputs: bool) -> ChannelValues:
+        """Return a factor per channel in a shape that broadcasts to the grouped weights."""
         axes = self.axes(of_inputs)
-        broadcast_shape = [size if axis in axes else 1 for axis, size in enumerate(grouped)]
+        return factor.reshape([size if axis in axes else 1 for axis, size in enumerate(self.grouped)])
+
+    def scaled(
+        self,
+        factor: ChannelValues,
+        of_inputs: bool,
+        bias: ChannelValues | None = None,
+        divides: bool = False,
+    ) -> DisposableElementsAttr | MatchFailure:
+        """Return the weights times a factor per channel, if their type can hold them and the bias."""
+        tensor, shaped = self.w.tensor, self.per_channel(factor, of_inputs)
+        combine = np.divide if divides else np.multiply
+        if is_narrow(self.w):
+            with np.errstate(over="ignore"):
+                product = combine(wide(self.w.array).reshape(self.grouped), shaped)
+            if leave_range(self.w, product, *([] if bias is None else [bias])):
+                return OUT_OF_RANGE
         dtype = np.dtype(np.float32) if is_narrow(self.w) else tensor.dtype
-        numbers = self.w.pool.create(factor.astype(dtype).reshape(broadcast_shape))
-        how = np.divide if divides else np.multiply
+        numbers = self.w.pool.create(shaped.astype(dtype))
         element = self.w.type.element_type
-        made = self.w.pool.adopt(self.w.pool.combine(how, tensor.reshape(grouped), numbers, to=element))
+        made = self.w.pool.adopt(
+            self.w.pool.combine(combine, tensor.reshape(self.grouped), numbers, to=element)
+        )
         assert made is not None
         return made.reshape(tensor.shape)
 
-    def exceed(self, factor: ChannelValues, of_inputs: bool, bias: ChannelValues) -> bool:
-        """Return whether the weights times a factor per channel, or a bias, exceed their type's range."""
-        if not is_narrow(self.w):
-            return False
-        axes, grouped = self.axes(of_inputs), self.grouped
-        broadcast_shape = [size if axis in axes else 1 for axis, size in enumerate(grouped)]
-        product = wide(self.w.array).reshape(grouped) * factor.reshape(broadcast_shape)
-        return overflows(self.w, product, bias)
-
     def applied(self, offset: ChannelValues) -> ChannelValues:
         """Return the output per channel for a constant per input channel."""
-        axes = self.axes(True)
         grouped = self.w.array.reshape(self.grouped).astype(np.float64)
-        broadcast_shape = [size if axis in axes else 1 for axis, size in enumerate(self.grouped)]
-        product = grouped * offset.reshape(broadcast_shape)
+        product = grouped * self.per_channel(offset, True)
         result_axes = self.axes(False)
         summed = tuple(axis for axis in range(product.ndim) if axis not in result_axes)
         return product.sum(summed).reshape(-1)
