@@ -23,6 +23,7 @@ class _WithBody(Protocol):
     """Methods of `OpSchema` that the package's type stubs lack."""
 
     has_context_dependent_function: bool
+    since_version: int
 
     def get_context_dependent_function_with_opset_version(
         self, opset: int, node: bytes, types: list[bytes], /
@@ -77,13 +78,7 @@ def _by_local_functions(model: onnx.ModelProto, domain: str, op_type: str, opset
         if not isinstance(schema, _WithBody) or (node.domain, node.op_type) != (domain, op_type):
             continue
         given = [types.get(name, b"") for name in node.input]
-        if schema.has_context_dependent_function:
-            body = schema.get_context_dependent_function_with_opset_version(
-                opset, node.SerializeToString(), given
-            )
-        else:
-            body = schema.get_function_with_opset_version(opset)
-        function = onnx.FunctionProto.FromString(body)
+        function = _newest_body(schema, node, given, opset)
         first = onnx.TypeProto.FromString(given[0]).tensor_type.elem_type
         CORRECTIONS.get(op_type, _unchanged)(function, first)
         node.op_type, node.domain = f"{op_type}{number}", BODIES
@@ -98,6 +93,27 @@ def _by_local_functions(model: onnx.ModelProto, domain: str, op_type: str, opset
     del inlined.opset_import[:]
     inlined.opset_import.extend(retained)
     return inlined
+
+
+def _newest_body(
+    schema: _WithBody, node: onnx.NodeProto, types: list[bytes], opset: int
+) -> onnx.FunctionProto:
+    """
+    Return the body of an operator in the newest opset that has one, up to `opset`; `XonncError` if none has.
+
+    ONNX gives none in opsets that have newer versions of operators of the body, if only for another type.
+    """
+    for each in range(opset, schema.since_version - 1, -1):
+        if schema.has_context_dependent_function:
+            body = schema.get_context_dependent_function_with_opset_version(
+                each, node.SerializeToString(), types
+            )
+        else:
+            body = schema.get_function_with_opset_version(each)
+        function = onnx.FunctionProto.FromString(body)
+        if function.node:
+            return function
+    raise XonncError(f"{node.op_type} has no function body here: ONNX defines none for these types")
 
 
 def _write_defaults(node: onnx.NodeProto, opset: int) -> None:

@@ -113,7 +113,14 @@ STASH_TYPES: Mapping[int | None, Attribute] = {1: f32, 16: bf16}
 """Element types by ONNX's numbers of them."""
 
 
-@infers_dims("LayerNormalization", "RMSLayerNormalization", "RMSNormalization")
+@infers_dims("RMSNormalization")
+def rms_normalization(ctx: InferenceContext) -> Types:
+    """The data's shape with the element type of the scale."""
+    shape = ctx.dims(0)
+    return any_shape(ctx.element(1)) if shape is None else typed(shape, ctx.element(1))
+
+
+@infers_dims("LayerNormalization", "RMSLayerNormalization")
 def layer_normalization(ctx: InferenceContext) -> Types:
     """The data's type, and statistics with 1 from `axis` on."""
     shape = ctx.dims(0)
