@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.reference_convolution import dilated_convolution
+from xonnc.formats.onnx.reference_padding import pad
 from xonnc.formats.onnx.tensors import AnyArray
 
 RuntimeValue: TypeAlias = "AnyArray | tuple[AnyArray, ...] | None"
@@ -65,6 +66,7 @@ def added_operators(model: onnx.ModelProto) -> list[type]:
         *_old_axes_operators(model),
         *_old_batch_normalization(model),
         _implementation(ERF),
+        _implementation(PAD),
         _convolution(),
         _tf_idf(),
     ]
@@ -238,6 +240,9 @@ def _erf(
 
 ERF = CustomOperator("", "Erf", _erf)
 """The error function; that of the evaluator rounds doubles to 32 bits."""
+
+PAD = CustomOperator("", "Pad", pad)
+"""Pad; that of the evaluator fails where pads are negative."""
 
 
 def _axes(values: object) -> tuple[int, ...]:

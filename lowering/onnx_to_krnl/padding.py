@@ -157,11 +157,16 @@ def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuild
 
 
 def _source_indices(size: int, begin: int, end: int, mode: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the source index of each element along an axis, for modes edge, wrap and reflect."""
+    """
+    Return the source index of each element along an axis, for modes edge, wrap and reflect.
+
+    Negative pads remove elements; with `wrap`, the others repeat (as in onnxruntime).
+    """
     positions = np.arange(-begin, size + end, dtype=np.int64)
     if mode == "edge":
         return np.clip(positions, 0, size - 1)
     if mode == "wrap":
-        return positions % size
+        first, kept = max(-begin, 0), size + min(begin, 0) + min(end, 0)
+        return first + (positions - first) % kept if kept > 0 else positions % size
     offsets = positions % max(2 * (size - 1), 1)
     return np.minimum(offsets, max(2 * (size - 1), 1) - offsets) if size > 1 else np.zeros_like(positions)

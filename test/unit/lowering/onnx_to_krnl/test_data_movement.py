@@ -69,6 +69,21 @@ def test_pads_of_old(opset: int, mode: str, row: Sequence[float]) -> None:
         check(Node("Pad", inputs, {"mode": mode}, constant=[1, 2], opset=11, expected=expected))
 
 
+@pytest.mark.parametrize(
+    ("pads", "row"),
+    [
+        ((-1, 3), [2, 3, 4, 2, 3, 4]),
+        ((3, -2), [2, 1, 2, 1, 2]),
+        ((-2, -1), [3]),
+        ((1, 5), [4, *[1, 2, 3, 4] * 2, 1]),
+    ],
+)
+def test_what_negative_pads_leave_wraps(pads: tuple[int, int], row: Sequence[float]) -> None:
+    """As in onnxruntime."""
+    x, expected = np.array([1, 2, 3, 4], np.float32), [np.array(row, np.float32)]
+    check(Node("Pad", [x, int_values_of(*pads)], {"mode": "wrap"}, constant=[1], expected=expected))
+
+
 @pytest.mark.parametrize("target", ["cpu", "portable"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.bool_, np.int64, np.complex64])
 def test_squares_are_turned_in_registers(dtype: type[np.generic], target: str) -> None:
