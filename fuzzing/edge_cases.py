@@ -178,7 +178,6 @@ REFERENCE_DEVIATIONS: Mapping[str, str] = {
     "LRN": "leaves the sum out",
     "LabelEncoder": "does not find NaN",
     "LogSoftmax": "takes logarithms of shares that are too small",
-    "LpNormalization": "adds numbers with their signs for the norm 1",
     "LpPool": "takes NaN to be padding",
     "MaxPool": "finds too many windows between uneven pads",
     "Normalizer": "takes norms to be no less than 1e-30, and the greatest without sign",

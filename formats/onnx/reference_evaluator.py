@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.reference_convolution import dilated_convolution
+from xonnc.formats.onnx.reference_loop import loop
 from xonnc.formats.onnx.reference_padding import pad
 from xonnc.formats.onnx.tensors import AnyArray
 
@@ -66,8 +67,10 @@ def added_operators(model: onnx.ModelProto) -> list[type]:
         *_old_axes_operators(model),
         *_old_batch_normalization(model),
         _implementation(ERF),
+        _implementation(LP_NORMALIZATION),
         _implementation(PAD),
         _convolution(),
+        loop(),
         _tf_idf(),
     ]
 
@@ -243,6 +246,21 @@ ERF = CustomOperator("", "Erf", _erf)
 
 PAD = CustomOperator("", "Pad", pad)
 """Pad; that of the evaluator fails where pads are negative."""
+
+
+def _lp_normalization(
+    operands: Sequence[AnyArray | None], attributes: dict[str, object], _outputs: int
+) -> Sequence[AnyArray]:
+    x = np.asarray(operands[0])
+    axis, p = cast("int", attributes.get("axis", -1)), attributes.get("p", 2)
+    sizes = np.abs(x.astype(np.result_type(x, np.float32)))
+    total = np.sum(sizes if p == 1 else sizes * sizes, axis=axis, keepdims=True)
+    norm = total if p == 1 else np.sqrt(total)
+    return [np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm)).astype(x.dtype)]
+
+
+LP_NORMALIZATION = CustomOperator("", "LpNormalization", _lp_normalization)
+"""LpNormalization; that of the evaluator adds numbers with their signs, and squares of 16 bits in 16 bits."""
 
 
 def _axes(values: object) -> tuple[int, ...]:

@@ -68,7 +68,6 @@ REFERENCE_FAULTS = (
     ("Hardmax", 13, "takes one axis where older versions flatten all from it on"),
     ("LRN", ALWAYS, "leaves channels out of the sums of LRN"),
     ("LogSoftmax", ALWAYS, "takes logarithms of shares that are too small to be exact"),
-    ("Loop", ALWAYS, "gives the body of a loop the iteration number as a list"),
     ("LpPool", ALWAYS, "takes NaN to be padding"),
     ("MaxPool", ALWAYS, "finds too many windows between uneven pads"),
     ("ReduceSumSquare", ALWAYS, "sums integers of 32 bits into integers of 64"),

@@ -124,3 +124,18 @@ def test_training_before_opset_14_is_not_evaluated() -> None:
     model = onnx.parser.parse_model(HEAD.format(13) + text)
     with pytest.raises(XonncError, match="training mode, before opset 14"):
         reference_of(model)({name: np.ones((2, 3) if name == "x" else 3, np.float32) for name in "xsbmv"})
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float", "double"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("p", [1, 2])
+def test_norms_of_numbers_of_either_sign(dtype: str, axis: int, p: int) -> None:
+    """Squares of 600 are no float16."""
+    model = onnx.parser.parse_model(
+        HEAD.format(18)
+        + f"({dtype}[3, 2] x) => ({dtype}[3, 2] y) {{ y = LpNormalization <axis={axis}, p={p}> (x) }}"
+    )
+    x = np.array([[-1, 2], [-3, 600], [0, 0]], {"double": "f8", "float": "f4", "float16": "f2"}[dtype])
+    norm = np.linalg.norm(x.astype(np.float64), ord=p, axis=axis, keepdims=True)
+    expected = (x / np.where(norm, norm, 1)).astype(x.dtype)
+    np.testing.assert_allclose(np.asarray(reference_of(model)({"x": x})[0]), expected, rtol=2e-3, strict=True)
