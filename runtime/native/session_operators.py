@@ -235,7 +235,7 @@ def _split(call: OperatorCall) -> Sequence[RuntimeValue]:
             raise call.fail(f"split sizes {np.asarray(given).tolist()} do not sum to the axis size {size}")
     parts = np.split(array, np.cumsum(sizes)[:-1], axis) if sizes else []
     drops = not call.has_operand(1) and not call.int_attribute("keepdims", 1)
-    return [tuple(np.squeeze(part, axis) if drops else part.copy() for part in parts)]
+    return [tuple((np.squeeze(part, axis) if drops else part).copy() for part in parts)]
 
 
 def _empty(call: OperatorCall) -> Sequence[RuntimeValue]:

@@ -167,6 +167,31 @@ def test_parts_of_a_tensor():
     np.testing.assert_array_equal(numbers(first), x[:, :2])
 
 
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_parts_outlive_the_memory_of_the_whole(keepdims: int):
+    """A value computed after the split may take the memory of what was split."""
+    session = session_of(
+        """
+        model (float[3,1] x, float[3] z, bool c) => (float[3] other, float[] part) {
+          whole = Mul(x, x)
+          parts = SplitToSequence<keepdims = KEEP>(whole)
+          moved = Add(z, z)
+          other = If(c) <
+            then_branch = left () => (float[3] a) { a = Identity(moved) },
+            else_branch = right () => (float[3] b) { b = Neg(moved) }
+          >
+          one = Constant<value = int64 {1}>()
+          part = SequenceAt(parts, one)
+        }""".replace("KEEP", str(keepdims)).replace(
+            "float[] part", "float[1,1] part" if keepdims else "float[1] part"
+        )
+    )
+    feeds = {"x": np.array([[2], [3], [4]], np.float32), "z": np.ones(3, np.float32), "c": np.array(True)}
+    other, part = session.run(None, feeds)
+    np.testing.assert_array_equal(numbers(other), [2, 2, 2])
+    np.testing.assert_array_equal(numbers(part).reshape(-1), [9])
+
+
 LISTED = SPLIT.replace("int64 p", "int64[m] p")
 
 
