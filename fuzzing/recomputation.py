@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 import onnx
 from onnx import helper
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.random_models import Feeds
+from xonnc.fuzzing.random_models import Array, Feeds
 from xonnc.native import compile_native
 from xonnc.runtime.verification.backward_slice import backward_slice
 from xonnc.runtime.verification.reference_engines import Engine, Outputs
@@ -54,6 +54,41 @@ def from_ties(model: onnx.ModelProto, feeds: Feeds, output: str, by_reference: b
         if disagreement(expected, values, list):
             return None
         return _rest(model, feeds, values, output, by_reference)
+    except XonncError:
+        return None
+
+
+def from_results(
+    model: onnx.ModelProto,
+    feeds: Feeds,
+    operators: Collection[str],
+    output: str,
+    by_reference: bool,
+    may_be: Callable[[Array, Array], bool],
+) -> Outputs | None:
+    """
+    Return an output that an engine computes from the results of `operators` by native code.
+
+    `None` if there are none inside the model, or if `may_be` denies that one of them may be what native code
+    gives where the engine, from the same operands, gives something else.
+    """
+    by_node = [
+        [name for name in node.output if name]
+        for node in model.graph.node
+        if node.op_type in operators and output not in node.output
+    ]
+    if not by_node:
+        return None
+    try:
+        values = _native_values(model, feeds, [name for names in by_node for name in names])
+        known: dict[str, Array] = {}
+        for names in by_node:
+            engine = Engine(_with_outputs(_fed(model, known), names), by_reference)
+            expected = engine.run({**feeds, **known})
+            if not all(may_be(expected[name], values[name]) for name in names):
+                return None
+            known |= {name: values[name] for name in names}
+        return _rest(model, feeds, known, output, by_reference)
     except XonncError:
         return None
 

@@ -110,10 +110,14 @@ def followed(builder: ModelBuilder, value: ModelValue) -> ModelValue:
 
 
 def normalized(builder: ModelBuilder, value: ModelValue) -> ModelValue:
-    """A batch normalisation of inference with finite constants, or now and then with inputs."""
+    """
+    A batch normalisation of inference with finite constants, or now and then with inputs.
+
+    Doubles have no float32 statistics: ONNX leaves open in which of both types √(var + epsilon) is computed.
+    """
     count = value.shape[1]
     kinds = [value.dtype] * 4
-    if builder.opset >= 15 and builder.chance(0.1):
+    if builder.opset >= 15 and builder.chance(0.1) and value.dtype != F64:
         kinds[2:] = [F32, F32]
     scale, shift, mean = (builder.weights(kind, count, is_finite=True) for kind in kinds[:3])
     if builder.chance(0.1):

@@ -11,7 +11,7 @@ from xonnc.fuzzing import recomputation
 from xonnc.fuzzing.differential import Original
 from xonnc.fuzzing.known_differences import is_explained
 from xonnc.fuzzing.random_models import Feeds
-from xonnc.fuzzing.recomputation import from_lost_nan, from_ties
+from xonnc.fuzzing.recomputation import from_lost_nan, from_results, from_ties
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>'
 LEAST = onnx.parser.parse_model(
@@ -50,3 +50,71 @@ def test_native_code_gives_the_values() -> None:
 def test_models_without_such_operators_have_none(output: str) -> None:
     assert from_lost_nan(LEAST, FEEDS, ["GRU"], output, by_reference=False) is None
     assert from_ties(LEAST, FEEDS, "h", by_reference=False) is None
+
+
+PRODUCTS = onnx.parser.parse_model(
+    HEAD
+    + """m (int32[3,2] x, int32 n) => (int32[1,1] y) {
+        product = ReduceProd(x)
+        rest = Mod(product, n)
+        y = ReduceSumSquare(rest)
+    }"""
+)
+
+
+def test_an_overflow_may_wrap_inside_of_a_model() -> None:
+    """The product is 8 · 2^32 + 734789632; onnxruntime takes the greatest int32 instead."""
+    feeds = {"x": np.array([[-51, -70], [-64, 32], [75, -64]], np.int32), "n": np.array(100, np.int32)}
+    original = Original(PRODUCTS, [feeds])
+    expected = original.runs[0][1]["y"]
+    assert expected == 47**2
+    assert is_explained(original, feeds, "y", expected, np.array([[32**2]], np.int32))
+    assert not is_explained(original, feeds, "y", expected, np.array([[33**2]], np.int32))
+
+
+def test_without_an_overflow_integers_differ() -> None:
+    feeds = {"x": np.array([[3, 1], [1, 1], [2, 1]], np.int32), "n": np.array(4, np.int32)}
+    original = Original(PRODUCTS, [feeds])
+    assert not is_explained(original, feeds, "y", np.array([[4]], np.int32), np.array([[9]], np.int32))
+
+
+@pytest.mark.parametrize(("value", "is_right"), [(-0.99982303, True), (-0.99982, False)])
+def test_a_rounding_of_one_may_remain(monkeypatch: pytest.MonkeyPatch, value: float, is_right: bool) -> None:
+    """1 + erf(x) next to 0 has the error of erf(x), which is next to -1."""
+
+    def values(*_: object) -> Feeds:
+        return {"t": np.array(value, np.float32)}
+
+    model = onnx.parser.parse_model(
+        HEAD + "m (float x) => (float y) { one = Constant<value_float = 1.0>() t = Erf(x) y = Add(t, one) }"
+    )
+    monkeypatch.setattr(recomputation, "_native_values", values)
+    feeds = {"x": np.array(-2.6516504, np.float32)}
+    original = Original(model, [feeds])
+    expected, found = original.runs[0][1]["y"], np.float32(1) + np.array(value, np.float32)
+    assert expected != found
+    assert is_explained(original, feeds, "y", expected, found) is is_right
+
+
+def test_operators_of_two_results_are_taken_whole() -> None:
+    model = onnx.parser.parse_model(
+        HEAD
+        + """m (float[2,1,3] x, float[1,2,3] w, float[1,2,2] r) => (float[1,2] y) {
+            all, last = RNN<hidden_size = 2>(x, w, r)
+            y = ReduceMean<axes = [0], keepdims = 0>(last)
+        }"""
+    )
+    feeds = {
+        name: np.ones(shape, np.float32)
+        for name, shape in zip("xwr", ((2, 1, 3), (1, 2, 3), (1, 2, 2)), strict=True)
+    }
+    found = from_results(
+        model, feeds, ["RNN"], "y", False, lambda expected, given: expected.shape == given.shape
+    )
+    assert found is not None
+    np.testing.assert_allclose(found["y"], [[1, 1]], atol=1e-2)
+
+
+def test_models_without_results_to_take_have_no_output() -> None:
+    assert from_results(PRODUCTS, {}, ["Erf"], "y", False, np.array_equal) is None
+    assert from_results(PRODUCTS, {}, ["ReduceSumSquare"], "y", False, np.array_equal) is None
