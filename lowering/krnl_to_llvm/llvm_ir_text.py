@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from xdsl.backend.llvm.convert import convert_module
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.utils.hints import isa
 
 from xonnc.lowering.krnl_to_llvm.kernels import (
     declare_step_function,
@@ -66,7 +67,7 @@ def llvm_text(
 
     If `is_local`, all functions get internal linkage.
     """
-    text = str(convert_module(module, fallback_target_triple=triple or None))
+    text = _with_attributes(module, str(convert_module(module, fallback_target_triple=triple or None)))
     if is_local:
         text = re.sub(r"^define (?!internal)(?:external )?", "define internal ", text, flags=re.MULTILINE)
     # Without an FMA instruction, `llvm.fma` calls the C library per element, 30 times as slow as the multiply
@@ -79,3 +80,20 @@ def llvm_text(
     for name, _ in shared:
         text = text.replace(f'declare void @"{name}"(ptr %".1")\n', "")
     return f"{text}\n{thread_pool_ir(shared, threads)}"
+
+
+def _with_attributes(module: ModuleOp, text: str) -> str:
+    """Add to LLVM IR the attributes of functions in `passthrough`, which xDSL leaves out."""
+    attributes: dict[str, str] = {}
+    for op in module.ops:
+        if isinstance(op, llvm.FuncOp) and isa(op.passthrough, ArrayAttr[ArrayAttr[StringAttr]]):
+            pairs = [[each.data for each in pair] for pair in op.passthrough]
+            attributes[op.sym_name.data] = "".join(f" {name}({value})" for name, value in pairs)
+    if not attributes:
+        return text
+    return re.sub(
+        r'^define [^@]*@"([^"]+)"\(.*\)$',
+        lambda found: found[0] + attributes.get(found[1], ""),
+        text,
+        flags=re.MULTILINE,
+    )

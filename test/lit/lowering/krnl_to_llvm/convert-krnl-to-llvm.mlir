@@ -2,12 +2,15 @@
 // RUN: onnx-opt %s --convert-krnl-to-llvm="processor=portable" --split-input-file | filecheck %s --check-prefix=PORTABLE
 // RUN: onnx-opt %s --convert-krnl-to-llvm="threads=2" --split-input-file | filecheck %s --check-prefix=SHARED
 
-// 19 elements: a vector of 16 and one of 3; with 4 lanes, four vectors of 4 and one of 3.
+// 19 elements: a vector of 16 and one of 3; with 4 lanes, four vectors of 4 and one of 3. The stack is aligned to
+// vectors, which may be spilled.
 // CHECK-LABEL: llvm.func internal @double
+// CHECK-SAME:    attributes {passthrough = {{\[\[}}"alignstack", "64"{{\]\]}}}
 // CHECK:         llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
 // CHECK:         llvm.fadd %{{.*}} : vector<16xf32>
 // CHECK:         llvm.fadd %{{.*}} : vector<3xf32>
 // CHECK-NOT:     krnl.
+// PORTABLE-LABEL: llvm.func internal @double(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) {
 // PORTABLE:      llvm.fadd %{{.*}} : vector<4xf32>
 // PORTABLE:      llvm.fadd %{{.*}} : vector<3xf32>
 func.func private @double(%y: memref<19xf32>, %x: memref<19xf32>) {
