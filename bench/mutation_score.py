@@ -2,11 +2,15 @@
 Mutation score: mutates sampled operators and conditions of the sources and runs the tests that cover them.
 
     python bench/mutation_score.py --work DIR [--count 200] [--seed 0] [--jobs 2] [--scheduler ADDRESS]
-        [--only GLOB] [--json FILE]
+        [--only GLOB] [--near] [--budget SECONDS] [--json FILE]
 
 The tests run once under coverage with a context per test (cached in DIR for the commit). Each mutant is run
-against the tests that cover its line, the nearest test file first, and against the lit files of its folder.
-It is killed if one of them fails. Surviving mutants are listed: each is untested or equivalent.
+against the tests that cover its line, the nearest test file first, and against the lit files: those of its
+folder, then all. It is killed if one of them fails. `--near` saves the run of all tests: it takes the test
+files that name the mutant's module or what it defines, so its score is a lower bound.
+
+Survivors are listed, with the reason if they are equivalent (bench/mutation_testing/equivalents.py); these do
+not count. Those whose tests took longer than the budget are undecided, and count as alive.
 """
 
 from __future__ import annotations
@@ -30,20 +34,33 @@ if __package__ in (None, ""):
 
 from bench.mutation_testing.checkout import TEST_SECONDS, Checkout
 from bench.mutation_testing.coverage_map import CoverageMap
+from bench.mutation_testing.equivalents import equivalence
 from bench.mutation_testing.mutants import Mutant, mutants
+from bench.mutation_testing.near_tests import near_tests
 from xonnc.executors.open_executor import open_executor
 
 ROOT = Path(__file__).resolve().parent.parent
 
 PRODUCT = ("dialects", "formats", "lowering", "rewriting", "runtime", "src", "targets", "tools", "transforms")
 
-PYTEST = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"--timeout={TEST_SECONDS}")
+# A thread ends loops of native code too, which signals do not interrupt.
+PYTEST = (
+    *("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"),
+    *(f"--timeout={TEST_SECONDS}", "--timeout-method=thread"),
+)
+
+NO_TESTS = 5
+"""Exit code of pytest."""
+
+UNDECIDED = "budget"
 
 MAX_BASELINE_FAILURES = 40
 """Most tests that may fail in an unmodified checkout."""
 
-FIRST_BATCH, BATCH = 40, 400
-"""Tests in the first and in later processes of a mutant: most mutants are killed by the first."""
+FIRST_BATCH, FIRST_FILES = 40, 2
+"""Tests, or test files, in the first process of a mutant, which kills most; later ones: ten times that."""
+
+LIT = "import sys; from lit.main import main; sys.argv[0] = 'lit'; main()"
 
 
 @dataclass(frozen=True)
@@ -52,10 +69,17 @@ class MutantResult:
 
     mutant: Mutant
     killed_by: str
-    """`tests`, `lit`, `time` (a test timed out), or empty if the mutant survives."""
+    """`tests`, `lit`, `budget` (undecided within it), or empty if the mutant survives."""
     tests: int
-    """Number of tests that cover its line."""
+    """Number of tests that cover its line, or of test files near it."""
     seconds: float
+    equivalent: str = ""
+    """Why a survivor is no fault."""
+
+    @property
+    def is_killed(self) -> bool:
+        """Whether a check fails."""
+        return self.killed_by not in ("", UNDECIDED)
 
 
 def main() -> int:
@@ -67,16 +91,20 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--scheduler", metavar="ADDRESS", help="run on a Dask cluster: tcp://host:8786")
     parser.add_argument("--only", default="*", help="glob of the paths to mutate")
+    parser.add_argument("--near", action="store_true", help="run test files by name instead of by coverage")
     parser.add_argument("--budget", type=float, default=300, help="seconds of tests for one mutant")
     parser.add_argument("--json", type=Path, help="also write all trials to a file")
     options = parser.parse_args()
 
     chosen = sample_mutants(options.count, options.seed, options.only)
     options.work.mkdir(parents=True, exist_ok=True)
-    coverage = _coverage(options.work, options.jobs)
-    if coverage is None:
-        return 1
-    tasks = [MutantTask(mutant, coverage.tests(mutant.path, mutant.line)) for mutant in chosen]
+    if options.near:
+        tasks = [MutantTask(mutant, near_tests(ROOT, mutant.path)) for mutant in chosen]
+    else:
+        coverage = _coverage(options.work, options.jobs)
+        if coverage is None:
+            return 1
+        tasks = [MutantTask(mutant, coverage.tests(mutant.path, mutant.line)) for mutant in chosen]
     runner = MutantRunner(options.work.resolve(), options.budget)
     done: list[MutantResult] = []
     with open_executor(options.jobs, options.scheduler) as executor:
@@ -84,10 +112,11 @@ def main() -> int:
             result = outcome.value()
             done.append(result)
             print(
-                f"{len(done):4} {result.killed_by or 'SURVIVED':8} {result.seconds:5.0f} s  {result.mutant}",
+                f"{len(done):4} {result.killed_by or (result.equivalent and 'same') or 'SURVIVED':8} "
+                f"{result.seconds:5.0f} s  {result.mutant}",
                 flush=True,
             )
-    _print_score(done)
+    print_score(done)
     if options.json:
         options.json.write_text(json.dumps([asdict(result) for result in done], indent=1) + "\n")
     return 0
@@ -174,30 +203,49 @@ class MutantRunner:
             killed_by = _killer(task.mutant, task.tests, self._checkout, start + self._budget)
         finally:
             path.write_text(source)
-        return MutantResult(task.mutant, killed_by, len(task.tests), time.monotonic() - start)
+        reason = "" if killed_by not in ("", UNDECIDED) else equivalence(task.mutant, source)
+        return MutantResult(task.mutant, killed_by, len(task.tests), time.monotonic() - start, reason)
 
 
 def _killer(mutant: Mutant, tests: Sequence[str], checkout: Checkout, deadline: float) -> str:
-    """Which check kills a mutant: its tests in growing batches, then the lit files of its folder."""
+    """Which check kills a mutant: its tests in growing batches, or the lit files of its folder, or all."""
     log = checkout.root.parent / "log"
     log.unlink(missing_ok=True)
-    batches = [tests[:FIRST_BATCH]]
-    batches += [tests[at : at + BATCH] for at in range(FIRST_BATCH, len(tests), BATCH)]
-    listed = checkout.root.parent / "tests"
-    for batch in filter(None, batches):
-        if time.monotonic() > deadline:
-            return ""
-        listed.write_text("\n".join(batch) + "\n")
-        exit_code = checkout.run(*PYTEST, f"@{listed}", seconds=10 * TEST_SECONDS, log=log)
+
+    def is_killed(*arguments: str) -> bool:
+        if (left := deadline - time.monotonic()) <= 0:
+            raise BudgetError
+        exit_code = checkout.run(*arguments, seconds=left, log=log)
         if exit_code is None:
-            return "time"
-        if exit_code not in (0, 5):
+            raise BudgetError
+        return exit_code not in (0, NO_TESTS)
+
+    def is_killed_by(batch: Sequence[str]) -> bool:
+        listed = checkout.root.parent / "tests"
+        listed.write_text("\n".join(batch) + "\n")
+        return is_killed(*PYTEST, f"@{listed}")
+
+    def is_killed_by_lit(folder: Path) -> bool:
+        return is_killed("-c", LIT, "-q", "-j1", str(folder))
+
+    first = FIRST_FILES if tests and "::" not in tests[0] else FIRST_BATCH
+    batches = [tests[:first], *(tests[at : at + 10 * first] for at in range(first, len(tests), 10 * first))]
+    every = checkout.root / "test" / "lit"
+    nearest = _lit_folder(mutant.path, checkout.root)
+    try:
+        if batches[0] and is_killed_by(batches[0]):
             return "tests"
-    lit = _lit_folder(mutant.path, checkout.root)
-    lit_run = "import sys; from lit.main import main; sys.argv[0] = 'lit'; main()"
-    if lit and checkout.run("-c", lit_run, "-q", str(lit), seconds=10 * TEST_SECONDS, log=log) != 0:
-        return "lit"
-    return ""
+        if nearest and is_killed_by_lit(nearest):
+            return "lit"
+        if any(is_killed_by(batch) for batch in batches[1:]):
+            return "tests"
+        return "lit" if is_killed_by_lit(every) else ""
+    except BudgetError:
+        return UNDECIDED
+
+
+class BudgetError(Exception):
+    """The tests of a mutant take longer than its budget."""
 
 
 def _lit_folder(path: str, root: Path) -> Path | None:
@@ -208,17 +256,24 @@ def _lit_folder(path: str, root: Path) -> Path | None:
     return None if folder == root / "test" / "lit" else folder
 
 
-def _print_score(results: Sequence[MutantResult]) -> None:
-    survivors = [result for result in results if not result.killed_by]
+def print_score(results: Sequence[MutantResult]) -> None:
+    """Print the equivalent mutants, the survivors, and the score of each folder without the former."""
+    alive = [result for result in results if not result.is_killed]
+    equivalent = [result for result in alive if result.equivalent]
+    print("\nequivalent:")
+    for result in equivalent:
+        print(f"  {result.mutant}: {result.equivalent}")
+    survivors = [result for result in alive if not result.equivalent]
     print("\nsurvivors:")
     for result in survivors:
-        print(f"  {result.mutant} ({result.tests} tests run it)")
-    folders = Counter(result.mutant.path.split("/")[0] for result in results)
+        print(f"  {result.mutant} ({result.tests} tests run it{', undecided' if result.killed_by else ''})")
+    counted = [result for result in results if result not in equivalent]
+    folders = Counter(result.mutant.path.split("/")[0] for result in counted)
     lost = Counter(result.mutant.path.split("/")[0] for result in survivors)
     for folder, total in sorted(folders.items()):
         print(f"{folder:12} {total - lost[folder]:4} of {total:4} killed")
-    print(f"{'all':12} {len(results) - len(survivors):4} of {len(results):4} killed", end=" ")
-    print(f"({100 * (len(results) - len(survivors)) / max(len(results), 1):.1f} %)")
+    print(f"{'all':12} {len(counted) - len(survivors):4} of {len(counted):4} killed", end=" ")
+    print(f"({100 * (len(counted) - len(survivors)) / max(len(counted), 1):.1f} %)")
 
 
 if __name__ == "__main__":

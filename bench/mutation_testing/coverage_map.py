@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Container, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -28,17 +29,25 @@ class CoverageMap:
         """
         Node ids of the tests that cover a line, the nearest test file first.
 
-        A line that runs at import time has no test context: return the tests that cover any line of the file.
+        A line outside functions runs once, at import time, in the context of no test or of an arbitrary one:
+        return the tests that cover any line of the file.
         """
         if path not in self._files:
             return []
         if path not in self._lines:
             self._lines[path] = self._data.contexts_by_lineno(self._files[path])
         contexts = set(self._lines[path].get(line, []))
-        if contexts == {""}:
+        if contexts and line not in self._lines_of_functions(path):
             contexts = {context for each in self._lines[path].values() for context in each}
-        tests = {context.split("|")[0] for context in contexts if context}
+        # A test's id may contain the bar that separates it from its phase.
+        tests = {context.rpartition("|")[0] for context in contexts if context}
         return by_distance(path, {test for test in tests if test not in self._left_out})
+
+    def _lines_of_functions(self, path: str) -> set[int]:
+        """Lines in bodies of functions."""
+        tree = ast.parse((self._root / path).read_text())
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        return {line for each in functions for line in range(each.body[0].lineno, (each.end_lineno or 0) + 1)}
 
 
 def by_distance(path: str, tests: set[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -55,6 +55,17 @@ class Mutant:
 
 def mutants(path: str, source: str) -> list[Mutant]:
     """All mutants of a file, in source order."""
+    span = spans(source)
+    found: list[Mutant] = []
+    for node, changed in _changes(ast.parse(source)):
+        start, end = span(node)
+        text = f"({ast.unparse(changed)})"
+        found.append(Mutant(path, node.lineno, start, end, _in_one_line(source[start:end]), text))
+    return sorted(found, key=lambda mutant: (mutant.start, mutant.end, mutant.after))
+
+
+def spans(source: str) -> Callable[[ast.expr], tuple[int, int]]:
+    """Return the function from an expression of `source` to the offsets of its first and last character."""
     lines = source.splitlines(keepends=True)
     starts = [0]
     for line in lines:
@@ -64,14 +75,12 @@ def mutants(path: str, source: str) -> list[Mutant]:
         # `ast` counts columns in bytes of UTF-8, slices of a text count characters.
         return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
-    found: list[Mutant] = []
-    for node, changed in _changes(ast.parse(source)):
-        if node.end_lineno is None or node.end_col_offset is None:
-            continue
-        start, end = offset(node.lineno, node.col_offset), offset(node.end_lineno, node.end_col_offset)
-        text = f"({ast.unparse(changed)})"
-        found.append(Mutant(path, node.lineno, start, end, _in_one_line(source[start:end]), text))
-    return sorted(found, key=lambda mutant: (mutant.start, mutant.end, mutant.after))
+    def span(node: ast.expr) -> tuple[int, int]:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return offset(node.lineno, node.col_offset), offset(node.end_lineno, node.end_col_offset)
+
+    return span
 
 
 def _in_one_line(text: str) -> str:

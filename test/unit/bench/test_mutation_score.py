@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from bench import mutation_score
 from bench.mutation_score import failed_tests, sample_mutants
 from bench.mutation_testing.checkout import Checkout
 from bench.mutation_testing.coverage_map import CoverageMap, by_distance, mirror
+from bench.mutation_testing.equivalents import LIST, equivalence
 from bench.mutation_testing.mutants import Mutant, mutants
+from bench.mutation_testing.near_tests import near_tests
 
 
 @pytest.mark.parametrize(
@@ -94,6 +97,7 @@ def test_checkout_has_the_packages_that_tests_import(tmp_path: Path):
 
 def test_lines_that_run_at_import_face_the_tests_of_their_file(tmp_path: Path):
     source = tmp_path / "a.py"
+    source.write_text("LIMIT = 1\ndef f():\n    return LIMIT\n")
     data = CoverageData(str(tmp_path / "coverage.db"))
     for context, lines in (("", [1, 2]), ("test_a.py::test_of_three|run", [3])):
         data.set_context(context)
@@ -106,6 +110,7 @@ def test_lines_that_run_at_import_face_the_tests_of_their_file(tmp_path: Path):
 
 
 def test_tests_that_fail_without_a_mutant_are_left_out(tmp_path: Path):
+    (tmp_path / "m.py").write_text("x = 1 + 1\n")
     data = CoverageData(str(tmp_path / "coverage.db"))
     for test in ("a.py::one[x-1]", "a.py::two"):
         data.set_context(f"{test}|run")
@@ -144,3 +149,114 @@ def test_a_mutant_runs_in_a_checkout_that_is_whole_again(tmp_path: Path, monkeyp
     assert seen == ["x = (a <= b)\n", "x = (a > b)\n", "x = (a != b)\n"]
     (folder,) = tmp_path.iterdir()
     assert (folder / "a.py").read_text() == "x = a < b\n"
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_lines_outside_functions_face_all_tests_of_their_file(tmp_path: Path):
+    """Which test imports a module first is chance: its context says nothing."""
+    (tmp_path / "a.py").write_text("LIMIT = 1 + 2\ndef f(x=1 + 1):\n    return LIMIT + x\n")
+    data = CoverageData(str(tmp_path / "coverage.db"))
+    for context, lines in (("t.py::test_first|run", [1, 2]), ("t.py::test_f[a|b]|run", [3])):
+        data.set_context(context)
+        data.add_lines({str(tmp_path / "a.py"): lines})
+    data.write()
+    found = CoverageMap(tmp_path / "coverage.db", tmp_path)
+    assert found.tests("a.py", 1) == found.tests("a.py", 2) == ["t.py::test_f[a|b]", "t.py::test_first"]
+    assert found.tests("a.py", 3) == ["t.py::test_f[a|b]"]
+
+
+def test_near_tests_are_those_that_name_a_module_or_what_it_defines():
+    found = near_tests(ROOT, "lowering/onnx_to_dla/equalization.py")
+    assert found[0] == "test/unit/lowering/onnx_to_dla/test_equalization.py"
+    assert "test/unit/lowering/onnx_to_dla/test_quantized.py" in found
+    assert len(found) == len(set(found))
+    assert (
+        "test/unit/transforms/test_rule_numbers.py"
+        in near_tests(ROOT, "transforms/rules/fuse_pooling.py")[:9]
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "after", "reason"),
+    [
+        ("zip(a, b, strict=True)", "(False)", "of one length"),
+        ("f(a, b, strict=True)", "(False)", ""),
+        ("@dataclass(frozen=True)\nclass A: ...", "(False)", "type checker"),
+        ("@dataclass(eq=False)\nclass A: ...", "(True)", ""),
+        ("a.astype(b, copy=False)", "(True)", "costs a copy"),
+        ("a.astype(b, copy=True)", "(False)", ""),
+        ("a if a < b else b", "(a <= b)", "equal values"),
+        ("b if a >= b else a", "(a > b)", "equal values"),
+        ("a if a < b else b", "(not a < b)", ""),
+        ("a if a < b else c", "(a <= b)", ""),
+    ],
+)
+def test_classes_of_equivalent_mutants(source: str, after: str, reason: str):
+    (mutant,) = [mutant for mutant in mutants("a.py", source) if mutant.after == after]
+    found = equivalence(mutant, source)
+    assert reason in found
+    assert bool(found) == bool(reason)
+
+
+def test_listed_equivalent_mutants_have_a_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    entries = tomllib.loads(LIST.read_text())["mutant"]
+    assert all(entry.keys() == {"path", "before", "after", "reason"} for entry in entries)
+    listed = tmp_path / "list.toml"
+    listed.write_text(
+        '[[mutant]]\npath = "a.py"\nbefore = "a < b"\nafter = "(a <= b)"\nreason = "they differ"\n'
+    )
+    monkeypatch.setattr("bench.mutation_testing.equivalents.LIST", listed)
+    assert equivalence(Mutant("a.py", 1, 0, 5, "a < b", "(a <= b)"), "a < b\n") == "they differ"
+    assert equivalence(Mutant("b.py", 1, 0, 5, "a < b", "(a <= b)"), "a < b\n") == ""
+
+
+@pytest.mark.parametrize(
+    ("exit_codes", "expected", "runs"),
+    [
+        ([1], "tests", 1),
+        ([0, 1], "lit", 2),
+        ([0, 0, 1], "tests", 3),
+        ([0, 5, 0, 1], "lit", 4),
+        ([0, 0, 0, 0], "", 4),
+        ([0, None], "budget", 2),
+    ],
+)
+def test_a_mutant_faces_near_tests_then_lit_then_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exit_codes: list[int | None], expected: str, runs: int
+):
+    """A run that ends at the budget decides nothing: its tests may just be slow."""
+    ran: list[tuple[str, ...]] = []
+
+    class Copy:
+        root = tmp_path / "copy"
+
+        def __init__(self, repository: Path, folder: Path) -> None:
+            (self.root / "test/lit/lowering/dla").mkdir(parents=True)
+            (self.root / "lowering/dla").mkdir(parents=True)
+            (self.root / "lowering/dla/a.py").write_text("a < b\n")
+
+        def run(self, *arguments: str, seconds: float, log: Path) -> int | None:
+            ran.append(arguments)
+            return exit_codes[len(ran) - 1]
+
+    monkeypatch.setattr(mutation_score, "Checkout", Copy)
+    tests = [f"a.py::test_{number}" for number in range(mutation_score.FIRST_BATCH + 1)]
+    task = mutation_score.MutantTask(Mutant("lowering/dla/a.py", 1, 0, 5, "a < b", "(a <= b)"), tests)
+    result = mutation_score.MutantRunner(tmp_path, 60)(task)
+    assert (result.killed_by, len(ran)) == (expected, runs)
+    assert result.is_killed == (expected in ("tests", "lit"))
+
+
+def test_score_leaves_out_equivalent_mutants(capsys: pytest.CaptureFixture[str]):
+    def result(killed_by: str, equivalent: str = "") -> mutation_score.MutantResult:
+        return mutation_score.MutantResult(
+            Mutant("dialects/a.py", 1, 0, 1, "a", "b"), killed_by, 3, 1.0, equivalent
+        )
+
+    mutation_score.print_score([result("tests"), result("budget"), result("", "costs a copy"), result("lit")])
+    lines = capsys.readouterr().out.splitlines()
+    assert "  dialects/a.py:1: a -> b: costs a copy" in lines
+    assert "  dialects/a.py:1: a -> b (3 tests run it, undecided)" in lines
+    assert lines[-2:] == ["dialects        2 of    3 killed", "all             2 of    3 killed (66.7 %)"]
