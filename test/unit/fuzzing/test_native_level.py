@@ -219,6 +219,9 @@ def test_a_rounding_next_to_one_may_be_large_after_atanh() -> None:
     assert not is_explained(original, feeds, "y", expected, np.array([6.2191534], np.float32))
 
 
+SCATTERED = "y: ScatterND: updates has the shape [2]; indices and data ask for [1]"
+
+
 def test_what_only_the_reference_evaluator_takes_may_be_refused() -> None:
     """It checks no shapes: here sequences of 3 lengths in batches of 4."""
     text = "m (double[2, b] x, int64[c] n) => (double[2, b] y) { y = ReverseSequence(x, n) }"
@@ -230,6 +233,7 @@ def test_what_only_the_reference_evaluator_takes_may_be_refused() -> None:
         original.engine.by_reference = by_reference
         assert contradicts(original, wide, error) is by_reference
         assert not contradicts(original, small, error)
+        assert contradicts(original, wide, SCATTERED) is by_reference
         assert not contradicts(original, wide, "something else")
 
 
