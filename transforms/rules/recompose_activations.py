@@ -93,16 +93,21 @@ def factored(found: SSAValue, x: SSAValue) -> bool:
     def scaled(part: SSAValue) -> bool:
         return is_multiple(part, sqrt(2 / pi), lambda term: term is x, x)
 
-    def is_integer(part: SSAValue) -> bool:
+    def times_bracket(part: SSAValue) -> bool:
         inner = made_by(part, MulOp)
         return inner is not None and any(a is x and bracket(b) for a, b in either_way(inner))
 
     def scaled_bracket(part: SSAValue) -> bool:
-        return is_multiple(part, sqrt(2 / pi), bracket, x)
+        def small(term: SSAValue) -> bool:
+            return is_multiple(term, sqrt(2 / pi) * CUBIC, lambda power: is_square(power, x), x)
+
+        # Constant folding may have multiplied the terms.
+        distributed = is_sum(part, lambda term: holds(term, sqrt(2 / pi), x), small)
+        return distributed or is_multiple(part, sqrt(2 / pi), bracket, x)
 
     return any(
         (scaled(a) and bracket(b))
-        or (is_integer(a) and holds(b, sqrt(2 / pi), x))
+        or (times_bracket(a) and holds(b, sqrt(2 / pi), x))
         or (a is x and scaled_bracket(b))
         for a, b in either_way(product)
     )
