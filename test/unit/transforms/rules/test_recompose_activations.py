@@ -11,6 +11,7 @@ import onnx.parser
 import pytest
 
 SimplifiedOperators = Callable[[onnx.ModelProto, Mapping[str, npt.NDArray[np.float32]]], list[str]]
+Recompositions = Callable[[onnx.ModelProto], Mapping[str, int]]
 
 NUMBERS = {
     "half": 0.5,
@@ -21,6 +22,7 @@ NUMBERS = {
     "inverse": 0.5**0.5,
     "k": (2 / np.pi) ** 0.5,
     "c": 0.044715,
+    "kc": 0.044715 * (2 / np.pi) ** 0.5,
     "other": 0.75,
 }
 
@@ -40,6 +42,7 @@ GELUS = {
     "(k x) bracket": f"{BRACKET} a = Mul (k, x) u = Mul (a, b) {RISE} {END}",
     "(x bracket) k": f"{BRACKET} a = Mul (b, x) u = Mul (a, k) {RISE} {END}",
     "x (k bracket)": f"{BRACKET} a = Mul (k, b) u = Mul (x, a) {RISE} {END}",
+    "x (k + k c x²)": f"p = Pow (x, two) s = Mul (p, kc) a = Add (s, k) u = Mul (x, a) {RISE} {END}",
     "half last": f"{EXACT} h = Mul (f, x) y = Mul (h, half)",
     "half with the curve": f"{EXACT} h = Mul (f, half) y = Mul (x, h)",
 }
@@ -71,6 +74,8 @@ NO_GELUS = {
     "z (k bracket)": f"{BRACKET} a = Mul (k, b) u = Mul (z, a) {RISE} {END}",
     "x (other bracket)": f"{BRACKET} a = Mul (other, b) u = Mul (x, a) {RISE} {END}",
     "x (k + other)": f"{BRACKET} a = Add (k, s) u = Mul (x, a) {RISE} {END}",
+    "x (k + c x²)": f"p = Pow (x, two) s = Mul (p, c) a = Add (s, k) u = Mul (x, a) {RISE} {END}",
+    "x (other + k c x²)": f"p = Pow (x, two) s = Mul (p, kc) a = Add (s, other) u = Mul (x, a) {RISE} {END}",
     "k x": f"u = Mul (k, x) {RISE} {END}",
     "bracket of another square": "p = Pow (z, two) s = Mul (c, p) b = Add (s, one)"
     f" a = Mul (k, x) u = Mul (a, b) {RISE} {END}",
@@ -104,3 +109,12 @@ def test_decompositions_become_one_gelu(form: str, simplified_operators: Simplif
 def test_other_formulas_stay(form: str, simplified_operators: SimplifiedOperators):
     """Their numbers are not those of a Gelu."""
     assert "Gelu" not in simplified_operators(model(NO_GELUS[form]), feeds())
+
+
+@pytest.mark.parametrize(
+    ("body", "fired"),
+    [(GELUS[form], {"RecomposeGelu": 1}) for form in GELUS] + [(body, {}) for body in NO_GELUS.values()],
+)
+def test_rules_alone(body: str, fired: Mapping[str, int], recompositions: Recompositions):
+    """Without the rules that fold and reorder first."""
+    assert recompositions(model(body)) == fired

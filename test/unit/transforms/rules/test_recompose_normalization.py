@@ -11,6 +11,7 @@ import onnx.parser
 import pytest
 
 SimplifiedOperators = Callable[[onnx.ModelProto, Mapping[str, npt.NDArray[np.float32]]], list[str]]
+Recompositions = Callable[[onnx.ModelProto], Mapping[str, int]]
 
 SHAPES = {"x": (2, 3, 4), "z": (2, 3, 4), "scale": (4,), "wide": (3, 4), "row": (1, 1, 1, 4)}
 
@@ -143,3 +144,14 @@ def test_values_with_other_readers_stay(read: str, simplified_operators: Simplif
     given = model(f"{ROOT} {RMS_END} w = Exp ({read})")
     given.graph.output.append(onnx.helper.make_tensor_value_info("w", onnx.TensorProto.FLOAT, None))
     assert "RMSNormalization" not in simplified_operators(given, feeds())
+
+
+@pytest.mark.parametrize(
+    ("body", "fired"),
+    [(RMS[form], {"RecomposeRMSNormalization": 1}) for form in RMS]
+    + [(LAYERS[form], {"RecomposeLayerNormalization": 1}) for form in LAYERS]
+    + [(body, {}) for body in OTHERS.values()],
+)
+def test_rules_alone(body: str, fired: Mapping[str, int], recompositions: Recompositions):
+    """Without the rules that fold and reorder first."""
+    assert recompositions(model(body)) == fired
