@@ -22,6 +22,9 @@ OVERFLOWING = ("Pow", "ReduceProd", "ReduceSumSquare")
 ROUNDED_TO_ONE = ("Erf", "RNN", "Tanh")
 """Operators with results next to 1 and -1, of which `1 + erf(x)`, for one, may leave only the error."""
 
+SHIFTING = ("InstanceNormalization",)
+"""Operators that onnxruntime computes as `factor * x + shift`, which is inf - inf for infinite scales."""
+
 ROUNDING_EPS = 8
 """Epsilons by which results of such operators may differ."""
 
@@ -64,7 +67,7 @@ def is_explained(original: Original, feeds: Feeds, name: str, expected: Array, f
     It follows from NaN by an operator with which the engine gives one or the other (a comparison of it,
     too, if the engine computes the same from what native code gives there), or from nearly equal elements, of
     which another is the least or the greatest, or from an overflow of integers or a rounding of 1 inside
-    the model, in the same way; it is the small rest
+    the model, or from infinite scales, in the same way; it is the small rest
     of a gate, as `1 - z` of a GRU, whose rounding is one of 1; it is the cast of a float that does not
     fit, or an overflow of integers, which ONNX leaves undefined; one of them is computed in float32 and the
     other in doubles; it overflows only in 16 bits, in which fused operators do not round what they pass to
@@ -93,6 +96,7 @@ def is_explained(original: Original, feeds: Feeds, name: str, expected: Array, f
         from_lost_nan(part, feeds, lossy, name, by_reference),
         from_ties(part, feeds, name, by_reference),
         from_results(part, feeds, OVERFLOWING, name, by_reference, _saturates_or_agrees),
+        from_results(part, feeds, SHIFTING, name, by_reference, _is_infinite_for_nan),
         from_results(part, feeds, ROUNDED_TO_ONE, name, by_reference, _is_rounding_of_one),
     ]
     if not by_reference:
@@ -176,6 +180,14 @@ def _is_rounding_of_one(expected: Array, found: Array) -> bool:
         return False
     bound = ROUNDING_EPS * float(np.finfo(expected.dtype).eps)
     return bool(np.allclose(expected, found, rtol=0, atol=bound, equal_nan=True))
+
+
+def _is_infinite_for_nan(expected: Array, found: Array) -> bool:
+    """Whether floats differ only where the engine has NaN and code an infinity."""
+    if not _is_alike(expected, found) or expected.dtype.kind != "f":
+        return False
+    wrong = differing(expected, found)
+    return bool((np.isnan(expected) & np.isinf(found))[wrong].all())
 
 
 def _is_alike(expected: Array, found: Array) -> bool:

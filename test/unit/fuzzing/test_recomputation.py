@@ -96,6 +96,27 @@ def test_a_rounding_of_one_may_remain(monkeypatch: pytest.MonkeyPatch, value: fl
     assert is_explained(original, feeds, "y", expected, found) is is_right
 
 
+def test_infinite_scales_may_give_infinities() -> None:
+    """onnxruntime has `inf - inf`, and the reference evaluator computes no pooling of NaN."""
+    model = onnx.parser.parse_model(
+        HEAD
+        + """m (float[1,1,2] x, float[1] scale, float[1] bias) => (float[1,1,1] y) {
+            normal = InstanceNormalization(x, scale, bias)
+            y = AveragePool<kernel_shape = [1], strides = [2]>(normal)
+        }"""
+    )
+    feeds = {
+        "x": np.array([[[3.75, 4]]], np.float32),
+        "scale": np.array([-np.inf], np.float32),
+        "bias": np.zeros(1, np.float32),
+    }
+    original = Original(model, [feeds])
+    expected = original.runs[0][1]["y"]
+    assert np.isnan(expected).all()
+    assert is_explained(original, feeds, "y", expected, np.array([[[np.inf]]], np.float32))
+    assert not is_explained(original, feeds, "y", expected, np.array([[[1]]], np.float32))
+
+
 def test_operators_of_two_results_are_taken_whole() -> None:
     model = onnx.parser.parse_model(
         HEAD
