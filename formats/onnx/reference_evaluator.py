@@ -19,7 +19,9 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.reference_convolution import dilated_convolution
 from xonnc.formats.onnx.reference_loop import loop
+from xonnc.formats.onnx.reference_operators import CORRECTED
 from xonnc.formats.onnx.reference_padding import pad
+from xonnc.formats.onnx.schemas import schema_of
 from xonnc.formats.onnx.tensors import AnyArray
 
 RuntimeValue: TypeAlias = "AnyArray | tuple[AnyArray, ...] | None"
@@ -70,8 +72,10 @@ def added_operators(model: onnx.ModelProto) -> list[type]:
         _implementation(LP_NORMALIZATION),
         _implementation(PAD),
         _convolution(),
+        *_corrected(model),
         loop(),
         _tf_idf(),
+        *([_old_roi_align()] if _default_opset(model) < 16 else []),
     ]
 
 
@@ -128,9 +132,23 @@ def _implementation(operator: CustomOperator) -> type:
     def run(self: Any, *arrays: AnyArray | None, **attributes: object) -> tuple[AnyArray, ...]:
         node: onnx.NodeProto = self.onnx_node
         given = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
-        return tuple(operator.compute(arrays, {**attributes, **_plain(given)}, len(node.output)))
+        defaults = _defaults(node, self.run_params["opsets"].get(node.domain, 1))
+        return tuple(operator.compute(arrays, {**attributes, **defaults, **_plain(given)}, len(node.output)))
 
     return type(operator.name, (base,), {"op_domain": operator.domain, "_run": run})
+
+
+def _defaults(node: onnx.NodeProto, opset: int) -> dict[str, object]:
+    """Return the default values of attributes in an opset; the evaluator knows those of the newest."""
+    schema = schema_of(node.domain, node.op_type, opset)
+    values = {} if schema is None else {name: each.default_value for name, each in schema.attributes.items()}
+    return _plain(
+        {
+            name: onnx.helper.get_attribute_value(value)
+            for name, value in values.items()
+            if value.type != onnx.AttributeProto.UNDEFINED
+        }
+    )
 
 
 @cache
@@ -145,6 +163,19 @@ def _convolution() -> type:
         return (dilated_convolution(arrays, attributes),)
 
     return type("Conv", (base,), {"op_domain": "", "_run": run})
+
+
+@cache
+def _old_roi_align() -> type:
+    """Return RoiAlign before opset 16, which has no half pixels unless it is told to."""
+    base = import_module("onnx.reference.ops.op_roi_align").RoiAlign
+
+    def run(self: Any, *arrays: AnyArray, **attributes: object) -> tuple[AnyArray, ...]:
+        return base._run(
+            self, *arrays, **{**attributes, "coordinate_transformation_mode": "output_half_pixel"}
+        )
+
+    return type("RoiAlign", (base,), {"op_domain": "", "_run": run})
 
 
 @cache
@@ -183,6 +214,16 @@ def _later_versions(model: onnx.ModelProto) -> list[type]:
             ("Scatter", range(9, 11), "onnx.reference.ops.op_scatter_elements", "ScatterElements"),
         )
         if opset in versions
+    ]
+
+
+def _corrected(model: onnx.ModelProto) -> list[type]:
+    """Operators that are computed here in the opset of a model."""
+    opset = _default_opset(model)
+    return [
+        _implementation(CustomOperator("", name, compute))
+        for name, opsets, compute in CORRECTED
+        if opset in opsets
     ]
 
 
