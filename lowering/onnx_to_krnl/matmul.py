@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     IntegerAttr,
+    MemRefType,
     StringAttr,
     UnitAttr,
     f32,
@@ -190,7 +191,9 @@ def call_gemm(
     `count` is the number of products of an `dynamic_batch`.
     """
     types = [buffer.type for buffer in (output, *buffers)]
-    kernel = KernelBuilder([each for each in types if is_buffer(each)])
+    # Views of rows are contiguous: without their offsets in the types, all calls share one kernel.
+    rows = [MemRefType(each.element_type, each.get_shape()) for each in types if is_buffer(each)]
+    kernel = KernelBuilder(rows)
     attributes = {"packed": UnitAttr()} if properties is None else properties
     if "packed" in attributes:
         attributes = {**attributes, **prefetched(builder, element_of(output), sizes, tile)}

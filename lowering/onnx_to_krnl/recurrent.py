@@ -1,5 +1,5 @@
 """
-LSTM, GRU and RNN in general form, as loops over time.
+LSTM, GRU and RNN in general form, as loops over time; `tiled_recurrence` has the usual one.
 
 The inputs of all steps are multiplied with the weights first; each step then has a product of the state and
 elementwise functions. Gates are rows of the weights in ONNX's order: i o f c of LSTM, z r h of GRU.
@@ -7,7 +7,7 @@ elementwise functions. Gates are rows of the weights in ONNX's order: i o f c of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -24,26 +24,12 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     lowers,
     supports_dynamic_shapes,
 )
-from xonnc.lowering.onnx_to_krnl.lstm import is_tiled, tiled_lstm
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul
+from xonnc.lowering.onnx_to_krnl.recurrent_directions import Direction, Recurrent, directions_of
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim, fill, identity_map
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static
-
-Recurrent = rnn.LSTMOp | rnn.GRUOp | rnn.RNNOp
-Activation = Callable[[Scalar], Scalar]
-
-DEFAULT_ALPHA = {
-    "LeakyRelu": 0.01,
-    "ThresholdedRelu": 1.0,
-    "ScaledTanh": 1.0,
-    "HardSigmoid": 0.2,
-    "Elu": 1.0,
-    "Affine": 1.0,
-}
-"""Defaults of `activation_alpha`, from the ONNX operator RNN."""
-
-DEFAULT_BETA = {"ScaledTanh": 1.0, "HardSigmoid": 0.5, "Affine": 0.0}
+from xonnc.lowering.onnx_to_krnl.tiled_recurrence import is_tiled, tiled_recurrence
 
 
 @dataclass(frozen=True)
@@ -60,17 +46,7 @@ class _Sizes:
     is_batch_first: bool
 
 
-@dataclass(frozen=True)
-class _Direction:
-    """One direction: whether it is reversed, its activations and its clip threshold."""
-
-    number: int
-    is_back: bool
-    functions: Sequence[Activation]
-    clip: float | None
-
-
-supports_dynamic_shapes(rnn.LSTMOp)
+supports_dynamic_shapes(rnn.LSTMOp, rnn.GRUOp, rnn.RNNOp)
 
 
 @lowers(rnn.LSTMOp, rnn.GRUOp, rnn.RNNOp)
@@ -81,8 +57,11 @@ def recurrent(op: Recurrent, builder: LoweringBuilder) -> str | None:
         return "not of f32 or f64"
     if builder.threads > 1 and not are_static(builder.sizes(op.X)[:2]):
         return "a dynamic number of steps, which cannot be divided among threads"
-    if isinstance(op, rnn.LSTMOp) and is_tiled(op, builder):
-        tiled_lstm(op, builder)
+    known = directions_of(op)
+    if known is None:
+        return "an activation that ONNX does not define"
+    if is_tiled(op, builder):
+        tiled_recurrence(op, known, builder)
         return None
     if not are_static((*builder.sizes(op.X), *builder.sizes(op.R))):
         return NO_DYNAMIC_KERNEL
@@ -93,10 +72,6 @@ def recurrent(op: Recurrent, builder: LoweringBuilder) -> str | None:
     sizes = _Sizes(steps, batch, shape[2], hidden, rows // hidden, is_batch_first)
     if op.sequence_lens.type != NONE:
         check_numbers(op, op.sequence_lens, 0, steps, "sequence_lens has", builder)
-    chosen = [_direction(op, number, directions) for number in range(directions)]
-    known = [each for each in chosen if each is not None]
-    if len(known) != len(chosen):
-        return "an activation that ONNX does not define"
     cell = isinstance(op, rnn.LSTMOp)
     states = 2 if cell else 1
     every = builder.allocate([directions, steps, batch, hidden], element)
@@ -109,75 +84,6 @@ def recurrent(op: Recurrent, builder: LoweringBuilder) -> str | None:
         _run(op, each, sizes, (projected, every, state_buffers), element, builder)
     _give(op, every, state_buffers, sizes, directions, builder)
     return None
-
-
-def _direction(op: Recurrent, number: int, directions: int) -> _Direction | None:
-    if isinstance(op, rnn.LSTMOp):
-        default = ["Sigmoid", "Tanh", "Tanh"]
-    else:
-        default = ["Sigmoid", "Tanh"] if isinstance(op, rnn.GRUOp) else ["Tanh"]
-    count = len(default)
-    names = [] if op.activations is None else [name.data for name in op.activations]
-    # RNN's declared default lists two activations for any direction: use the default per direction.
-    if len(names) < count * directions:
-        names = default * directions
-    alphas = iter([] if op.activation_alpha is None else [each.value.data for each in op.activation_alpha])
-    betas = iter([] if op.activation_beta is None else [each.value.data for each in op.activation_beta])
-    found: list[Activation] = []
-    for index, given in enumerate(names[: count * directions]):
-        name = next((each for each in NAMES if each.lower() == given.lower()), None)
-        if name is None:
-            return None
-        alpha = next(alphas, DEFAULT_ALPHA[name]) if name in DEFAULT_ALPHA else 0.0
-        beta = next(betas, DEFAULT_BETA[name]) if name in DEFAULT_BETA else 0.0
-        if index // count == number:
-            found.append(_activation(name, alpha, beta))
-    is_back = op.direction.data == "reverse" or number == 1
-    return _Direction(number, is_back, found, None if op.clip is None else op.clip.value.data)
-
-
-NAMES = (
-    "Affine",
-    "Elu",
-    "HardSigmoid",
-    "LeakyRelu",
-    "Relu",
-    "ScaledTanh",
-    "Sigmoid",
-    "Softplus",
-    "Softsign",
-    "Tanh",
-    "ThresholdedRelu",
-)
-
-
-def _activation(name: str, alpha: float, beta: float) -> Activation:
-    def function(x: Scalar) -> Scalar:
-        match name:
-            case "Affine":
-                return x * alpha + beta
-            case "Elu":
-                return (x < 0.0).select((x.exp() - 1.0) * alpha, x)
-            case "HardSigmoid":
-                return (x * alpha + beta).clamp(0.0, 1.0)
-            case "LeakyRelu":
-                return (x < 0.0).select(x * alpha, x)
-            case "Relu":
-                return x.maximum(0.0)
-            case "ScaledTanh":
-                return (x * beta).tanh() * alpha
-            case "Sigmoid":
-                return 1.0 / ((-x).exp() + 1.0)
-            case "Softplus":
-                return x.maximum(0.0) + ((-x.abs()).exp() + 1.0).log()
-            case "Softsign":
-                return x / (x.abs() + 1.0)
-            case "Tanh":
-                return x.tanh()
-            case _:
-                return (x >= alpha).select(x, 0.0)
-
-    return function
 
 
 def _begin(
@@ -222,7 +128,7 @@ def _project(
 
 def _run(
     op: Recurrent,
-    direction: _Direction,
+    direction: Direction,
     sizes: _Sizes,
     buffers: tuple[SSAValue, SSAValue, Sequence[SSAValue]],
     element: Attribute,
@@ -254,7 +160,7 @@ def _run(
         if not has_lengths:
             iteration = (
                 kernel.plus(kernel.index(sizes.steps - 1), _minus(kernel, time))
-                if direction.is_back
+                if direction.is_reversed
                 else time
             )
             step.emit(image, iteration, None)
@@ -262,7 +168,7 @@ def _run(
             length = Scalar(kernel, kernel.load(accumulators[-1], [image])).to(INDEX).clamp(0, sizes.steps)
             now = Scalar(kernel, time)
             is_inside = now < length
-            index = is_inside.select(length - 1 - now, now) if direction.is_back else now
+            index = is_inside.select(length - 1 - now, now) if direction.is_reversed else now
             step.emit(image, index.value, is_inside)
     name = type(op).name.removeprefix("onnx.").lower()
     builder.call(name, kernel, [buffer for buffer, _ in written], [buffer for buffer, _ in read])
@@ -279,7 +185,7 @@ class _RecurrentStep:
         self,
         kernel: KernelBuilder,
         op: Recurrent,
-        direction: _Direction,
+        direction: Direction,
         sizes: _Sizes,
         buffers: Sequence[SSAValue],
         states: int,
@@ -339,7 +245,7 @@ class _RecurrentStep:
         kernel, index, hidden = self.kernel, self.kernel.index, self.sizes.hidden
         with kernel.loops([hidden]) as (gate,):
             row = kernel.affine(gate, 1, hidden)
-            reset = self.direction.functions[0](self.clipped(self.gate(0, row) + self.gate(1, row)))
+            reset = self.direction.functions[0](self.direction.clipped(self.gate(0, row) + self.gate(1, row)))
             kernel.store(reset.value, self.gates, [index(0), row])
         with kernel.loops([hidden]) as (gate,):
             row = kernel.affine(gate, 1, 2 * hidden)
@@ -358,10 +264,6 @@ class _RecurrentStep:
         """Load a gate sum of the inputs (0) or the state (1)."""
         return self.load(self.gates, self.kernel.index(part), row)
 
-    def clipped(self, x: Scalar) -> Scalar:
-        """Clamp to ±`clip`."""
-        return x if self.direction.clip is None else x.clamp(-self.direction.clip, self.direction.clip)
-
     def _both(self, number: int, unit: SSAValue) -> Scalar:
         row = self.kernel.affine(unit, 1, number * self.sizes.hidden)
         return self.gate(0, row) + self.gate(1, row)
@@ -369,7 +271,7 @@ class _RecurrentStep:
     def _state(self, image: SSAValue, unit: SSAValue, before: Scalar) -> Scalar:
         functions = self.direction.functions
         if isinstance(self.op, rnn.RNNOp):
-            return functions[0](self.clipped(self._both(0, unit)))
+            return functions[0](self.direction.clipped(self._both(0, unit)))
         if isinstance(self.op, rnn.GRUOp):
             return self._gated(unit, before)
         cell = self._cell(image, unit)
@@ -379,17 +281,17 @@ class _RecurrentStep:
         row = self.kernel.affine(unit, 1, 3 * self.sizes.hidden)
         # Keep the new cell in the row of its gate until `_keep_cell` stores it.
         self.kernel.store(cell.value, self.gates, [self.kernel.index(0), row])
-        return functions[0](self.clipped(out)) * functions[2](cell)
+        return functions[0](self.direction.clipped(out)) * functions[2](cell)
 
     def _gated(self, unit: SSAValue, before: Scalar) -> Scalar:
         assert isinstance(self.op, rnn.GRUOp)
         functions, hidden = self.direction.functions, self.sizes.hidden
-        update = functions[0](self.clipped(self._both(0, unit)))
+        update = functions[0](self.direction.clipped(self._both(0, unit)))
         row = self.kernel.affine(unit, 1, 2 * hidden)
         part = self.gate(1, row)
         if self.op.linear_before_reset.value.data:
-            part = functions[0](self.clipped(self._both(1, unit))) * part
-        new = functions[1](self.clipped(self.gate(0, row) + part))
+            part = functions[0](self.direction.clipped(self._both(1, unit))) * part
+        new = functions[1](self.direction.clipped(self.gate(0, row) + part))
         return (1.0 - update) * new + update * before
 
     def _cell(self, image: SSAValue, unit: SSAValue) -> Scalar:
@@ -402,10 +304,10 @@ class _RecurrentStep:
             for gate, number in ((0, 0), (1, 2)):
                 weight = self.load(self.peephole, self.number, self.kernel.index(number), unit)
                 gates[gate] = gates[gate] + weight * before
-        into = functions[0](self.clipped(gates[0]))
+        into = functions[0](self.direction.clipped(gates[0]))
         is_coupled = bool(self.op.input_forget.value.data)
-        forget = 1.0 - into if is_coupled else functions[0](self.clipped(gates[1]))
-        return forget * before + into * functions[1](self.clipped(gates[2]))
+        forget = 1.0 - into if is_coupled else functions[0](self.direction.clipped(gates[1]))
+        return forget * before + into * functions[1](self.direction.clipped(gates[2]))
 
     def _keep_cell(self, image: SSAValue, unit: SSAValue, is_inside: Scalar | None) -> None:
         assert self.cell is not None

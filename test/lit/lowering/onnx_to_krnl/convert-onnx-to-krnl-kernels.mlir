@@ -430,7 +430,7 @@ func.func @resize(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32> {
 
 // -----
 
-// LSTM: the product of all inputs with the weights first, then the recurrence step by step.
+// LSTM: the product of all inputs with the weights first, then the recurrence step by step. The steps share kernels.
 // CHECK-LABEL: func.func @lstm
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", iterations = 1 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_1"
@@ -439,13 +439,13 @@ func.func @resize(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32> {
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "lstm_cell_3", numOfOutput = 2 : si64
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_4", iterations = 1 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "lstm_cell_3", numOfOutput = 2 : si64
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_5", iterations = 1 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_4", iterations = 1 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "lstm_cell_3", numOfOutput = 2 : si64
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_6", iterations = 1 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_4", iterations = 1 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "lstm_cell_3", numOfOutput = 2 : si64
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_7", iterations = 1 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_4", iterations = 1 : i64{{.*}}}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "lstm_cell_3", numOfOutput = 2 : si64
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "state_8", iterations = 5 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "state_5", iterations = 5 : i64{{.*}}}>
 // CHECK:         krnl.gemm
 // CHECK-SAME:    k = 8 : i64
 // CHECK-SAME:    m = 5 : i64
@@ -461,27 +461,59 @@ func.func @resize(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32> {
 // CHECK-SAME:    m = 1 : i64
 // CHECK-SAME:    n = 64 : i64
 // CHECK-SAME:    tile = array<i64: 1, 64>
-// CHECK:         krnl.gemm
-// CHECK-SAME:    k = 16 : i64
-// CHECK-SAME:    m = 1 : i64
-// CHECK-SAME:    n = 64 : i64
-// CHECK-SAME:    tile = array<i64: 1, 64>
-// CHECK:         krnl.gemm
-// CHECK-SAME:    k = 16 : i64
-// CHECK-SAME:    m = 1 : i64
-// CHECK-SAME:    n = 64 : i64
-// CHECK-SAME:    tile = array<i64: 1, 64>
-// CHECK:         krnl.gemm
-// CHECK-SAME:    k = 16 : i64
-// CHECK-SAME:    m = 1 : i64
-// CHECK-SAME:    n = 64 : i64
-// CHECK-SAME:    tile = array<i64: 1, 64>
+// CHECK-NOT:     krnl.gemm
 func.func @lstm(%x: tensor<5x1x8xf32>) -> tensor<5x1x1x16xf32> {
   %n = "onnx.NoValue"() {value} : () -> none
   %w = onnx.Constant dense<0.5> : tensor<1x64x8xf32>
   %r = onnx.Constant dense<0.5> : tensor<1x64x16xf32>
   %y, %h, %c = "onnx.LSTM"(%x, %w, %r, %n, %n, %n, %n, %n) <{hidden_size = 16 : si64}> : (tensor<5x1x8xf32>, tensor<1x64x8xf32>, tensor<1x64x16xf32>, none, none, none, none, none) -> (tensor<5x1x1x16xf32>, none, none)
   onnx.Return %y : tensor<5x1x1x16xf32>
+}
+
+// -----
+
+// GRU: the new gate multiplies the state that the reset gate leaves, so that a step has two products.
+// CHECK-LABEL: func.func @gru
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", {{.*}}}> : (memref<1x2x12xf32>,
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2", {{.*}}}> : (memref<2x8xf32>, memref<2x4xf32>,
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gru_reset_3"
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_4", {{.*}}}> : (memref<2x4xf32>, memref<2x4xf32>,
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gru_cell_5"
+func.func @gru(%x: tensor<1x2x3xf32>) -> tensor<1x1x2x4xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<1x12x3xf32>
+  %r = onnx.Constant dense<0.5> : tensor<1x12x4xf32>
+  %y, %h = "onnx.GRU"(%x, %w, %r, %n, %n, %n) <{hidden_size = 4 : si64}> : (tensor<1x2x3xf32>, tensor<1x12x3xf32>, tensor<1x12x4xf32>, none, none, none) -> (tensor<1x1x2x4xf32>, none)
+  onnx.Return %y : tensor<1x1x2x4xf32>
+}
+
+// -----
+
+// With `linear_before_reset`, the reset gate multiplies the product: one of all gates, with the bias inside.
+// CHECK-LABEL: func.func @linear_gru
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2", {{.*}}}> : (memref<2x12xf32>, memref<2x4xf32>, memref<{{[0-9]+}}xf32>, memref<12xf32>) -> ()
+// CHECK-NEXT:    "krnl.call"({{.*}}) <{funcName = "gru_cell_3"
+func.func @linear_gru(%x: tensor<1x2x3xf32>) -> tensor<1x1x2x4xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<1x12x3xf32>
+  %r = onnx.Constant dense<0.5> : tensor<1x12x4xf32>
+  %b = onnx.Constant dense<0.5> : tensor<1x24xf32>
+  %y, %h = "onnx.GRU"(%x, %w, %r, %b, %n, %n) <{hidden_size = 4 : si64, linear_before_reset = 1 : si64}> : (tensor<1x2x3xf32>, tensor<1x12x3xf32>, tensor<1x12x4xf32>, tensor<1x24xf32>, none, none) -> (tensor<1x1x2x4xf32>, none)
+  onnx.Return %y : tensor<1x1x2x4xf32>
+}
+
+// -----
+
+// RNN: one product and one activation a step.
+// CHECK-LABEL: func.func @rnn
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2", {{.*}}}> : (memref<2x4xf32>, memref<2x4xf32>,
+// CHECK-NEXT:    "krnl.call"({{.*}}) <{funcName = "rnn_cell_3"
+func.func @rnn(%x: tensor<1x2x3xf32>) -> tensor<1x1x2x4xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<1x4x3xf32>
+  %r = onnx.Constant dense<0.5> : tensor<1x4x4xf32>
+  %y, %h = "onnx.RNN"(%x, %w, %r, %n, %n, %n) <{hidden_size = 4 : si64}> : (tensor<1x2x3xf32>, tensor<1x4x3xf32>, tensor<1x4x4xf32>, none, none, none) -> (tensor<1x1x2x4xf32>, none)
+  onnx.Return %y : tensor<1x1x2x4xf32>
 }
 
 // -----
