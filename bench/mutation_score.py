@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
 
 if __package__ in (None, ""):
@@ -277,4 +278,5 @@ def print_score(results: Sequence[MutantResult]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # Workers import the classes of their tasks: by the module's name, not `__main__`.
+    sys.exit(import_module("bench.mutation_score").main())

@@ -109,8 +109,7 @@ class PlanSequence:
         elif isinstance(owner, ConcatOp):
             for source, first in zip(owner.sources, _first_rows(owner), strict=True):
                 height = cube_of(source.type).height
-                if begin < first + height and first < end:
-                    yield from self.writers(source, max(begin - first, 0), min(end - first, height))
+                yield from self.writers(source, max(begin - first, 0), min(end - first, height))
         else:
             for rows in self.done.get(value, ()):
                 if rows.begin < end and begin < rows.end:

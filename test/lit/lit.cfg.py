@@ -23,6 +23,8 @@ def configure(config: Any, root: Path) -> None:
     config.test_exec_root = str(Path(tempfile.gettempdir()) / f"xonnc-lit-{os.getuid()}")
     tools = str(Path(sys.executable).parent)
     config.environment["PATH"] = os.pathsep.join([tools, config.environment["PATH"]])
+    # Tests that a shell runs import the same packages as those of this process.
+    config.environment |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
     config.substitutions += [("onnx-mlir-opt", "onnx-opt"), ("FileCheck", "filecheck")]
 
 

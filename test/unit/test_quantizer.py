@@ -108,6 +108,72 @@ def test_numbers_in_onnxruntime_and_native(
     assert not [line for line in native.report() if line.where != "native"]
 
 
+@pytest.mark.parametrize(
+    ("node", "weights", "axis", "channels"),
+    [
+        ("Conv (x, w)", (5, 4, 1, 1), 0, 5),
+        ("Gemm (f, w)", (4, 7), 1, 7),
+        ("Gemm <transB = 1> (f, w)", (7, 4), 0, 7),
+        ("MatMul (f, w)", (4, 7), 1, 7),
+    ],
+)
+def test_scales_are_those_of_output_channels(node: str, weights: tuple[int, ...], axis: int, channels: int):
+    """Large weights of one channel leave the resolution of the others as it is."""
+    model = with_weights(
+        f"""<ir_version: 8, opset_import: ["" : 17]>
+        one (float[1, 4, 1, 1] x) => ({{result}} y) {{ f = Flatten (x) [only] y = {node} }}""".replace(
+            "{result}",
+            f"float[1, {channels}]" if "f" in node.split("(")[1] else f"float[1, {channels}, 1, 1]",
+        ),
+        {"w": weights},
+    )
+    array = numpy_helper.to_array(model.graph.initializer[0]).copy()
+    sizes = np.geomspace(1, 1e4, channels)
+    array *= sizes.reshape([-1 if each == axis else 1 for each in range(array.ndim)])
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(array.astype(np.float32), "w"))
+    samples = [
+        {"x": each} for each in np.random.default_rng(3).normal(size=(8, 1, 4, 1, 1)).astype(np.float32)
+    ]
+    proto = xonnc.quantize(model, samples).proto()
+    (scales,) = [
+        numpy_helper.to_array(each)
+        for each in proto.graph.initializer
+        if each.data_type == onnx.TensorProto.FLOAT and list(each.dims)
+    ]
+    others = tuple(each for each in range(array.ndim) if each != axis)
+    np.testing.assert_allclose(scales, np.abs(array).max(axis=others) / 127, rtol=1e-5)
+    (stored,) = [
+        numpy_helper.to_array(each) for each in proto.graph.initializer if list(each.dims) == [*weights]
+    ]
+    assert np.abs(stored.astype(int)).max(axis=others).tolist() == [127] * channels
+    steps = scales.reshape([-1 if each == axis else 1 for each in range(array.ndim)])
+    assert (np.abs(stored * steps - array) <= 0.501 * steps).all()
+
+
+@pytest.mark.parametrize(
+    ("body", "shapes"),
+    [
+        ("f = Flatten (x) [only] y = MatMul (f, f2)", {}),
+        ("f = Squeeze (x) g = Unsqueeze (f, at) [only] y = MatMul (g, w)", {"w": (1, 4, 3)}),
+        ("[only] y = MatMul (w, v)", {"w": (3, 4), "v": (4, 2)}),
+    ],
+)
+def test_products_without_a_matrix_of_weights_stay_float(body: str, shapes: dict[str, tuple[int, ...]]):
+    model = with_weights(
+        f"""<ir_version: 8, opset_import: ["" : 17]>
+        none (float[1, 4, 1, 1] x, float[4, 2] f2) => (float[A, B] y, float[1, 4, 1, 1] z)
+        <int64[2] at = {{0, 1}}> {{ {body} z = Neg (x) }}""",
+        shapes,
+    )
+    generator = np.random.default_rng(3)
+    samples = [
+        {"x": generator.normal(size=(1, 4, 1, 1)), "f2": generator.normal(size=(4, 2))} for _ in range(4)
+    ]
+    single = [{name: array.astype(np.float32) for name, array in sample.items()} for sample in samples]
+    with pytest.raises(XonncError, match="to quantize"):
+        xonnc.quantize(model, single)
+
+
 def test_weights_take_a_quarter(network: Path):
     quantized = xonnc.quantize(network, network.parent / "samples.npz")
     before, after = quantized.model.before, quantized.model.after

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -260,3 +261,13 @@ def test_score_leaves_out_equivalent_mutants(capsys: pytest.CaptureFixture[str])
     assert "  dialects/a.py:1: a -> b: costs a copy" in lines
     assert "  dialects/a.py:1: a -> b (3 tests run it, undecided)" in lines
     assert lines[-2:] == ["dialects        2 of    3 killed", "all             2 of    3 killed (66.7 %)"]
+
+
+def test_workers_run_mutants(tmp_path: Path):
+    """As a script, whose classes workers cannot import from `__main__`."""
+    command = [sys.executable, str(ROOT / "bench" / "mutation_score.py"), "--work", str(tmp_path), "--near"]
+    options = ["--count", "1", "--jobs", "1", "--budget", "0", "--only", "targets/*"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "   1 budget" in done.stdout
+    assert "targets         0 of    1 killed" in done.stdout

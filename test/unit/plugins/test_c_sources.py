@@ -134,6 +134,30 @@ def test_tensors_and_attributes_arrive_in_c():
 
 
 @needs_compiler
+@pytest.mark.parametrize(
+    ("element", "reason"),
+    [
+        ("int4", "C functions take no elements of type i4"),
+        ("uint2", "C functions take no elements of type ui2"),
+        ("float8e4m3fn", "C functions take no elements of type f8E4M3FN"),
+        ("bfloat16", None),
+        ("bool", None),
+        ("int64", None),
+    ],
+)
+def test_types_that_c_has_none_for_run_in_python(element: str, reason: str | None):
+    described = onnx.parser.parse_model(
+        '<ir_version: 13, opset_import: ["": 25, "org.clangtest": 1]>'
+        "g (float[2, 3] x) => (double[19] y) { [all] y = org.clangtest.Describe <count = 1> (x) }"
+    )
+    described.graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.DataType.Value(element.upper())
+    session = xonnc.compile(described, cache=False)
+    assert [line.reason for line in session.report() if line.where == "host"] == [reason] * (
+        reason is not None
+    )
+
+
+@needs_compiler
 def test_libraries_and_c_source_have_it(tmp_path: Path):
     x = np.arange(15, dtype=np.float32).reshape(3, 5)
     for suffix in (".so", ".c"):

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -74,3 +76,16 @@ def test_fails(text: str, problem: str, in_process: Any, tmp_path: Path):
 )
 def test_leaves_to_the_shell(text: str, in_process: Any, tmp_path: Path):
     assert ran(in_process, tmp_path / "t.mlir", text + MODULE) == "shell"
+
+
+def test_a_shell_runs_the_packages_of_this_process(monkeypatch: pytest.MonkeyPatch):
+    """In a copy of the repository, tests of a shell must not run the code of the original."""
+    for paths in ("/copy/src", None):
+        if paths is None:
+            monkeypatch.delenv("PYTHONPATH", raising=False)
+        else:
+            monkeypatch.setenv("PYTHONPATH", paths)
+        monkeypatch.setattr(sys, "path", [str(LIT), *sys.path])
+        config = SimpleNamespace(environment={"PATH": "/bin"}, substitutions=[])
+        run_path(str(LIT / "lit.cfg.py"), {"config": config})
+        assert config.environment.get("PYTHONPATH") == paths

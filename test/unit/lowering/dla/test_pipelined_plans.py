@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
+import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from xonnc.dialects.dla.engines import ConvOp, PdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
+from xonnc.formats.nvdla.timeline import Timeline
 from xonnc.lowering.dla.dla_split import split
 from xonnc.lowering.dla.network_checks import blocks
-from xonnc.lowering.dla.pipelined_plans import pipelined_plans
+from xonnc.lowering.dla.pipelined_plans import PlanSequence, RowsDone, pipelined_plans
 from xonnc.lowering.dla.rows_read import rows_read
 from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan
 from xonnc.targets import load_target
@@ -120,6 +124,42 @@ def test_rows_read_through_views(context: Context):
     assert rows_read(concat.operands[0]) == {1}
     assert rows_read(interleaved.operands[0]) == {0}
     assert rows_read(next(op for op in block.ops if isinstance(op, SliceOp)).result) == {0, 2}
+
+
+def test_tiles_that_write_rows_of_a_view(context: Context):
+    """Compared with the tiles that hold the elements of each row."""
+    module = parsed(
+        context,
+        """
+      %r = "dla.reshape"(%x) : (tensor<1x8x8x6xi8>) -> tensor<1x8x4x12xi8>
+      %w = "dla.reshape"(%x) : (tensor<1x8x8x6xi8>) -> tensor<1x8x16x3xi8>
+      %s = "dla.slice"(%x) <{offsets = array<i64: 0, 3, 0>}> : (tensor<1x8x8x6xi8>) -> tensor<1x8x5x6xi8>
+      %c = "dla.concat"(%s, %x) <{axis = 2 : i64}>
+        : (tensor<1x8x5x6xi8>, tensor<1x8x8x6xi8>) -> tensor<1x8x13x6xi8>
+      %i = "dla.concat"(%x, %x) <{axis = 2 : i64, is_interleaved}>
+        : (tensor<1x8x8x6xi8>, tensor<1x8x8x6xi8>) -> tensor<1x8x16x6xi8>
+      func.return %x : tensor<1x8x8x6xi8>""",
+        "%x: tensor<1x8x8x6xi8>",
+        "tensor<1x8x8x6xi8>",
+    )
+    (block,) = blocks(module)
+    (x,) = block.args
+    sequence = PlanSequence(Timeline(load_target("nv_small")))
+    tiles = [(0, 3), (3, 5), (5, 8)]
+    sequence.done[x] = tuple(RowsDone(begin, end, step) for step, (begin, end) in enumerate(tiles))
+    tile_of_row = np.repeat([0, 1, 2], [3, 2, 3])
+    elements = np.repeat(tile_of_row, 6)
+    rows = {
+        "r": elements.reshape(4, 12),
+        "w": elements.reshape(16, 3),
+        "s": elements.reshape(8, 6)[3:],
+        "c": np.concatenate([elements.reshape(8, 6)[3:], elements.reshape(8, 6)]),
+        "i": elements.reshape(8, 6).repeat(2, axis=0),
+    }
+    for op, expected in zip([op for op in block.ops if op.results], rows.values(), strict=True):
+        for begin, end in combinations(range(len(expected) + 1), 2):
+            found = set(sequence.writers(op.results[0], begin, end))
+            assert found == set(expected[begin:end].flat), (op, begin, end)
 
 
 POOL = """
