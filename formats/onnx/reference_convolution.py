@@ -51,6 +51,73 @@ def dilated_convolution(operands: Sequence[AnyArray | None], attributes: Mapping
     return found.astype(data.dtype)
 
 
+def transposed_convolution(
+    operands: Sequence[AnyArray | None], attributes: Mapping[str, object], _outputs: int
+) -> list[AnyArray]:
+    """
+    Compute ConvTranspose as a sum over the elements of its kernel.
+
+    The evaluator's own adds the first biases to all groups, fails for groups of several channels, and ignores
+    `output_shape`. A larger `output_shape` than there are elements adds zeros at the ends.
+    """
+    data, weights = np.asarray(operands[0]), np.asarray(operands[1])
+    groups = cast("int | None", attributes.get("group")) or 1
+    if len(weights) != data.shape[1] or len(weights) % groups:
+        raise ValueError(f"ConvTranspose: {data.shape} data and {weights.shape} weights in {groups} groups")
+    sizes, kernel = data.shape[2:], weights.shape[2:]
+    strides = _integers(attributes, "strides", [1] * len(kernel))
+    dilations = _integers(attributes, "dilations", [1] * len(kernel))
+    full = [
+        max((size - 1) * stride + (taps - 1) * dilation + 1, 0)
+        for size, stride, taps, dilation in zip(sizes, strides, kernel, dilations, strict=True)
+    ]
+    # Sums of 16 bits are of 32, as in the evaluator's matrix products.
+    sums = np.result_type(data, np.float32)
+    per_group = weights.shape[1]
+    total = np.zeros((groups, len(data), per_group, *full), sums)
+    by_group = np.moveaxis(data.reshape(len(data), groups, len(weights) // groups, *sizes), 1, 0).astype(sums)
+    filters = weights.reshape(groups, len(weights) // groups, per_group, *kernel).astype(sums)
+    for at in product(*map(range, kernel)):
+        target = tuple(
+            slice(index * dilation, index * dilation + size * stride, stride)
+            for index, dilation, size, stride in zip(at, dilations, sizes, strides, strict=True)
+        )
+        total[(..., *target)] += np.einsum("gnc...,gcm->gnm...", by_group, filters[(..., *at)])
+    found = np.moveaxis(total, 0, 1).reshape(len(data), groups * per_group, *full)
+    kept = _kept(sizes, full, strides, attributes)
+    found = np.pad(
+        found, [(0, 0), (0, 0), *((0, max(end - size, 0)) for size, (_, end) in zip(full, kept, strict=True))]
+    )
+    found = found[(..., *(slice(*each) for each in kept))]
+    bias = operands[2] if len(operands) > 2 else None
+    if bias is not None:
+        found = found + bias.reshape(-1, *[1] * len(kernel))
+    return [found.astype(data.dtype)]
+
+
+def _kept(
+    sizes: Sequence[int], full: Sequence[int], strides: Sequence[int], attributes: Mapping[str, object]
+) -> list[tuple[int, int]]:
+    """Return begin and end of the result of a transposed convolution in the sum, on each axis."""
+    auto_pad = attributes.get("auto_pad")
+    extra = _integers(attributes, "output_padding", [0] * len(sizes))
+    asked = cast("Sequence[int] | None", attributes.get("output_shape"))
+    if not asked and auto_pad in ("SAME_LOWER", "SAME_UPPER"):
+        asked = [size * stride for size, stride in zip(sizes, strides, strict=True)]
+    if not asked:
+        pads = _pads(sizes, [0] * len(sizes), strides, attributes)
+        return [
+            (begin, max(size + more - end, begin))
+            for size, more, (begin, end) in zip(full, extra, pads, strict=True)
+        ]
+    found: list[tuple[int, int]] = []
+    for size, more, result in zip(full, extra, asked, strict=True):
+        surplus = max(size + more - result, 0)
+        begin = surplus // 2 if auto_pad == "SAME_UPPER" else surplus - surplus // 2
+        found.append((begin, begin + result))
+    return found
+
+
 def _pads(
     sizes: Sequence[int], spans: Sequence[int], strides: Sequence[int], attributes: Mapping[str, object]
 ) -> list[tuple[int, int]]:

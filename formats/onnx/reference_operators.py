@@ -8,6 +8,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
+from xonnc.formats.onnx.reference_convolution import transposed_convolution
 from xonnc.formats.onnx.tensors import AnyArray
 
 Operands: TypeAlias = Sequence[AnyArray | None]
@@ -126,6 +127,7 @@ def _widened(x: AnyArray) -> AnyArray:
 
 
 CORRECTED: Sequence[tuple[str, range, Compute]] = (
+    ("ConvTranspose", ALL, transposed_convolution),
     ("GlobalLpPool", ALL, _global_lp_pool),
     ("GlobalMaxPool", ALL, _global_max_pool),
     ("Hardmax", FLATTENING, _old_hardmax),

@@ -86,7 +86,7 @@ def test_integers_of_logarithms_may_be_cast_nan_or_differ_by_one() -> None:
     least = np.array([np.iinfo(np.int64).min])
     for operator, expected, found, is_right in (
         ("ReduceLogSum", least, np.array([0]), True),
-        ("ReduceLogSum", least, np.array([1]), False),
+        ("ReduceLogSum", least, np.array([2]), False),
         ("ReduceLogSumExp", np.array([-13]), np.array([-12]), True),
         ("ReduceLogSumExp", np.array([-13]), np.array([-11]), False),
     ):
