@@ -76,6 +76,16 @@ def _global_lp_pool(operands: Operands, attributes: Mapping[str, object], _outpu
     return [(sums ** (1 / p)).astype(x.dtype)]
 
 
+def _power(operands: Operands, _attributes: Mapping[str, object], _outputs: int) -> list[AnyArray]:
+    """The evaluator's own takes no negative integers as exponents; as in native code, 0 has the power 0."""
+    x, exponent = (np.asarray(each) for each in operands)
+    if x.dtype.kind not in "iu" or exponent.dtype.kind != "i":
+        return [np.power(x, exponent).astype(x.dtype)]
+    positive = np.power(x, np.maximum(exponent, 0)).astype(x.dtype)
+    inverse = np.where(np.isin(x, [1, -1]), np.where(exponent % 2 == 1, x, 1), 0)
+    return [np.where(exponent < 0, inverse, positive).astype(x.dtype)]
+
+
 def _reduction(reduce: Callable[[AnyArray, tuple[int, ...]], AnyArray]) -> Compute:
     """Return a reduction in floats of 32 bits or more; `reduce` keeps reduced axes."""
 
@@ -134,6 +144,7 @@ CORRECTED: Sequence[tuple[str, range, Compute]] = (
     ("LRN", ALL, _local_response),
     ("LogSoftmax", FLATTENING, _old_log_softmax),
     ("LogSoftmax", range(13, 1000), _log_softmax),
+    ("Pow", ALL, _power),
     ("ReduceLogSum", ALL, _reduction(_log_sum)),
     ("ReduceLogSumExp", ALL, _reduction(_log_sum_of_powers)),
     ("ReduceSumSquare", ALL, _reduction(_sum_of_squares)),

@@ -90,3 +90,33 @@ def test_logarithms_of_sums_of_infinities(values: list[float]) -> None:
     with np.errstate(all="ignore"):
         expected = np.logaddexp(*np.array(values))
     np.testing.assert_allclose(np.asarray(found), np.float32(expected))
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+@pytest.mark.parametrize("exponents", ["int32", "int64"])
+def test_negative_powers_of_integers(kind: str, exponents: str) -> None:
+    model = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 17]>
+        m ({kind}[9] x, {exponents}[9] e) => ({kind}[9] y) {{ y = Pow(x, e) }}"""
+    )
+    x = np.array([0, 1, -1, -1, 2, -3, -3, 7, 2], DTYPES[kind])
+    feeds = {"x": x, "e": np.array([-1, -5, -2, -3, -1, -2, 3, 0, 30], DTYPES[exponents])}
+    (found,) = reference_of(model)(feeds)
+    expected = np.array([0, 1, 1, -1, 0, 0, -27, 1, 2**30], DTYPES[kind])
+    np.testing.assert_array_equal(np.asarray(found), expected, strict=True)
+    native = np.asarray(xonnc.compile(model, cache=False).run(None, feeds)[0])
+    np.testing.assert_array_equal(native, expected, strict=True)
+
+
+@pytest.mark.parametrize(("base", "exponent"), [("float", "int32"), ("float", "double"), ("int32", "float")])
+def test_powers_of_mixed_types(base: str, exponent: str) -> None:
+    model = onnx.parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["" : 17]>
+        m ({base}[4] x, {exponent}[4] e) => ({base}[4] y) {{ y = Pow(x, e) }}"""
+    )
+    feeds = {
+        "x": np.array([2, 3, 4, 1], DTYPES[base]),
+        "e": np.array([3, 0, 2, -1], DTYPES[exponent]),
+    }
+    found = np.asarray(reference_of(model)(feeds)[0])
+    np.testing.assert_array_equal(found, Engine(model).run(feeds)["y"], strict=True)
