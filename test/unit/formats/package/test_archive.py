@@ -86,6 +86,14 @@ def test_the_same_package_is_the_same_bytes(tmp_path: Path):
         assert archive.namelist() == ["parts/0.nvdla", "parts/1.onnx", MANIFEST]
 
 
+def test_parts_may_be_larger_than_zip_without_64_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Their size is not known when their header is written."""
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", len(FIRST) - 1)
+    path = written(tmp_path / "m.xpkg")
+    monkeypatch.undo()
+    assert read_package(path).parts == (FIRST, SECOND)
+
+
 def with_host(table: dict[str, Any]) -> None:
     """Add native code of the CPU partition to a manifest."""
     table["host"] = "aarch64-linux-gnu"

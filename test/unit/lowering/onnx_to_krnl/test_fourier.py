@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -114,6 +115,62 @@ def test_elements_behind_the_length_are_not_read():
     requested = spectrum(x, 4).astype(np.float32)
     x[0, 4:, 0] = np.nan, np.inf
     check(Node("DFT", [x, np.array(4)], constant=[1], expected=[requested], rtol=1e-4))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("terms", "length"), [(5, None), (5, 8), (5, 9), (3, 8), (3, 7), (5, 5), (5, 4), (2, 1), (2, None)]
+)
+def test_onesided_inverse_transforms(terms: int, length: int | None, dtype: type[np.floating[Any]]):
+    """Half of a spectrum, with more or fewer terms than the length needs; the result is real."""
+    x = RANDOM.normal(size=(2, terms, 3, 2)).astype(dtype)
+    requested = np.fft.irfft(x[..., 0] + 1j * x[..., 1].astype(np.float64), n=length, axis=1)
+    inputs = [x, None if length is None else np.array(length), np.array(1)]
+    node = Node(
+        "DFT",
+        inputs,
+        {"inverse": 1, "onesided": 1},
+        constant=[1, 2],
+        expected=[requested[..., None].astype(dtype)],
+        rtol=1e-4 if dtype is np.float32 else 1e-9,
+    )
+    check(node)
+
+
+@pytest.mark.parametrize(
+    ("terms", "length"), [(701, None), (701, 1400), (701, 1401), (650, 1400), (701, 1399), (1400, 1400)]
+)
+def test_long_onesided_inverse_transforms(terms: int, length: int | None):
+    """These are too long for a product with a matrix."""
+    x = RANDOM.normal(size=(1, terms, 2))
+    requested = np.fft.irfft(x[..., 0] + 1j * x[..., 1], n=length, axis=1)
+    node = Node(
+        "DFT",
+        [x, None if length is None else np.array(length), np.array(1)],
+        {"inverse": 1, "onesided": 1},
+        constant=[1, 2],
+        expected=[requested[..., None]],
+        rtol=1e-9,
+    )
+    (made,) = compile_native(node.model()).run(None, node.feeds)
+    np.testing.assert_allclose(np.asarray(made), requested[..., None], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("inverse", [False, True])
+@pytest.mark.parametrize("length", [None, 1031, 1033])
+def test_transforms_of_prime_lengths(length: int | None, inverse: bool):
+    """No factorization saves work; missing elements are zeros."""
+    x = RANDOM.normal(size=(2, 1031, 2))
+    requested = spectrum(x, length, 1, inverse=inverse)
+    node = Node(
+        "DFT",
+        [x, None if length is None else np.array(length), np.array(1)],
+        {"inverse": int(inverse)},
+        constant=[1, 2],
+        expected=[requested],
+    )
+    (made,) = compile_native(node.model()).run(None, node.feeds)
+    np.testing.assert_allclose(np.asarray(made), requested, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("batch", [0, 1, 3])
