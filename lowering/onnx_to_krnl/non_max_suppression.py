@@ -20,14 +20,8 @@ from xonnc.lowering.onnx_to_krnl.data_dependent_results import DataDependentResu
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import DATA_DEPENDENT, LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.sorting import (
-    DIGITS,
-    MIN_RADIX_SORT,
-    keys_of_rows,
-    passes,
-    sort_by_keys,
-    sort_indices,
-)
+from xonnc.lowering.onnx_to_krnl.sort_keys import keys_of_rows
+from xonnc.lowering.onnx_to_krnl.sorting import DIGITS, MIN_RADIX_SORT, passes, sort_by_keys, sort_indices
 
 DATA_DEPENDENT.add(NonMaxSuppressionOp)
 

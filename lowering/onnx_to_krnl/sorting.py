@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32, i32, i64
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.along_axis import AxisSplit, is_before
-from xonnc.lowering.onnx_to_krnl.element_types import compute_type, is_sub_byte, is_unsigned_element
 from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.sort_keys import KEY_BITS, has_keys, keys_of_rows
+from xonnc.lowering.onnx_to_krnl.top_k_insertion import (
+    MAX_INSERTION_K,
+    MAX_INSERTION_RATIO,
+    best_by_insertion,
+)
 
 IsBefore: TypeAlias = Callable[[Scalar, Scalar], SSAValue]
 """Emits whether the element at the first index sorts before that at the second."""
@@ -101,55 +104,10 @@ def sort_indices(
 
 DIGITS = 256
 """Values of a radix-sort digit of 8 bits, so that the histogram stays in the L1 cache."""
-KEY_BITS = 32
 DIGIT_BITS = 8
 
 MIN_RADIX_SORT = 128
 """Elements of a row from which radix sort is faster than merge sort."""
-
-
-def has_keys(element: Attribute) -> bool:
-    """Whether elements can be ordered by 32-bit integer keys."""
-    if is_integer(element):
-        return element.width.data <= KEY_BITS and not is_sub_byte(element)
-    return compute_type(element) == f32
-
-
-def key_of(x: Scalar, element: Attribute, largest: bool) -> Scalar:
-    """
-    Return a signed i32 that orders as the element; NaN sorts first.
-
-    Floats compare like their bits as sign-magnitude integers, so those of negative ones are inverted, except
-    the sign; 0 is added since -0 equals 0.
-    """
-    if x.type == f32:
-        bits = Scalar(x.kernel, x.kernel.add(arith.BitcastOp((x + 0.0).value, i32)))
-        sign = Scalar(x.kernel, x.kernel.add(arith.ShRSIOp(bits.value, x.kernel.constant(31, i32))))
-        flipped = Scalar(
-            x.kernel, x.kernel.add(arith.XOrIOp(bits.value, (sign & sign.like(0x7FFFFFFF)).value))
-        )
-        key = ~flipped if largest else flipped
-        return x.differs(x).select(-(1 << 31), key)
-    key = x.to(i32, is_unsigned_element(element))
-    if is_integer(element) and is_unsigned_element(element) and element.width.data == KEY_BITS:
-        key = Scalar(x.kernel, x.kernel.add(arith.XOrIOp(key.value, key.like(-(1 << 31)).value)))
-    return ~key if largest else key
-
-
-def keys_of_rows(
-    source: SSAValue, rows: AxisSplit, element: Attribute, largest: bool, builder: LoweringBuilder
-) -> SSAValue:
-    """Return the keys of elements as `i32[before, after, size]`, transposed so that rows are contiguous."""
-    keys = builder.allocate([rows.before, rows.after, rows.size], i32)
-    kernel = KernelBuilder(
-        [buffer_type([rows.before, rows.after, rows.size], i32), buffer_type(rows.sizes, element)]
-    )
-    out, read = kernel.buffers
-    with kernel.loops([rows.before, rows.after, rows.size]) as (before, after, index):
-        x = Scalar(kernel, kernel.read(read, [before, index, after], element))
-        kernel.store(key_of(x, element, largest).value, out, [before, after, index])
-    builder.call("sort_keys", kernel, [keys], [source])
-    return keys
 
 
 def sort_by_keys(
@@ -267,115 +225,6 @@ def _sorted_by_keys(
     return ordering
 
 
-MAX_INSERTION_K = 8
-"""Largest K for insertion while scanning, if keys could be selected instead."""
-
-MAX_INSERTION_RATIO = 4
-"""Insertion while scanning is used for `K² <= ratio · size`: few elements reach the top K."""
-
-
-BLOCK = 32
-"""Elements that are compared with the K-th best at once."""
-
-
-def _insert(
-    op: math.TopKOp,
-    source: SSAValue,
-    rows: AxisSplit,
-    count: int,
-    element: Attribute,
-    builder: LoweringBuilder,
-) -> None:
-    """
-    Top K by insertion: scan the row and keep the best sorted; most elements are only compared with the K-th.
-    """
-    sizes = [rows.before, rows.after, count]
-    best, index_buffer = builder.allocate(sizes, compute_type(element)), builder.allocate(sizes, i64)
-    is_largest = bool(op.largest.value.data)
-    kernel = KernelBuilder(
-        [buffer_type(sizes, compute_type(element)), buffer_type(sizes, i64), buffer_type(rows.sizes, element)]
-    )
-    best_of = _Best(kernel, kernel.buffers, element, is_largest, count)
-    blocks = rows.size // BLOCK
-    with kernel.loops([rows.before, rows.after]) as outer:
-        # Initialize the K-th: it is read before K elements were inserted, without effect on the result.
-        kernel.store(
-            kernel.constant(0, compute_type(element)), kernel.buffers[0], [*outer, kernel.index(count - 1)]
-        )
-        with kernel.loops([blocks]) as (block,):
-            first = Scalar(kernel, kernel.affine(block, BLOCK))
-            with kernel.when(((first < count) | best_of.beats_in(outer, first)).value):
-                with kernel.loops([BLOCK]) as (index,):
-                    best_of.take(outer, first + Scalar(kernel, index))
-        with kernel.loops([rows.size - blocks * BLOCK]) as (index,):
-            best_of.take(outer, Scalar(kernel, kernel.affine(index, 1, blocks * BLOCK)))
-    builder.call("topk_insertion", kernel, [best, index_buffer], [source])
-    shape = [rows.before, count, rows.after]
-    kernel = KernelBuilder(
-        [
-            buffer_type(shape, element),
-            buffer_type(shape, i64),
-            buffer_type(sizes, compute_type(element)),
-            buffer_type(sizes, i64),
-        ]
-    )
-    values, indices, numbers, best_indices = kernel.buffers
-    with kernel.loops(shape) as (before, index, after):
-        at = [before, after, index]
-        kernel.write(kernel.load(numbers, at), values, [before, index, after], element)
-        kernel.store(kernel.load(best_indices, at), indices, [before, index, after])
-    builder.call("topk", kernel, _results(op, shape, element, builder), [best, index_buffer])
-
-
-@dataclass(frozen=True)
-class _Best:
-    """The best elements of a row so far, sorted, and their indices."""
-
-    kernel: KernelBuilder
-    buffers: Sequence[SSAValue]
-    element: Attribute
-    is_largest: bool
-    count: int
-
-    def _beats(self, outer: Sequence[SSAValue], index: Scalar, position: SSAValue) -> tuple[SSAValue, Scalar]:
-        """Return an element, and whether it sorts before one of the best."""
-        kernel, (numbers, _, read) = self.kernel, self.buffers
-        x = kernel.read(read, [outer[0], index.value, outer[1]], self.element)
-        other = kernel.load(numbers, [*outer, position])
-        return x, Scalar(kernel, is_before(kernel, self.element, self.is_largest, x, other))
-
-    def beats_in(self, outer: Sequence[SSAValue], first: Scalar) -> Scalar:
-        """Whether any element of a block sorts before the K-th best; vectorized."""
-        kernel, last = self.kernel, self.kernel.index(self.count - 1)
-        with kernel.reducing([BLOCK], [kernel.constant(0, i32)]) as ((index,), accumulators, results):
-            _, beats = self._beats(outer, first + Scalar(kernel, index), last)
-            results.append(kernel.add(arith.MaxSIOp(accumulators[0], beats.to(i32).value)))
-        return Scalar(kernel, results[0]).differs(0)
-
-    def take(self, outer: Sequence[SSAValue], index: Scalar) -> None:
-        """Insert an element among the best, if it belongs there: binary search, then shift."""
-        kernel, (numbers, order, _) = self.kernel, self.buffers
-        x, beats = self._beats(outer, index, kernel.index(self.count - 1))
-        with kernel.when(((index < self.count) | beats).value):
-            known = index.minimum(self.count)
-            ends = [kernel.index(0), known.value]
-            with kernel.reducing([self.count.bit_length()], ends) as (_, carried, results):
-                low, high = (Scalar(kernel, each) for each in carried)
-                middle = Scalar(kernel, kernel.add(arith.DivUIOp((low + high).value, kernel.index(2))))
-                _, is_sooner = self._beats(outer, index, middle.minimum(self.count - 1).value)
-                is_open = low < high
-                results.append((is_open & ~is_sooner).select(middle + 1, low).value)
-                results.append((is_open & is_sooner).select(middle, high).value)
-            slot, end = Scalar(kernel, results[0]), known.minimum(self.count - 1)
-            with kernel.loops([(end - slot).value]) as (iteration,):
-                target = end - Scalar(kernel, iteration)
-                for buffer in (numbers, order):
-                    moved = kernel.load(buffer, [*outer, (target - 1).value])
-                    kernel.store(moved, buffer, [*outer, target.value])
-            kernel.store(x, numbers, [*outer, slot.value])
-            kernel.store(index.to(i64).value, order, [*outer, slot.value])
-
-
 def _results(
     op: math.TopKOp, sizes: Sequence[int], element: Attribute, builder: LoweringBuilder
 ) -> list[SSAValue]:
@@ -397,11 +246,11 @@ def top_k(op: math.TopKOp, builder: LoweringBuilder) -> str | None:
     source, is_largest = builder.buffer(op.X), bool(op.largest.value.data)
     sizes = [rows.before, count, rows.after]
     by_keys = has_keys(element) and rows.size >= MIN_RADIX_SORT and count > MAX_INSERTION_K
+    most, buffers, half_of = count, 2, 0
     if not by_keys and 0 < count * count <= MAX_INSERTION_RATIO * rows.size:
-        _insert(op, source, rows, count, element, builder)
-        return None
-    if by_keys:
-        ordering, most, half_of = _sorted_by_keys(source, rows, count, element, is_largest, builder), count, 0
+        ordering, buffers = best_by_insertion(source, rows, count, element, is_largest, builder), 1
+    elif by_keys:
+        ordering = _sorted_by_keys(source, rows, count, element, is_largest, builder)
     else:
         ordering = argsort(source, rows, element, is_largest, builder)
         most, half_of = rows.size, passes(rows.size) % 2
@@ -410,7 +259,7 @@ def top_k(op: math.TopKOp, builder: LoweringBuilder) -> str | None:
             buffer_type(sizes, element),
             buffer_type(sizes, i64),
             buffer_type(rows.sizes, element),
-            buffer_type([2, rows.before, rows.after, most], i64),
+            buffer_type([buffers, rows.before, rows.after, most], i64),
         ]
     )
     values, indices, read, order = kernel.buffers
