@@ -229,14 +229,18 @@ def _killer(mutant: Mutant, tests: Sequence[str], checkout: Checkout, deadline: 
     def is_killed_by_lit(folder: Path) -> bool:
         return is_killed("-c", LIT, "-q", "-j1", str(folder))
 
-    first = FIRST_FILES if tests and "::" not in tests[0] else FIRST_BATCH
+    has_files = bool(tests) and "::" not in tests[0]
+    first = FIRST_FILES if has_files else FIRST_BATCH
     batches = [tests[:first], *(tests[at : at + 10 * first] for at in range(first, len(tests), 10 * first))]
     every = checkout.root / "test" / "lit"
     nearest = _lit_folder(mutant.path, checkout.root)
     try:
+        # Whole test files take longer than the lit files of a folder.
+        if has_files and nearest and is_killed_by_lit(nearest):
+            return "lit"
         if batches[0] and is_killed_by(batches[0]):
             return "tests"
-        if nearest and is_killed_by_lit(nearest):
+        if not has_files and nearest and is_killed_by_lit(nearest):
             return "lit"
         if any(is_killed_by(batch) for batch in batches[1:]):
             return "tests"

@@ -250,6 +250,33 @@ def test_a_mutant_faces_near_tests_then_lit_then_the_others(
     assert result.is_killed == (expected in ("tests", "lit"))
 
 
+@pytest.mark.parametrize(("exit_codes", "expected"), [([1], "lit"), ([0, 1], "tests"), ([0, 0, 1], "lit")])
+def test_near_lit_files_come_before_whole_test_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exit_codes: list[int], expected: str
+):
+    ran: list[tuple[str, ...]] = []
+
+    class Copy:
+        root = tmp_path / "copy"
+
+        def __init__(self, repository: Path, folder: Path) -> None:
+            (self.root / "test/lit/lowering").mkdir(parents=True)
+            (self.root / "lowering").mkdir(parents=True)
+            (self.root / "lowering/a.py").write_text("a < b\n")
+
+        def run(self, *arguments: str, seconds: float, log: Path) -> int:
+            ran.append(arguments)
+            return exit_codes[len(ran) - 1]
+
+    monkeypatch.setattr(mutation_score, "Checkout", Copy)
+    task = mutation_score.MutantTask(
+        Mutant("lowering/a.py", 1, 0, 5, "a < b", "(a <= b)"), ["test/test_a.py"]
+    )
+    assert mutation_score.MutantRunner(tmp_path, 60)(task).killed_by == expected
+    assert len(ran) == len(exit_codes)
+    assert ran[0][-1] == str(Copy.root / "test/lit/lowering")
+
+
 def test_score_leaves_out_equivalent_mutants(capsys: pytest.CaptureFixture[str]):
     def result(killed_by: str, equivalent: str = "") -> mutation_score.MutantResult:
         return mutation_score.MutantResult(
