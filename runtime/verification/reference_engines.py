@@ -47,7 +47,10 @@ class Engine:
                 values = self.session.run(None, feeds)
             except self.errors as error:
                 raise XonncError(" ".join(str(error).split())) from None
-        return {name: np.asarray(value) for name, value in zip(self.outputs, values, strict=True)}
+        try:
+            return {name: np.asarray(value) for name, value in zip(self.outputs, values, strict=True)}
+        except ValueError as error:
+            raise XonncError(f"an output is a sequence of tensors of several shapes: {error}") from None
 
 
 def engine_for(model: onnx.ModelProto) -> Engine:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx.parser
 import pytest
 
+from xonnc.errors import XonncError
 from xonnc.runtime.verification.reference_engines import Engine, UnreliableReferenceError
 
 
@@ -14,3 +16,11 @@ def test_pooling_of_nan_is_wrong(operator: str) -> None:
         m (float[1,1,5] x) => (float[1,1,4] y) {{ y = {operator}<kernel_shape = [2]>(x) }}"""
     with pytest.raises(UnreliableReferenceError, match="takes NaN to be padding"):
         Engine(onnx.parser.parse_model(text), by_reference=True)
+
+
+def test_sequences_of_several_shapes_are_no_array() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        m (float[3] x, float[3,0] y) => (seq(float) s) { s = SequenceConstruct(x, y) }"""
+    feeds = {"x": np.ones(3, np.float32), "y": np.ones((3, 0), np.float32)}
+    with pytest.raises(XonncError, match="a sequence of tensors of several shapes"):
+        Engine(onnx.parser.parse_model(text)).run(feeds)
