@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import inf, isnan, prod
 
 import numpy as np
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, f64, i1, i64
 from xdsl.ir import Attribute
 
@@ -236,46 +237,87 @@ def one_hot_encoder(op: OneHotEncoderOp, builder: LoweringBuilder) -> str | None
 
 @lowers(LabelEncoderOp)
 def label_encoder(op: LabelEncoderOp, builder: LoweringBuilder) -> str | None:
-    """Map keys to values by binary search in the sorted keys; other elements map to a default."""
-    count, element, result = prod(builder.shape(op.X)), builder.element(op.X), builder.element(op.Y)
+    """Map keys to values: by a table of dense integer keys, or binary search; others map to a default."""
+    element = builder.element(op.X)
     keys = _first([op.keys_tensor, op.keys_floats, op.keys_int64s])
     values = _first([op.values_tensor, op.values_floats, op.values_int64s])
     if keys is None or values is None or len(keys) != len(values) or op.keys_strings or op.values_strings:
         return "keys or values are strings, or their numbers differ"
-    kind = i64 if is_integer(element) else f64
-    # The last of equal keys counts. Values: of the sorted keys, the default, then that of NaN.
-    pairs = {key: index for index, key in enumerate(keys.tolist())}
-    ordered = sorted(key for key in pairs if not isnan(key))
-    none = [index for index, key in enumerate(keys.tolist()) if isnan(key)][-1:]
+    # The last of equal keys counts.
+    index_of = {key: index for index, key in enumerate(keys.tolist())}
+    ordered = sorted(key for key in index_of if not isnan(key))
     if not ordered:
         return "all keys are NaN"
-    size = len(ordered)
-    table = np.array(ordered, np.float64 if kind == f64 else np.int64)
+    chosen = values[[index_of[key] for key in ordered]]
     default = np.array([_default(op)]).astype(values.dtype)
-    found = np.concatenate([values[[pairs[key] for key in ordered]], default, values[none]])
+    span = ordered[-1] - ordered[0] + 1
+    if is_integer(element) and span <= max(MAX_TABLE_RATIO * len(ordered), MIN_TABLE):
+        table = np.full(span + 1, default[0], values.dtype)
+        table[np.array(ordered) - ordered[0]] = chosen
+        _look_up(op, ordered[0], table, builder)
+        return None
+    none = [index for index, key in enumerate(keys.tolist()) if isnan(key)][-1:]
+    _search(op, ordered, np.concatenate([chosen, default, values[none]]), builder)
+    return None
+
+
+MAX_TABLE_RATIO = 8
+"""Entries of a table of values per integer key at most, with a default for numbers between keys."""
+
+MIN_TABLE = 1024
+"""Entries that a table may have for any number of keys."""
+
+
+def _look_up(op: LabelEncoderOp, least: int, table: Array, builder: LoweringBuilder) -> None:
+    """Map integers from `least` on by a table, whose last entry is that of all others."""
+    count, element, result = prod(builder.shape(op.X)), builder.element(op.X), builder.element(op.Y)
+    last = len(table) - 1
+    sizes = ((count, result), (count, element), (len(table), result))
+    kernel = KernelBuilder([buffer_type([size], kind) for size, kind in sizes])
+    out, source, entries = kernel.buffers
+    with kernel.loops([count]) as (index,):
+        x = read_as(kernel, source, [index], element, i64)
+        is_inside = (x >= least) & (x <= least + last - 1)
+        at = is_inside.select(x - least, x.like(last))
+        kernel.store(kernel.load(entries, [at.to(INDEX).value]), out, [index])
+    builder.call(
+        "labelencoder", kernel, [builder.result(op.Y)], [builder.buffer(op.X), builder.constant_buffer(table)]
+    )
+
+
+def _search(op: LabelEncoderOp, ordered: Sequence[float], values: Array, builder: LoweringBuilder) -> None:
+    """
+    Map elements by binary search in sorted keys; the last values are the default, and perhaps that of NaN.
+
+    The search has no branches: keys are padded to one less than a power of two, and each step adds a power of
+    two to the number of keys below the element.
+    """
+    count, element, result = prod(builder.shape(op.X)), builder.element(op.X), builder.element(op.Y)
+    kind, dtype = (i64, np.int64) if is_integer(element) else (f64, np.float64)
+    size = len(ordered)
+    steps = size.bit_length()
+    largest = np.iinfo(np.int64).max if kind == i64 else np.inf
+    table = np.full((1 << steps) - 1, largest, dtype)
+    table[:size] = ordered
     types = [buffer_type([count], result), buffer_type([count], element)]
-    kernel = KernelBuilder([*types, buffer_type([size], kind), buffer_type([len(found)], result)])
-    out, source, key_buffer, made = kernel.buffers
+    kernel = KernelBuilder([*types, buffer_type([len(table)], kind), buffer_type([len(values)], result)])
+    out, source, keys, made = kernel.buffers
     with kernel.loops([count]) as (index,):
         x = read_as(kernel, source, [index], element, kind)
-        ends = [kernel.constant(0, i64), kernel.constant(size, i64)]
-        with kernel.reducing([size.bit_length()], ends) as (_, carried, results):
-            low, high = (Scalar(kernel, each) for each in carried)
-            middle = (low + high) // 2
-            key = Scalar(kernel, kernel.load(key_buffer, [middle.minimum(size - 1).to(INDEX).value]))
-            is_open = low < high
-            is_above = is_open & (key < x)
-            results.append(is_above.select(middle + 1, low).value)
-            results.append((is_open & ~is_above).select(middle, high).value)
-        low = Scalar(kernel, results[0]).minimum(size - 1)
-        is_key = Scalar(kernel, kernel.load(key_buffer, [low.to(INDEX).value])).equals(x)
-        at = is_key.select(low, size)
-        if none:
+        start = [kernel.constant(0, i64), kernel.constant(1 << steps - 1, i64)]
+        with kernel.reducing([steps], start) as (_, carried, results):
+            below, step = (Scalar(kernel, each) for each in carried)
+            key = Scalar(kernel, kernel.load(keys, [(below + step - 1).to(INDEX).value]))
+            results.append((below + (key < x).select(step, 0)).value)
+            results.append(kernel.add(arith.ShRUIOp(step.value, kernel.constant(1, i64))))
+        slot = Scalar(kernel, results[0]).minimum(size - 1)
+        is_key = Scalar(kernel, kernel.load(keys, [slot.to(INDEX).value])).equals(x)
+        at = is_key.select(slot, size)
+        if len(values) > size + 1:
             at = x.differs(x).select(at.like(size + 1), at)
         kernel.store(kernel.load(made, [at.to(INDEX).value]), out, [index])
-    buffers = [builder.buffer(op.X), builder.constant_buffer(table), builder.constant_buffer(found)]
+    buffers = [builder.buffer(op.X), builder.constant_buffer(table), builder.constant_buffer(values)]
     builder.call("labelencoder", kernel, [builder.result(op.Y)], buffers)
-    return None
 
 
 def _first(attributes: Sequence[Attribute | None]) -> Array | None:

@@ -112,6 +112,40 @@ def test_nan_has_a_label_and_of_equal_keys_the_last_counts():
     check(ml("LabelEncoder", [x], said, np.array([6, 7, -9])))
 
 
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 7, 8, 9, 100])
+@pytest.mark.parametrize("scale", [1, 5, 10**12])
+def test_integers_are_looked_up_or_searched(size: int, scale: int):
+    """Keys side by side, with gaps, and so far apart that a table of all numbers between would be large."""
+    keys = [scale * (each - size // 2) for each in np.random.default_rng(size).permutation(size).tolist()]
+    x = np.array(
+        [*keys, *(each + 1 for each in keys), *(each - 1 for each in keys), 0, LEAST, MOST], np.int64
+    )
+    values = [float(each) for each in range(1, size + 1)]
+    known = dict(zip(keys, values, strict=True))
+    expected = np.array([known.get(each, -0.5) for each in x.tolist()], np.float32)
+    said = {"keys_int64s": keys, "values_floats": values, "default_float": -0.5}
+    check(ml("LabelEncoder", [x], said, expected))
+
+
+@pytest.mark.parametrize("keys", [[LEAST, MOST], [MOST], [LEAST], [MOST, MOST - 1], [LEAST + 3, LEAST]])
+def test_extreme_integers_are_keys(keys: list[int]):
+    x = np.array([LEAST, LEAST + 1, LEAST + 3, -1, 0, MOST - 1, MOST], np.int64)
+    values = list(range(1, len(keys) + 1))
+    known = dict(zip(keys, values, strict=True))
+    expected = np.array([known.get(each, 9) for each in x.tolist()], np.int64)
+    said = {"keys_int64s": keys, "values_int64s": values, "default_int64": 9}
+    check(ml("LabelEncoder", [x], said, expected))
+
+
+def test_infinities_are_keys():
+    x = np.array([np.inf, -np.inf, 3.5, 0, np.nan, 1e38], np.float32)
+    said = {"keys_floats": [np.inf, 3.5, -np.inf], "values_int64s": [5, 6, 7], "default_int64": -9}
+    check(ml("LabelEncoder", [x], said, np.array([5, 7, 6, -9, -9, -9])))
+
+
 def test_an_element_of_no_category_ends_the_run():
     node = ml("OneHotEncoder", [np.array([1, 2])], {"cats_int64s": [1, 2], "zeros": 0})
     session = compile_native(node.model())
