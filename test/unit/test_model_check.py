@@ -25,7 +25,10 @@ PROBLEMS = [
     Problem("conv", "Conv", "conv: Conv: group must be strictly positive"),
     Problem("relu", "Relu", "relu: Relu: unknown attribute 'slope'; the operator's are: none"),
     Problem(
-        "scale", "DequantizeLinear", "scale: DequantizeLinear: x_scale has 2 elements for the 4 of axis 1"
+        "scale",
+        "DequantizeLinear",
+        "scale: DequantizeLinear: x_scale and x_zero_point 1-D tensor length must match the input axis dim "
+        "size: 2 for 4",
     ),
 ]
 
@@ -95,7 +98,7 @@ FAULTY = {
             "again (Neg): value 'a' is defined twice; names of values must be unique",
             "reader: Relu: unknown attribute 'slope'; the operator's are: none",
             "conv: Conv: group must be strictly positive",
-            "ranks: Concat: inputs have ranks 4 and 1, which must be the same",
+            "ranks: Concat: operand 'inputs[1]' has rank 1, rank should be 4",
             "other: MatMul: reduction dimension mu",
         ],
     ),

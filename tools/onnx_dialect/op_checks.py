@@ -14,11 +14,13 @@ _COORDINATES = (
     '"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", '
     '"tf_half_pixel_for_nn", "tf_crop_and_resize"'
 )
+_PADDING = "padding_mode needs to be zeros, border or reflection, not {}"
 _REDUCE = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"
 _REDUCTIONS = " ".join(f"Reduce{name}" for name in _REDUCE.split())
 
 CHECK_SIGNATURES: Mapping[str, tuple[str, str]] = {
     "affine_grid": ("shapes", ""),
+    "approximation": ("values", ""),
     "at_least": ("values", "p"),
     "attention": ("heads", ""),
     "axes_in_range": ("values", "pv"),
@@ -38,6 +40,7 @@ CHECK_SIGNATURES: Mapping[str, tuple[str, str]] = {
     "constants_at_least": ("values", "v"),
     "convolution": ("windows", "vvv"),
     "deformation": ("windows", ""),
+    "recurrent_direction": ("values", ""),
     "divisible": ("shapes", "v"),
     "each_at_least": ("values", "p"),
     "each_one_of": ("values", "p"),
@@ -74,6 +77,7 @@ CHECK_SIGNATURES: Mapping[str, tuple[str, str]] = {
     "quantization": ("quantization", "vvv"),
     "rank_at_least": ("shapes", "v"),
     "rank_is": ("shapes", "v"),
+    "rank_of": ("shapes", "vv"),
     "recurrence": ("recurrences", ""),
     "resampling": ("values", ""),
     "result_has_dtype": ("elements", "pv"),
@@ -103,6 +107,15 @@ CHECK_SIGNATURES: Mapping[str, tuple[str, str]] = {
 
 OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
     # Axes.
+    ("Gather GatherElements ScatterElements", 'rank_at_least("data", 1)'),
+    (
+        "ReverseSequence",
+        'rank_is("sequence_lens", 1, text="sequence_lens of ReverseSequnce should be 1D tensor")',
+    ),
+    (
+        "ReverseSequence",
+        'rank_at_least("input", 2, "input of Reversesequence should be 2D or higher rank tensor")',
+    ),
     (
         "ArgMax ArgMin Gather GatherElements Scatter ScatterElements",
         'axis_in_range("axis", "data")',
@@ -113,7 +126,7 @@ OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
     ),
     ("LayerNormalization RMSNormalization TopK Unique", 'axis_in_range("axis", "X")'),
     ("Flatten", 'axis_in_range("axis", "input", 1)'),
-    ("OneHot", 'new_axis_in_range("axis", "indices")'),
+    ("OneHot", 'new_axis_in_range("axis", "indices", "OneHot axis value is out of range")'),
     ("ReverseSequence", 'axis_in_range("batch_axis", "input")'),
     ("ReverseSequence", 'axis_in_range("time_axis", "input")'),
     (_REDUCTIONS, 'axes_in_range("axes", "data")'),
@@ -190,12 +203,12 @@ OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
     ("GroupNormalization", 'at_least("num_groups", 1)'),
     ("LRN", 'at_least("size", 1)'),
     ("LRN", 'rank_at_least("X", 2)'),
-    ("LpNormalization", 'integer_in("p", 1, 2)'),
+    ("LpNormalization", """integer_in("p", 1, 2, "attribute 'p' must be 1 or 2, got {}")"""),
     # Recurrences and attention.
     ("GRU LSTM RNN", 'rank_is("X", 3, text="The first input tensor must have rank 3")'),
     ("GRU LSTM RNN", 'rank_is("W", 3, text="The second input tensor must have rank 3")'),
     ("GRU LSTM RNN", 'rank_is("R", 3, text="The third input tensor must have rank 3")'),
-    ("GRU LSTM RNN", 'one_of("direction", "forward", "reverse", "bidirectional")'),
+    ("GRU LSTM RNN", "recurrent_direction"),
     ("GRU LSTM RNN", 'integer_in("layout", 0, 1)'),
     ("Attention", 'rank_is("Q", 3, 4)'),
     ("Attention", 'same_rank("Q", "K")'),
@@ -205,13 +218,13 @@ OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
     ("Attention", 'integer_in("qk_matmul_output_mode", 0, 3)'),
     # Shapes given as tensors.
     ("Reshape", 'rank_is("shape", 1, text="Shape tensor must have rank one")'),
-    ("Expand", 'rank_is("shape", 1)'),
+    ("Expand", 'rank_is("shape", 1, text="Shape has a rank of 1")'),
     ("Tile", 'rank_is("repeats", 1, text="Repeats tensor must have rank one")'),
     ("Pad", 'rank_is("pads", 1)'),
     ("Pad", 'one_of("mode", "constant", "reflect", "edge", "wrap")'),
     ("Slice", 'rank_is("starts", 1)'),
     ("Slice", 'same_rank("starts", "ends")'),
-    ("TopK", 'rank_is("K", 1, 0)'),
+    ("TopK", """rank_is("K", 0, 1, text="operand 'K' has rank {}, rank should be < 2")"""),
     ("Upsample", 'rank_is("scales", 1, text="Scales tensor must be rank 1")'),
     ("Upsample", 'one_of("mode", "nearest", "linear", "bilinear")'),
     ("Resize", 'one_of("mode", "nearest", "linear", "cubic")'),
@@ -220,7 +233,7 @@ OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
     # Rearrangements.
     ("DepthToSpace SpaceToDepth", 'rank_is("input", 4, text="Input should have a rank of four")'),
     ("DepthToSpace SpaceToDepth", 'at_least("blocksize", 1, "Blocksize should be non negative")'),
-    ("DepthToSpace SpaceToDepth", 'one_of("mode", "DCR", "CRD")'),
+    ("DepthToSpace SpaceToDepth", 'one_of("mode", "DCR", "CRD", text="Mode must be DCR or CRD, not {}")'),
     (
         "DepthToSpace",
         'divisible("input", 1, "blocksize", '
@@ -234,18 +247,16 @@ OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
         "SpaceToDepth",
         'divisible("input", 3, "blocksize", "The input tensor width must be divisible by the block size")',
     ),
-    ("GatherElements", 'same_rank("data", "indices")'),
-    ("ScatterElements", 'same_rank("data", "indices")'),
-    ("ScatterElements", 'same_rank("data", "updates")'),
-    ("Gather GatherElements GatherND ScatterElements ScatterND", 'rank_at_least("data", 1)'),
+    ("GatherElements ScatterElements", 'rank_of("indices", "data")'),
+    ("ScatterElements", 'rank_of("updates", "data")'),
+    ("GatherND ScatterND", 'rank_at_least("data", 1)'),
     ("GatherND ScatterND", 'rank_at_least("indices", 1)'),
     ("ScatterElements ScatterND", 'one_of("reduction", "none", "add", "mul", "max", "min")'),
     (
         "GridSample",
-        'one_of("padding_mode", "zeros", "border", "reflection")',
+        f'one_of("padding_mode", "zeros", "border", "reflection", text={_PADDING!r})',
     ),
-    ("GridSample", 'integer_in("align_corners", 0, 1)'),
-    ("GridSample", 'same_rank("X", "grid")'),
+    ("GridSample", 'integer_in("align_corners", 0, 1, "align_corners needs to be 0 or 1, not {}")'),
     (
         "GridSample",
         'same_size("X", 0, "grid", 0, "Input and grid must have the same batch value.")',
@@ -255,14 +266,6 @@ OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
     ("OneHot", 'size_is("values", 0, 2, "OneHot values must be 1D tensor with 2 elements")'),
     ("OneHot", 'rank_is("depth", 0, 1, text="OneHot depth must be 0 or 1D tensor")'),
     ("OneHot", 'size_is("depth", 0, 1, "OneHot depth can be 1D tensor with 1 elements")'),
-    (
-        "ReverseSequence",
-        'rank_is("sequence_lens", 1, text="sequence_lens of ReverseSequnce should be 1D tensor")',
-    ),
-    (
-        "ReverseSequence",
-        'rank_at_least("input", 2, "input of Reversesequence should be 2D or higher rank tensor")',
-    ),
     ("Trilu", 'rank_at_least("input", 2)'),
     ("Trilu", 'integer_in("upper", 0, 1)'),
     ("Unique", 'integer_in("sorted", 0, 1)'),
@@ -286,7 +289,7 @@ OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
     ("BitShift", 'one_of("direction", "LEFT", "RIGHT")'),
     ("CumProd CumSum", 'integer_in("exclusive", 0, 1)'),
     ("CumProd CumSum", 'integer_in("reverse", 0, 1)'),
-    ("Gelu", 'one_of("approximate", "none", "tanh")'),
+    ("Gelu", "approximation"),
     ("Mod", 'integer_in("fmod", 0, 1)'),
     (f"ArgMax ArgMin {_REDUCTIONS} SplitToSequence", 'integer_in("keepdims", 0, 1)'),
     ("NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss", 'one_of("reduction", "none", "sum", "mean")'),

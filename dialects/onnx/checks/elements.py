@@ -22,7 +22,7 @@ def result_has_dtype(field: str, result: str, like: str = "") -> Rule:
         found = erase_shapes(type_of(op, result))
         if found not in (expected, SeqType(unranked(expected))):
             word = "expected type" if like else "dtype"
-            refuse(op, f"result element type {found} does not match the {word} {expected}")
+            refuse(op, f"result element type '{found}' does not match the {word} '{expected}'")
 
     return rule
 

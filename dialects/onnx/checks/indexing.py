@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from xonnc.dialects.onnx.checks.values import require_range
 from xonnc.dialects.onnx.checks.verifier import (
     DYNAMIC,
     Rule,
@@ -36,8 +37,8 @@ def gather_nd(op: Operation) -> None:
     x, indices, batches = shape_of(op, "data"), shape_of(op, "indices"), integer_of(op, "batch_dims") or 0
     if indices is None:
         return
-    if batches >= len(indices) or (x is not None and batches >= len(x)):
-        refuse(op, f"batch_dims is {batches}; it is less than the ranks of data and indices")
+    ranks = [len(shape) for shape in (x, indices) if shape is not None]
+    require_range(op, "batch_dims", batches, 0, min(ranks) - 1)
     if x is None:
         return
     for axis in range(batches):
@@ -91,7 +92,8 @@ def reversed_sequences(op: Operation) -> None:
     if batch is None or time is None or {batch, time} != {0, 1}:
         refuse(op, f"batch_axis is {batch} and time_axis {time}; one is 0, the other 1")
     if x is not None and lengths is not None and len(x) > 1 and differ(lengths[0], x[batch]):
-        refuse(op, f"sequence_lens has {lengths[0]} elements for {x[batch]} batches")
+        sizes = f"{lengths[0]} for {x[batch]}"
+        refuse(op, f"Length of sequence_lens should match the sizeof  batch axis of the input: {sizes}")
 
 
 def suppression(op: Operation) -> None:

@@ -7,6 +7,7 @@ from math import prod
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 from xdsl.ir import Operation
 
+from xonnc.dialects.onnx.checks.values import require_range
 from xonnc.dialects.onnx.checks.verifier import (
     DYNAMIC,
     Rule,
@@ -34,25 +35,28 @@ def quantization(data: str, scale: str, zero_point: str) -> Rule:
         if block < 0:
             refuse(op, f"block_size is {block}; it is at least 0")
         if x is not None and s is not None:
-            _check_scale(op, x, s, block, scale)
+            _check_scale(op, x, s, block, (scale, zero_point))
         _check_zero_point(op, s, scale, zero_point)
 
     return rule
 
 
-def _check_scale(op: Operation, x: tuple[int, ...], s: tuple[int, ...], block: int, scale: str) -> None:
+def _check_scale(
+    op: Operation, x: tuple[int, ...], s: tuple[int, ...], block: int, fields: tuple[str, str]
+) -> None:
+    scale, zero_point = fields
     if not block and len(s) > 1:
-        refuse(op, f"{scale} has rank {len(s)}; without blocks it has rank 0 or 1")
+        refuse(op, f"{scale} must be a scalar or 1-D tensor without blocks; it has rank {len(s)}")
     count = s[0] if s else 1
     # One number is for the whole tensor, whatever the axis says.
     if not block and count == 1:
         return
     axis, rank = integer_of(op, "axis") or 0, len(x)
-    if not -rank <= axis < rank:
-        refuse(op, f"axis is {axis}; the accepted range is [{-rank}, {rank - 1}]")
+    require_range(op, "axis", axis, -rank, rank - 1)
     if not block:
         if differ(count, x[axis]):
-            refuse(op, f"{scale} has {count} elements for the {x[axis]} of axis {axis}")
+            lengths = f"{scale} and {zero_point} 1-D tensor length must match the input axis dim size"
+            refuse(op, f"{lengths}: {count} for {x[axis]}")
         return
     if len(s) != rank:
         refuse(op, f"{scale} has rank {len(s)}; for blocks it has the rank of the data, {rank}")
@@ -67,7 +71,7 @@ def _check_zero_point(op: Operation, s: tuple[int, ...] | None, scale: str, zero
     if s is None or z is None or (prod(s) == 1 and prod(z) == 1):
         return
     if len(s) != len(z) or any(differ(a, b) for a, b in zip(s, z, strict=True)):
-        refuse(op, f"{zero_point} has the shape {shown(z)}, {scale} has {shown(s)}; they must be the same")
+        refuse(op, f"{scale} and {zero_point} must have the same shape, not {shown(s)} and {shown(z)}")
 
 
 def parameter_of(field: str, data: str, axis: int) -> Rule:

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
+from xonnc.dialects.onnx.checks.values import require_range
 from xonnc.dialects.onnx.checks.verifier import (
     DYNAMIC,
     Rule,
@@ -89,13 +90,14 @@ def broadcast_into(field: str, onto: str, text: str) -> Rule:
 
 
 def rank_is(field: str, *ranks: int, text: str = "") -> Rule:
-    """An operand has one of these ranks."""
+    """An operand has one of these ranks; `text` may have `{}` for another one."""
 
     def rule(op: Operation) -> None:
         shape = shape_of(op, field)
         if shape is not None and len(shape) not in ranks:
             expected = " or ".join(map(str, ranks))
-            refuse(op, text or f"operand '{field}' has rank {len(shape)}, rank should be {expected}")
+            rank = len(shape)
+            refuse(op, text.format(rank) or f"operand '{field}' has rank {rank}, rank should be {expected}")
 
     return rule
 
@@ -106,7 +108,18 @@ def rank_at_least(field: str, least: int, text: str = "") -> Rule:
     def rule(op: Operation) -> None:
         shape = shape_of(op, field)
         if shape is not None and len(shape) < least:
-            refuse(op, text or f"operand '{field}' has rank {len(shape)}, rank should be >= {least}")
+            refuse(op, text or f"operand '{field}' has rank {len(shape)}, rank should be > {least - 1}")
+
+    return rule
+
+
+def rank_of(field: str, of: str) -> Rule:
+    """An operand has the rank of another."""
+
+    def rule(op: Operation) -> None:
+        shape, other = shape_of(op, field), shape_of(op, of)
+        if shape is not None and other is not None and len(shape) != len(other):
+            refuse(op, f"operand '{field}' has rank {len(shape)}, rank should be {len(other)}")
 
     return rule
 
@@ -193,6 +206,11 @@ def gemm(op: Operation) -> None:
     c = shape_of(op, "C")
     if c is not None and len(c) > 2:
         refuse(op, "Gemm with C should be a 1D or 2D tensor")
+    rows, columns = None if a is None else a[0], None if b is None else b[1]
+    if c is not None and len(c) == 2 and rows is not None and c[0] != 1 and differ(c[0], rows):
+        refuse(op, f"bias add has bad dimension on first dim: C has {c[0]}, the product {rows}")
+    if c and columns is not None and c[-1] != 1 and differ(c[-1], columns):
+        refuse(op, f"bias add has bad dimension on second dim: C has {c[-1]}, the product {columns}")
 
 
 def concatenation(op: Operation) -> None:
@@ -202,17 +220,16 @@ def concatenation(op: Operation) -> None:
     if not shapes or axis is None:
         return
     rank = len(shapes[0])
-    if not -rank <= axis < rank:
-        raise VerifyException(f"{op.name}: 'axis' value is {axis}, accepted range is [{-rank}, {rank - 1}]")
-    for shape in shapes[1:]:
+    require_range(op, "axis", axis, -rank, rank - 1)
+    for number, shape in enumerate(shapes[1:], 1):
         if len(shape) != rank:
-            refuse(op, f"inputs have ranks {rank} and {len(shape)}, which must be the same")
-        for index in range(rank):
-            if index != axis % rank and differ(shape[index], shapes[0][index]):
+            refuse(op, f"operand 'inputs[{number}]' has rank {len(shape)}, rank should be {rank}")
+        for index, (size, expected) in enumerate(zip(shape, shapes[0], strict=True)):
+            if index != axis % rank and differ(size, expected):
                 refuse(
                     op,
-                    f"inputs have sizes {shapes[0][index]} and {shape[index]} in dimension {index}, "
-                    "which must be the same",
+                    f"operand 'inputs[{number}]' has dimension at index {index} with value {size}, "
+                    f"value should be {expected}",
                 )
 
 
@@ -233,7 +250,9 @@ def holds_one(field: str) -> Rule:
     def rule(op: Operation) -> None:
         shape = None if is_absent(op, field) else shape_of(op, field)
         if shape is not None and (len(shape) > 1 or (shape and differ(shape[0], 1))):
-            refuse(op, f"{field} has the shape {shown(shape)}; it holds one number")
+            if len(shape) > 1:
+                refuse(op, f"{field} tensor must have rank zero or one, not {len(shape)}")
+            refuse(op, f"{field} tensor of rank one must have size one, not {shape[0]}")
 
     return rule
 
@@ -314,8 +333,10 @@ def sampling_grid(op: Operation) -> None:
     x, grid = shape_of(op, "X"), shape_of(op, "grid")
     if x is not None and len(x) < 3:
         refuse(op, f"X has rank {len(x)}; it has batch, channels and at least one axis")
+    if x is not None and grid is not None and len(x) != len(grid):
+        refuse(op, f"Input(={len(x)}) and grid(={len(grid)}) have different dim sizes.")
     if x is not None and grid is not None and differ(grid[-1], len(x) - 2):
-        refuse(op, f"grid ends in {grid[-1]} coordinates; X has {len(x) - 2} spatial axes")
+        refuse(op, f"Grid last dim must have been '{len(x) - 2}' instead of '{grid[-1]}'.")
 
 
 def grouped_channels(op: Operation) -> None:
@@ -408,22 +429,29 @@ def einsum(op: Operation) -> None:
     left, arrow, right = equation.partition("->")
     terms, shapes = left.split(","), [_shape(type_) for type_ in types_of(op, "Inputs")]
     if len(terms) != len(shapes):
-        refuse(op, f'equation "{equation}" has {len(terms)} terms for {len(shapes)} operands')
+        counts = f"number of equation inputs {len(terms)} != number of actual inputs {len(shapes)}"
+        refuse(op, f"equation '{equation}': {counts}")
     sizes: dict[str, int] = {}
     for term, shape in zip(terms, shapes, strict=True):
         letters = term.replace("...", "", 1)
         if not all(letter.isalpha() and letter.isascii() for letter in letters):
-            refuse(op, f'equation "{equation}" has a term "{term}", which is more than letters and one ...')
+            refuse(op, f"equation '{equation}': invalid equation syntax: '{term}' has letters and one ...")
         if shape is None:
             continue
-        if len(letters) > len(shape) or (len(letters) < len(shape) and "..." not in term):
-            refuse(op, f'equation "{equation}": the term "{term}" is for an operand {shown(shape)}')
+        subscripts = f"number of equation input parameter subscripts {len(letters)}"
+        if "..." in term and len(letters) > len(shape):
+            refuse(op, f"equation '{equation}': {subscripts} exceeds input type rank {len(shape)}")
+        if "..." not in term and len(letters) != len(shape):
+            refuse(op, f"equation '{equation}': {subscripts} != input type rank {len(shape)}")
         _note_sizes(op, term, shape, sizes)
     if arrow:
         letters = right.replace("...", "", 1)
         known = set("".join(terms)) - {"."}
-        if len(set(letters)) != len(letters) or not set(letters) <= known:
-            refuse(op, f'equation "{equation}": the result "{right}" has letters twice, or of no operand')
+        for letter in letters:
+            if letters.count(letter) > 1:
+                refuse(op, f"equation '{equation}': subscript {letter} appears multiple times in the output")
+            if letter not in known:
+                refuse(op, f"equation '{equation}': output subscript {letter} doesn't appear in inputs")
 
 
 def _note_sizes(op: Operation, term: str, shape: Sequence[int], sizes: dict[str, int]) -> None:

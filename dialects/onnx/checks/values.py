@@ -26,7 +26,8 @@ from xonnc.dialects.onnx.checks.verifier import (
 )
 
 
-def _require_range(op: Operation, name: str, value: int, low: int, high: int) -> None:
+def require_range(op: Operation, name: str, value: int, low: int, high: int) -> None:
+    """Refuse a value outside of a range."""
     if not low <= value <= high:
         raise VerifyException(f"{op.name}: '{name}' value is {value}, accepted range is [{low}, {high}]")
 
@@ -38,18 +39,22 @@ def axis_in_range(field: str, of: str, beyond: int = 0) -> Rule:
         axis, shape = integer_of(op, field), shape_of(op, of)
         if axis is not None and shape is not None:
             rank = len(shape)
-            _require_range(op, field, axis, -rank, rank - 1 + beyond)
+            require_range(op, field, axis, -rank, rank - 1 + beyond)
 
     return rule
 
 
-def new_axis_in_range(field: str, of: str) -> Rule:
+def new_axis_in_range(field: str, of: str, text: str = "") -> Rule:
     """An axis of the result, whose rank is one more than that of operand `of`."""
 
     def rule(op: Operation) -> None:
         axis, shape = integer_of(op, field), shape_of(op, of)
-        if axis is not None and shape is not None:
-            _require_range(op, field, axis, -len(shape) - 1, len(shape))
+        if axis is None or shape is None:
+            return
+        low, high = -len(shape) - 1, len(shape)
+        if text and not low <= axis <= high:
+            refuse(op, f"{text}: {axis} is not in [{low}, {high}]")
+        require_range(op, field, axis, low, high)
 
     return rule
 
@@ -63,7 +68,7 @@ def axes_in_range(field: str, of: str) -> Rule:
             return
         rank = len(shape)
         for axis in axes:
-            _require_range(op, field, axis, -rank, rank - 1)
+            require_range(op, field, axis, -rank, rank - 1)
         if len({axis % rank for axis in axes}) != len(axes):
             refuse(op, f"{field} names an axis twice: {list(axes)}")
 
@@ -108,7 +113,7 @@ def constant_axis_in_range(field: str, of: str) -> Rule:
         axes, shape = constant_of(op, field), shape_of(op, of)
         if axes is not None and shape is not None:
             for axis in axes.reshape(-1).tolist():
-                _require_range(op, field, axis, -len(shape), len(shape) - 1)
+                require_range(op, field, axis, -len(shape), len(shape) - 1)
 
     return rule
 
@@ -125,13 +130,16 @@ def constants_at_least(field: str, low: int) -> Rule:
     return rule
 
 
-def integer_in(field: str, low: int, high: int) -> Rule:
-    """An integer from `low` to `high`."""
+def integer_in(field: str, low: int, high: int, text: str = "") -> Rule:
+    """An integer from `low` to `high`; `text` may have `{}` for another value."""
 
     def rule(op: Operation) -> None:
         value = integer_of(op, field)
-        if value is not None:
-            _require_range(op, field, value, low, high)
+        if value is None:
+            return
+        if text and not low <= value <= high:
+            refuse(op, text.format(value))
+        require_range(op, field, value, low, high)
 
     return rule
 
@@ -149,13 +157,13 @@ def at_least(field: str, low: int, text: str = "") -> Rule:
     return rule
 
 
-def one_of(field: str, *texts: str) -> Rule:
-    """One of the strings that ONNX defines."""
+def one_of(field: str, *values: str, text: str = "") -> Rule:
+    """One of the strings that ONNX defines; `text` may have `{}` for another value."""
 
     def rule(op: Operation) -> None:
-        text = text_of(op, field)
-        if text is not None and text not in texts:
-            refuse(op, f'{field} is "{text}"; it is one of {", ".join(texts)}')
+        value = text_of(op, field)
+        if value is not None and value not in values:
+            refuse(op, text.format(value) or f'{field} is "{value}"; it is one of {", ".join(values)}')
 
     return rule
 
@@ -225,6 +233,22 @@ def same_lengths(*fields: str) -> Rule:
             refuse(op, f"lists that belong together have different lengths: {lengths_text}")
 
     return rule
+
+
+approximation = one_of(
+    "approximate",
+    "none",
+    "tanh",
+    text="This value is unsupported. The approximate attribute should be a value of none or tanh. "
+    "The value received was approximate = {}",
+)
+recurrent_direction = one_of(
+    "direction",
+    "forward",
+    "reverse",
+    "bidirectional",
+    text="direction attribute must be one of the strings: forward, reverse, and bidirectional, not {}",
+)
 
 
 def each_one_of(field: str, *texts: str) -> Rule:

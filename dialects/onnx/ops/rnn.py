@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attribute_builders import int_attr, string_array_attr, 
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.recurrences import recurrence
 from xonnc.dialects.onnx.checks.shapes import rank_is
-from xonnc.dialects.onnx.checks.values import integer_in, one_of
+from xonnc.dialects.onnx.checks.values import integer_in, recurrent_direction
 from xonnc.dialects.onnx.constraints import (
     FLOAT_ARRAY_ATTR,
     FLOAT_ATTR,
@@ -60,7 +60,7 @@ class GRUOp(OnnxOp):
             rank_is("X", 3, text="The first input tensor must have rank 3"),
             rank_is("W", 3, text="The second input tensor must have rank 3"),
             rank_is("R", 3, text="The third input tensor must have rank 3"),
-            one_of("direction", "forward", "reverse", "bidirectional"),
+            recurrent_direction,
             integer_in("layout", 0, 1),
             recurrence(3, 2),
             integer_in("linear_before_reset", 0, 1),
@@ -185,7 +185,7 @@ class LSTMOp(OnnxOp):
             rank_is("X", 3, text="The first input tensor must have rank 3"),
             rank_is("W", 3, text="The second input tensor must have rank 3"),
             rank_is("R", 3, text="The third input tensor must have rank 3"),
-            one_of("direction", "forward", "reverse", "bidirectional"),
+            recurrent_direction,
             integer_in("layout", 0, 1),
             recurrence(4, 3),
             integer_in("input_forget", 0, 1),
@@ -238,7 +238,7 @@ class LSTMV1Op(OnnxOp):
             rank_is("X", 3, text="The first input tensor must have rank 3"),
             rank_is("W", 3, text="The second input tensor must have rank 3"),
             rank_is("R", 3, text="The third input tensor must have rank 3"),
-            one_of("direction", "forward", "reverse", "bidirectional"),
+            recurrent_direction,
             recurrence(4, 3),
             integer_in("input_forget", 0, 1),
         ),
@@ -281,7 +281,7 @@ class RNNOp(OnnxOp):
             rank_is("X", 3, text="The first input tensor must have rank 3"),
             rank_is("W", 3, text="The second input tensor must have rank 3"),
             rank_is("R", 3, text="The third input tensor must have rank 3"),
-            one_of("direction", "forward", "reverse", "bidirectional"),
+            recurrent_direction,
             integer_in("layout", 0, 1),
             recurrence(1, 1),
         ),
@@ -329,7 +329,7 @@ class RNNV1Op(OnnxOp):
             rank_is("X", 3, text="The first input tensor must have rank 3"),
             rank_is("W", 3, text="The second input tensor must have rank 3"),
             rank_is("R", 3, text="The third input tensor must have rank 3"),
-            one_of("direction", "forward", "reverse", "bidirectional"),
+            recurrent_direction,
             recurrence(1, 1),
         ),
     )

@@ -73,7 +73,7 @@ func.func @stacks(%a: tensor<2x4x3xf32>, %b: tensor<5x3x4xf32>) -> tensor<*xf32>
 // -----
 
 func.func @bias(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %c: tensor<5xf32>) -> tensor<*xf32> {
-  // expected-error @+1 {{Gemm: A B [2, 4] and C [5] do not broadcast}}
+  // expected-error @+1 {{bias add has bad dimension on second dim: C has 5, the product 4}}
   %0 = "onnx.Gemm"(%a, %b, %c) <{alpha = 1.0 : f32, beta = 1.0 : f32, transA = 0 : si64, transB = 0 : si64}> : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<5xf32>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }

@@ -10,7 +10,7 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attribute_builders import float_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import same_shape
-from xonnc.dialects.onnx.checks.values import one_of
+from xonnc.dialects.onnx.checks.values import approximation
 from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT_ARRAY_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -98,7 +98,7 @@ class GeluOp(OnnxOp):
 
     approximate = prop_def(STRING_ATTR, string_attr("none"))
 
-    traits = traits_def(Pure(), Checks(one_of("approximate", "none", "tanh")))
+    traits = traits_def(Pure(), Checks(approximation))
 
 
 @irdl_op_definition

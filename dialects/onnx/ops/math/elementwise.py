@@ -203,7 +203,7 @@ class ExpandOp(OnnxOp):
 
     output = result_def(T)
 
-    traits = traits_def(Pure(), Checks(rank_is("shape", 1)))
+    traits = traits_def(Pure(), Checks(rank_is("shape", 1, text="Shape has a rank of 1")))
 
 
 @irdl_op_definition

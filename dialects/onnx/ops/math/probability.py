@@ -241,7 +241,7 @@ class TopKOp(OnnxOp):
         Pure(),
         Checks(
             axis_in_range("axis", "X"),
-            rank_is("K", 1, 0),
+            rank_is("K", 0, 1, text="operand 'K' has rank {}, rank should be < 2"),
             holds_one("K"),
             constants_at_least("K", 0),
             integer_in("largest", 0, 1),

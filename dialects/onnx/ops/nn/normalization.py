@@ -458,7 +458,10 @@ class LpNormalizationOp(OnnxOp):
     axis = prop_def(INT_ATTR, int_attr(-1))
     p = prop_def(INT_ATTR, int_attr(2))
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), integer_in("p", 1, 2)))
+    traits = traits_def(
+        Pure(),
+        Checks(axis_in_range("axis", "input"), integer_in("p", 1, 2, "attribute 'p' must be 1 or 2, got {}")),
+    )
 
 
 @irdl_op_definition

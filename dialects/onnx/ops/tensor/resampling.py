@@ -9,14 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attribute_builders import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import (
-    affine_grid,
-    holds_for_axes,
-    rank_is,
-    same_rank,
-    same_size,
-    sampling_grid,
-)
+from xonnc.dialects.onnx.checks.shapes import affine_grid, holds_for_axes, rank_is, same_size, sampling_grid
 from xonnc.dialects.onnx.checks.values import axes_in_range, integer_in, one_for_each_axis, one_of, resampling
 from xonnc.dialects.onnx.constraints import (
     FLOAT,
@@ -80,9 +73,14 @@ class GridSampleOp(OnnxOp):
     traits = traits_def(
         Pure(),
         Checks(
-            one_of("padding_mode", "zeros", "border", "reflection"),
-            integer_in("align_corners", 0, 1),
-            same_rank("X", "grid"),
+            one_of(
+                "padding_mode",
+                "zeros",
+                "border",
+                "reflection",
+                text="padding_mode needs to be zeros, border or reflection, not {}",
+            ),
+            integer_in("align_corners", 0, 1, "align_corners needs to be 0 or 1, not {}"),
             same_size("X", 0, "grid", 0, "Input and grid must have the same batch value."),
             one_of("mode", "linear", "nearest", "cubic"),
             sampling_grid,
@@ -119,9 +117,14 @@ class GridSampleV16Op(OnnxOp):
     traits = traits_def(
         Pure(),
         Checks(
-            one_of("padding_mode", "zeros", "border", "reflection"),
-            integer_in("align_corners", 0, 1),
-            same_rank("X", "grid"),
+            one_of(
+                "padding_mode",
+                "zeros",
+                "border",
+                "reflection",
+                text="padding_mode needs to be zeros, border or reflection, not {}",
+            ),
+            integer_in("align_corners", 0, 1, "align_corners needs to be 0 or 1, not {}"),
             same_size("X", 0, "grid", 0, "Input and grid must have the same batch value."),
             one_of("mode", "bilinear", "nearest", "bicubic"),
             sampling_grid,

@@ -20,6 +20,7 @@ from xonnc.dialects.onnx.checks.shapes import (
     holds_one,
     rank_at_least,
     rank_is,
+    rank_of,
     same_rank,
     same_shape,
     size_is,
@@ -84,7 +85,7 @@ class GatherOp(OnnxOp):
 
     axis = prop_def(INT_ATTR, int_attr(0))
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "data"), rank_at_least("data", 1)))
+    traits = traits_def(Pure(), Checks(rank_at_least("data", 1), axis_in_range("axis", "data")))
 
 
 @irdl_op_definition
@@ -109,9 +110,9 @@ class GatherElementsOp(OnnxOp):
     traits = traits_def(
         Pure(),
         Checks(
-            axis_in_range("axis", "data"),
-            same_rank("data", "indices"),
             rank_at_least("data", 1),
+            axis_in_range("axis", "data"),
+            rank_of("indices", "data"),
             within("indices", "data", "axis"),
         ),
     )
@@ -189,7 +190,7 @@ class OneHotOp(OnnxOp):
     traits = traits_def(
         Pure(),
         Checks(
-            new_axis_in_range("axis", "indices"),
+            new_axis_in_range("axis", "indices", "OneHot axis value is out of range"),
             rank_is("values", 1, text="OneHot values must be 1D tensor"),
             size_is("values", 0, 2, "OneHot values must be 1D tensor with 2 elements"),
             rank_is("depth", 0, 1, text="OneHot depth must be 0 or 1D tensor"),
@@ -227,7 +228,7 @@ class OneHotV9Op(OnnxOp):
     traits = traits_def(
         Pure(),
         Checks(
-            new_axis_in_range("axis", "indices"),
+            new_axis_in_range("axis", "indices", "OneHot axis value is out of range"),
             rank_is("values", 1, text="OneHot values must be 1D tensor"),
             size_is("values", 0, 2, "OneHot values must be 1D tensor with 2 elements"),
             rank_is("depth", 0, 1, text="OneHot depth must be 0 or 1D tensor"),
@@ -258,10 +259,10 @@ class ReverseSequenceOp(OnnxOp):
     traits = traits_def(
         Pure(),
         Checks(
-            axis_in_range("batch_axis", "input"),
-            axis_in_range("time_axis", "input"),
             rank_is("sequence_lens", 1, text="sequence_lens of ReverseSequnce should be 1D tensor"),
             rank_at_least("input", 2, "input of Reversesequence should be 2D or higher rank tensor"),
+            axis_in_range("batch_axis", "input"),
+            axis_in_range("time_axis", "input"),
             reversed_sequences,
         ),
     )
@@ -326,10 +327,10 @@ class ScatterElementsOp(OnnxOp):
     traits = traits_def(
         Pure(),
         Checks(
-            axis_in_range("axis", "data"),
-            same_rank("data", "indices"),
-            same_rank("data", "updates"),
             rank_at_least("data", 1),
+            axis_in_range("axis", "data"),
+            rank_of("indices", "data"),
+            rank_of("updates", "data"),
             one_of("reduction", "none", "add", "mul", "max", "min"),
             within("indices", "data", "axis"),
             same_shape("indices", "updates"),

@@ -121,7 +121,7 @@ class DepthToSpaceOp(OnnxOp):
         Checks(
             rank_is("input", 4, text="Input should have a rank of four"),
             at_least("blocksize", 1, "Blocksize should be non negative"),
-            one_of("mode", "DCR", "CRD"),
+            one_of("mode", "DCR", "CRD", text="Mode must be DCR or CRD, not {}"),
             divisible(
                 "input",
                 1,
@@ -271,7 +271,7 @@ class SpaceToDepthOp(OnnxOp):
         Checks(
             rank_is("input", 4, text="Input should have a rank of four"),
             at_least("blocksize", 1, "Blocksize should be non negative"),
-            one_of("mode", "DCR", "CRD"),
+            one_of("mode", "DCR", "CRD", text="Mode must be DCR or CRD, not {}"),
             divisible("input", 2, "blocksize", "The input tensor height must be divisible by the block size"),
             divisible("input", 3, "blocksize", "The input tensor width must be divisible by the block size"),
         ),

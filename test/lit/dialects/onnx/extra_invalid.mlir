@@ -36,7 +36,7 @@ func.func @rms_axis(%x: tensor<1x2x4xf32>, %s: tensor<4xf32>) {
 // -----
 
 func.func @concat(%m: tensor<2x3xf32>, %n: tensor<2x4xf32>) {
-  // expected-error@+1 {{inputs have sizes 3 and 4 in dimension 1, which must be the same}}
+  // expected-error@+1 {{operand 'inputs[1]' has dimension at index 1 with value 4, value should be 3}}
   %0:2 = "onnx.ConcatShapeTranspose"(%m, %n) <{axis = 0 : si64}> : (tensor<2x3xf32>, tensor<2x4xf32>) -> (tensor<2xi64>, tensor<*xf32>)
   onnx.Return
 }

@@ -270,7 +270,8 @@ def test_every_text_of_a_rule_is_expected_by_a_test():
     quoted = {text for _, expression in OPERATOR_CHECKS for text in re.findall(r'"([^"]*)"', expression)}
     texts = {text for text in quoted if " " in text}
     assert len(texts) > 40
-    assert not [text for text in texts if text not in tests]
+    # A rule puts the value in place of {}.
+    assert not [text for text in texts if text.partition("{}")[0] not in tests]
 
 
 PEER_CLASSES = (

@@ -40,7 +40,7 @@ func.func @flatten_all(%arg0: tensor<2x3xf32>) {
 // -----
 
 func.func @OneHot(%arg0: tensor<2xi64>, %arg1: tensor<i64>, %arg2: tensor<2xf32>) {
-  // expected-error@+1 {{'axis' value is 2, accepted range is [-2, 1]}}
+  // expected-error@+1 {{OneHot axis value is out of range: 2 is not in [-2, 1]}}
   %0 = "onnx.OneHot"(%arg0, %arg1, %arg2) <{axis = 2 : si64}> : (tensor<2xi64>, tensor<i64>, tensor<2xf32>) -> tensor<2x?xf32>
   onnx.Return
 }

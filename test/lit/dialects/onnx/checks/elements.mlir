@@ -69,7 +69,7 @@ func.func @CastLike(%arg0: tensor<2xf32>, %arg1: tensor<f64>) {
 // -----
 
 func.func @RandomNormal() {
-  // expected-error@+1 {{result element type f32 does not match the dtype f64}}
+  // expected-error@+1 {{result element type 'f32' does not match the dtype 'f64'}}
   %0 = "onnx.RandomNormal"() <{dtype = 11 : si64, shape = [2]}> : () -> tensor<2xf32>
   onnx.Return
 }
@@ -85,7 +85,7 @@ func.func @RandomUniform() {
 // -----
 
 func.func @EyeLike(%arg0: tensor<2x2xf32>) {
-  // expected-error@+1 {{result element type i32 does not match the expected type f32}}
+  // expected-error@+1 {{result element type 'i32' does not match the expected type 'f32'}}
   %0 = "onnx.EyeLike"(%arg0) : (tensor<2x2xf32>) -> tensor<2x2xi32>
   onnx.Return
 }
@@ -93,7 +93,7 @@ func.func @EyeLike(%arg0: tensor<2x2xf32>) {
 // -----
 
 func.func @SequenceEmpty() {
-  // expected-error@+1 {{result element type !onnx.Seq<tensor<*xf32>> does not match the dtype i64}}
+  // expected-error@+1 {{result element type '!onnx.Seq<tensor<*xf32>>' does not match the dtype 'i64'}}
   %0 = "onnx.SequenceEmpty"() <{dtype = 7 : si64}> : () -> !onnx.Seq<tensor<*xf32>>
   onnx.Return
 }

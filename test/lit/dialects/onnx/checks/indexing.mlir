@@ -27,7 +27,7 @@ func.func @GatherND(%arg0: tensor<2x3xf32>, %arg1: tensor<2x3xi64>) {
 // -----
 
 func.func @batch_dims(%arg0: tensor<2x3xf32>, %arg1: tensor<2x1xi64>) {
-  // expected-error@+1 {{batch_dims is 2; it is less than the ranks of data and indices}}
+  // expected-error@+1 {{onnx.GatherND: 'batch_dims' value is 2, accepted range is [0, 1]}}
   %0 = "onnx.GatherND"(%arg0, %arg1) <{batch_dims = 2 : si64}> : (tensor<2x3xf32>, tensor<2x1xi64>) -> tensor<*xf32>
   onnx.Return
 }
@@ -103,7 +103,7 @@ func.func @ReverseSequence(%arg0: tensor<2x3xf32>, %arg1: tensor<2xi64>) {
 // -----
 
 func.func @sequence_lens(%arg0: tensor<2x3xf32>, %arg1: tensor<2xi64>) {
-  // expected-error@+1 {{sequence_lens has 2 elements for 3 batches}}
+  // expected-error@+1 {{Length of sequence_lens should match the sizeof batch axis of the input: 2 for 3}}
   %0 = "onnx.ReverseSequence"(%arg0, %arg1) : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
   onnx.Return
 }

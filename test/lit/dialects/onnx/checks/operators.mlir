@@ -11,7 +11,7 @@ func.func @SpaceToDepth(%arg0: tensor<1x1x2x2xf32>) {
 // -----
 
 func.func @DepthToSpace(%arg0: tensor<1x4x2x2xf32>) {
-  // expected-error@+1 {{mode is "RCD"; it is one of DCR, CRD}}
+  // expected-error@+1 {{Mode must be DCR or CRD, not RCD}}
   %0 = "onnx.DepthToSpace"(%arg0) <{blocksize = 2 : si64, mode = "RCD"}> : (tensor<1x4x2x2xf32>) -> tensor<*xf32>
   onnx.Return
 }
@@ -59,7 +59,7 @@ func.func @Tile(%arg0: tensor<2xf32>, %arg1: tensor<1x1xi64>) {
 // -----
 
 func.func @Expand(%arg0: tensor<2xf32>, %arg1: tensor<1x1xi64>) {
-  // expected-error@+1 {{operand 'shape' has rank 2, rank should be 1}}
+  // expected-error@+1 {{Shape has a rank of 1}}
   %0 = "onnx.Expand"(%arg0, %arg1) : (tensor<2xf32>, tensor<1x1xi64>) -> tensor<*xf32>
   onnx.Return
 }
@@ -174,7 +174,7 @@ func.func @GRU(%arg0: tensor<5x1x3xf32>, %arg1: tensor<1x12x3xf32>, %arg2: tenso
 
 func.func @direction(%arg0: tensor<5x1x3xf32>, %arg1: tensor<1x12x3xf32>, %arg2: tensor<1x12x4xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{direction is "both"; it is one of forward, reverse, bidirectional}}
+  // expected-error@+1 {{direction attribute must be one of the strings: forward, reverse, and bidirectional, not both}}
   %0:2 = "onnx.GRU"(%arg0, %arg1, %arg2, %none, %none, %none) <{direction = "both"}> : (tensor<5x1x3xf32>, tensor<1x12x3xf32>, tensor<1x12x4xf32>, none, none, none) -> (tensor<*xf32>, none)
   onnx.Return
 }
@@ -241,7 +241,7 @@ func.func @lengths(%arg0: tensor<2x3xf32>, %arg1: tensor<1x3xi64>) {
 
 func.func @Trilu(%arg0: tensor<3xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{operand 'input' has rank 1, rank should be >= 2}}
+  // expected-error@+1 {{operand 'input' has rank 1, rank should be > 1}}
   %0 = "onnx.Trilu"(%arg0, %none) : (tensor<3xf32>, none) -> tensor<*xf32>
   onnx.Return
 }
@@ -249,7 +249,7 @@ func.func @Trilu(%arg0: tensor<3xf32>) {
 // -----
 
 func.func @Det(%arg0: tensor<3xf32>) {
-  // expected-error@+1 {{operand 'X' has rank 1, rank should be >= 2}}
+  // expected-error@+1 {{operand 'X' has rank 1, rank should be > 1}}
   %0 = "onnx.Det"(%arg0) : (tensor<3xf32>) -> tensor<*xf32>
   onnx.Return
 }

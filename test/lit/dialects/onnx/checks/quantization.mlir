@@ -4,7 +4,7 @@
 
 func.func @few_scales(%arg0: tensor<3x4xi8>, %arg1: tensor<2xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{x_scale has 2 elements for the 4 of axis 1}}
+  // expected-error@+1 {{x_scale and x_zero_point 1-D tensor length must match the input axis dim size: 2 for 4}}
   %0 = "onnx.DequantizeLinear"(%arg0, %arg1, %none) <{axis = 1 : si64}> : (tensor<3x4xi8>, tensor<2xf32>, none) -> tensor<3x4xf32>
   onnx.Return
 }
@@ -13,7 +13,7 @@ func.func @few_scales(%arg0: tensor<3x4xi8>, %arg1: tensor<2xf32>) {
 
 func.func @axis(%arg0: tensor<3x4xi8>, %arg1: tensor<4xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{axis is 7; the accepted range is [-2, 1]}}
+  // expected-error@+1 {{onnx.DequantizeLinear: 'axis' value is 7, accepted range is [-2, 1]}}
   %0 = "onnx.DequantizeLinear"(%arg0, %arg1, %none) <{axis = 7 : si64}> : (tensor<3x4xi8>, tensor<4xf32>, none) -> tensor<3x4xf32>
   onnx.Return
 }
@@ -22,7 +22,7 @@ func.func @axis(%arg0: tensor<3x4xi8>, %arg1: tensor<4xf32>) {
 
 func.func @scale_rank(%arg0: tensor<3x4xf32>, %arg1: tensor<3x4xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{y_scale has rank 2; without blocks it has rank 0 or 1}}
+  // expected-error@+1 {{y_scale must be a scalar or 1-D tensor without blocks; it has rank 2}}
   %0 = "onnx.QuantizeLinear"(%arg0, %arg1, %none) : (tensor<3x4xf32>, tensor<3x4xf32>, none) -> tensor<3x4xui8>
   onnx.Return
 }
@@ -30,7 +30,7 @@ func.func @scale_rank(%arg0: tensor<3x4xf32>, %arg1: tensor<3x4xf32>) {
 // -----
 
 func.func @zero_point(%arg0: tensor<3x4xf32>, %arg1: tensor<4xf32>, %arg2: tensor<3xui8>) {
-  // expected-error@+1 {{y_zero_point has the shape [3], y_scale has [4]; they must be the same}}
+  // expected-error@+1 {{y_scale and y_zero_point must have the same shape, not [4] and [3]}}
   %0 = "onnx.QuantizeLinear"(%arg0, %arg1, %arg2) : (tensor<3x4xf32>, tensor<4xf32>, tensor<3xui8>) -> tensor<3x4xui8>
   onnx.Return
 }
@@ -119,7 +119,7 @@ func.func @stack(%arg0: tensor<2x3xui8>, %arg1: tensor<1x1x5xf32>, %arg2: tensor
 
 func.func @ConvInteger(%arg0: tensor<1x1x4x4xui8>, %arg1: tensor<1x1x2x2xui8>, %arg2: tensor<2xui8>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{x_zero_point has the shape [2]; it holds one number}}
+  // expected-error@+1 {{x_zero_point tensor of rank one must have size one, not 2}}
   %0 = "onnx.ConvInteger"(%arg0, %arg1, %arg2, %none) : (tensor<1x1x4x4xui8>, tensor<1x1x2x2xui8>, tensor<2xui8>, none) -> tensor<1x1x3x3xi32>
   onnx.Return
 }

@@ -4,7 +4,7 @@
 
 func.func @Clip(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{min has the shape [2]; it holds one number}}
+  // expected-error@+1 {{min tensor of rank one must have size one, not 2}}
   %0 = "onnx.Clip"(%arg0, %arg1, %none) : (tensor<2xf32>, tensor<2xf32>, none) -> tensor<2xf32>
   onnx.Return
 }
@@ -12,7 +12,7 @@ func.func @Clip(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>) {
 // -----
 
 func.func @TopK(%arg0: tensor<4xf32>, %arg1: tensor<2xi64>) {
-  // expected-error@+1 {{K has the shape [2]; it holds one number}}
+  // expected-error@+1 {{K tensor of rank one must have size one, not 2}}
   %0:2 = "onnx.TopK"(%arg0, %arg1) : (tensor<4xf32>, tensor<2xi64>) -> (tensor<*xf32>, tensor<*xi64>)
   onnx.Return
 }
@@ -20,7 +20,7 @@ func.func @TopK(%arg0: tensor<4xf32>, %arg1: tensor<2xi64>) {
 // -----
 
 func.func @CumSum(%arg0: tensor<4xf32>, %arg1: tensor<1x1xi64>) {
-  // expected-error@+1 {{axis has the shape [1, 1]; it holds one number}}
+  // expected-error@+1 {{axis tensor must have rank zero or one, not 2}}
   %0 = "onnx.CumSum"(%arg0, %arg1) : (tensor<4xf32>, tensor<1x1xi64>) -> tensor<4xf32>
   onnx.Return
 }
@@ -179,7 +179,7 @@ func.func @space(%arg0: tensor<1x2x3xf32>, %arg1: tensor<5xi64>) {
 // -----
 
 func.func @GridSample(%arg0: tensor<1x1x4x4xf32>, %arg1: tensor<1x2x2x3xf32>) {
-  // expected-error@+1 {{grid ends in 3 coordinates; X has 2 spatial axes}}
+  // expected-error@+1 {{Grid last dim must have been '2' instead of '3'.}}
   %0 = "onnx.GridSample"(%arg0, %arg1) : (tensor<1x1x4x4xf32>, tensor<1x2x2x3xf32>) -> tensor<*xf32>
   onnx.Return
 }

@@ -3,7 +3,7 @@
 // Attributes that take one of a few values.
 
 func.func @LpNormalization(%arg0: tensor<2x3xf32>) {
-  // expected-error@+1 {{'p' value is 3, accepted range is [1, 2]}}
+  // expected-error@+1 {{attribute 'p' must be 1 or 2, got 3}}
   %0 = "onnx.LpNormalization"(%arg0) <{p = 3 : si64}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
   onnx.Return
 }
@@ -37,7 +37,7 @@ func.func @past(%arg0: tensor<*xf32>, %arg1: tensor<*xf32>, %arg2: tensor<*xf32>
 // -----
 
 func.func @Gelu(%arg0: tensor<2xf32>) {
-  // expected-error@+1 {{'onnx.Gelu' op approximate is "exact"; it is one of none, tanh}}
+  // expected-error@+1 {{This value is unsupported. The approximate attribute should be a value of none or tanh. The value received was approximate = exact}}
   %0 = "onnx.Gelu"(%arg0) <{approximate = "exact"}> : (tensor<2xf32>) -> tensor<2xf32>
   onnx.Return
 }
@@ -184,5 +184,13 @@ func.func @LabelEncoder(%arg0: tensor<*xi64>) {
 func.func @Abs(%arg0: tensor<2xf32>) {
   // expected-error@+1 {{property 'axis' is not defined by the operation 'onnx.Abs'}}
   %0 = "onnx.Abs"(%arg0) <{axis = 1 : si64}> : (tensor<2xf32>) -> tensor<2xf32>
+  onnx.Return
+}
+
+// -----
+
+func.func @GridSample(%arg0: tensor<1x1x4x4xf32>, %arg1: tensor<1x2x2x2xf32>) {
+  // expected-error@+1 {{align_corners needs to be 0 or 1, not 3}}
+  %0 = "onnx.GridSample"(%arg0, %arg1) <{align_corners = 3 : si64}> : (tensor<1x1x4x4xf32>, tensor<1x2x2x2xf32>) -> tensor<1x1x2x2xf32>
   onnx.Return
 }
