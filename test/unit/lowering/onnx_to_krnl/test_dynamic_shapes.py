@@ -329,7 +329,7 @@ def test_products_of_other_floats():
             "t = Shape<start = 0, end = 1>(z) q = Div(t, two) r = Slice(z, zero, q, zero) "
             "y = Concat<axis = 1>(p, r)",
             {"x": (4, 3), "z": (6, 3)},
-            "inputs have sizes 2 and 3 in dimension 0",
+            r"operand 'inputs\[1\]' has dimension at index 0 with value 3, value should be 2",
         ),
         (
             ("float[2, 3] x, float[N, 3] z", "float[2, 6] y"),
