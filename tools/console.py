@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol
 
 PROGRESS_DELAY_SECONDS = 1.0
@@ -21,6 +22,11 @@ class ProgressCallback(Protocol):
 def row(label: str, text: str) -> None:
     """Print a row of a report: a label and a text."""
     print(f"  {label:<12} {text}")
+
+
+def wrote(path: Path, count: float | None = None, remark: str = "") -> None:
+    """Print the row of a file written: its path, its size in bytes, and a remark."""
+    row("wrote", f"{path}" + (f" ({size(count)})" if count is not None else "") + remark)
 
 
 def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from xonnc.formats.onnx.save_model import ExternalData
-from xonnc.tools.console import size
+from xonnc.tools.console import wrote
 from xonnc.tools.files import require_output
 from xonnc.tools.usage import UsageError
 
@@ -87,4 +87,4 @@ def report(
         for line in lines:
             print(line)
         for path in written:
-            print(f"wrote {path} ({size(path.stat().st_size)})")
+            wrote(path, path.stat().st_size)

@@ -92,7 +92,7 @@ def test_a_light_model_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert ["Conv", "26", "26"] in rows
     assert ["nodes", "66", "65"] in rows
     assert "agrees on 3 inputs: largest error" in lines[-2]
-    assert lines[-1].startswith(f"wrote           {simpler} (")
+    assert lines[-1].startswith(f"  wrote        {simpler} (")
 
 
 def test_a_dynamic_batch_stays(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

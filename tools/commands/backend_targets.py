@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from xonnc.errors import XonncError
 from xonnc.formats.package.archive import SUFFIX
 from xonnc.tools.commands import stages
-from xonnc.tools.console import plural, progress, row, size
+from xonnc.tools.console import plural, progress, row, wrote
 from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, backend: Backend, defaults: Mapping[str, objec
     elif not args.quiet:
         _report(args.model, found, args.verbose)
         if not args.dry_run:
-            print(f"wrote           {output} ({size(written)})")
+            wrote(output, written)
     return 0
 
 
@@ -73,7 +73,7 @@ def _run_package(args: argparse.Namespace) -> int:
     elif not args.quiet:
         _report_package(args.model, package, args.verbose)
         if written:
-            print(f"wrote           {output} ({size(written)})")
+            wrote(output, written)
     return 0
 
 

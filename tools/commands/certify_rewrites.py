@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import UnknownNameError, XonncError, suggest
-from xonnc.tools.console import columns, plural, progress, row
+from xonnc.tools.console import columns, plural, progress, row, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,4 +104,4 @@ def _report(found: Sequence[Certificate], output: Path | None) -> None:
             row("WRONG", problem)
     row("result", summary(found))
     if output is not None:
-        row("wrote", str(output))
+        wrote(output)

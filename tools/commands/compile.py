@@ -19,7 +19,7 @@ from xonnc.tools.commands import (
     stages,
     tosa_output,
 )
-from xonnc.tools.console import plural, progress, quantity, row, size
+from xonnc.tools.console import plural, progress, quantity, row, size, wrote
 from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
         if options.selection is not None:
             row("accuracy", calibration_options.selection_text(options.selection))
         if written:
-            print(f"wrote           {path} ({size(written)})")
+            wrote(path, written)
     return 0
 
 
@@ -270,7 +270,7 @@ def _told(
         if args.verbose:
             _layers(compilation)
         if written:
-            print(f"wrote           {output} ({size(written)})")
+            wrote(output, written)
     return 0
 
 

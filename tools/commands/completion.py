@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from xonnc.formats.atomic_write import atomic_write
+from xonnc.tools.console import wrote
 
 KINDS = ("bash", "zsh", "man")
 
@@ -36,5 +37,5 @@ def run(args: argparse.Namespace) -> int:
     with atomic_write(args.output) as stream:
         stream.write(text.encode())
     if not args.quiet:
-        print(f"wrote {args.output}")
+        wrote(args.output)
     return 0

@@ -22,7 +22,7 @@ from xonnc.tools.commands.check import described
 from xonnc.tools.commands.compile import report
 from xonnc.tools.commands.report import add_arguments as add_report_arguments
 from xonnc.tools.commands.report import run as run_report
-from xonnc.tools.console import progress, row, size
+from xonnc.tools.console import progress, row, wrote
 from xonnc.tools.files import write_array
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _run_network(name: str, folder: Path, target: str, is_quiet: bool) -> bool:
         write_array(files, folder / f"{name}-scores.npy", output.tensor)
     row("time", f"compiled in {compiled - begun:.1f} s, simulated in {simulated - begun_simulation:.1f} s")
     row("answer", f"class {_top(output.tensor)}; {described(agreement, 1)}")
-    print(f"wrote           {loadable} ({size(written)}), {model.name}, image and scores as .npy beside it")
+    wrote(loadable, written, f", {model.name}, image and scores as .npy beside it")
     _write_report(model, target)
     return agreement.passed
 
@@ -153,7 +153,7 @@ def _run_digits(folder: Path, target: str, is_quiet: bool) -> bool:
     for line in digits.drawn(example):
         row("", line)
     row("answer", f"class {found}; the image is a held-out {SHOWN_DIGIT}")
-    print(f"wrote           {loadable} ({size(written)}), {model.name}, samples and the image beside it")
+    wrote(loadable, written, f", {model.name}, samples and the image beside it")
     _write_report(model, target, "--calibrate", str(folder / f"{DIGITS}-calibration.npy"))
     return found == SHOWN_DIGIT
 

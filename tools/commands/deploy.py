@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from xonnc.errors import XonncError
-from xonnc.tools.console import plural, row, size
+from xonnc.tools.console import plural, row, size, wrote
 from xonnc.tools.files import is_package
 
 
@@ -49,5 +49,5 @@ def run(args: argparse.Namespace) -> int:
         for path, count in deployment.files.items():
             if path.startswith(("data/", "parts/")):
                 row("part", f"{path} ({size(count)})")
-        print(f"wrote           {deployment.folder}; {deployment.folder}/README.md says how to build it")
+        wrote(deployment.folder, remark=f"; {deployment.folder}/README.md says how to build it")
     return 0

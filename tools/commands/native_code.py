@@ -13,7 +13,7 @@ from xonnc.errors import XonncError
 from xonnc.rewriting.extensions import NATIVE_STAGES, with_joined
 from xonnc.tools.commands import calibration_options, compile_stats, pass_options, stages
 from xonnc.tools.commands.simplify import named_shape
-from xonnc.tools.console import plural, progress, row, size
+from xonnc.tools.console import plural, progress, row, size, wrote
 from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _run(args: argparse.Namespace, folder: Path | None = None) -> int:
     elif not args.quiet:
         _report(args.model, artifact)
         for path, count in () if args.dry_run else artifact.files.items():
-            print(f"wrote           {path} ({size(count)})")
+            wrote(path, count)
         if args.layout:
             left = plural(artifact.simplified.operators.get("Transpose", 0), "transpose")
             row("layout", f"{', '.join(map(':'.join, args.layout))} ({left} in the model)")

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xonnc.tools.console import plural, row, size
+from xonnc.tools.console import plural, row, size, wrote
 from xonnc.tools.files import require_output
 from xonnc.tools.usage import UsageError
 
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
             _print_changes(log.changes)
         _print(args, report, len(loaded.proto.graph.node))
         for path in written:
-            print(f"wrote           {path} ({size(path.stat().st_size)})")
+            wrote(path, path.stat().st_size)
     return 0
 
 
@@ -110,7 +110,7 @@ def _write_c_api(args: argparse.Namespace) -> int:
         print(json.dumps({"files": [str(path) for path in written]}, indent=2))
     elif not args.quiet:
         for path in written:
-            print(f"wrote           {path} ({size(path.stat().st_size)})")
+            wrote(path, path.stat().st_size)
     return 0
 
 

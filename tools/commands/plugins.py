@@ -15,6 +15,7 @@ from xonnc.plugins.op_class import PluginOp
 from xonnc.plugins.operators import OperatorSpec, Plugin
 from xonnc.plugins.registration import registered
 from xonnc.plugins.scaffold import plugin_file
+from xonnc.tools.console import wrote
 from xonnc.tools.plugin_checks import CheckResult, check_operator
 from xonnc.tools.process import Exit
 
@@ -156,5 +157,5 @@ def _new(path: Path) -> int:
         raise XonncError(f"{path}: name a Python file, as acme.py")
     with atomic_write(path) as file:
         file.write(plugin_file(name, path.name).encode())
-    print(f"wrote {path}; next: xonnc plugins check {path}")
+    wrote(path, remark=f"; next: xonnc plugins check {path}")
     return Exit.DONE

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xonnc.errors import XonncError
 from xonnc.tools.commands import calibration_options
 from xonnc.tools.commands.simplify import named_shape
-from xonnc.tools.console import plural, progress, row, size
+from xonnc.tools.console import plural, progress, row, size, wrote
 from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _report(model: Path, quantized: QuantizedModel, written: Sequence[Path]) -> 
             "agreement", f"{each.output}: cosine {each.cosine:.6f} to the float model on the samples, {error}"
         )
     for path in written:
-        print(f"wrote           {path} ({size(path.stat().st_size)})")
+        wrote(path, path.stat().st_size)
 
 
 def _as_json(model: Path, quantized: QuantizedModel, written: Sequence[Path]) -> dict[str, object]:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
-from xonnc.tools.console import progress, row
+from xonnc.tools.console import progress, row, wrote
 from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"nodes_before": case.nodes, "nodes": smaller.nodes, "file": str(output)}, indent=2))
     elif not args.quiet:
         row("nodes", f"{case.nodes} before, {smaller.nodes} now")
-        row("wrote", str(output))
+        wrote(output)
     return 0
 
 

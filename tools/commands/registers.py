@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from xonnc.errors import XonncError
 from xonnc.targets import load_target
-from xonnc.tools.console import plural, row, size
+from xonnc.tools.console import plural, row, size, wrote
 from xonnc.tools.files import is_package
 
 _BASE = 0x80000000
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         row("memory", size(program.memory_bytes))
         row("trace", "trace.cfg, numbers" if definitions else "trace.cfg, by fields; --header for numbers")
         row("C", f"{name}.c, {name}.h")
-        print(f"wrote           {folder}")
+        wrote(folder)
     return 0
 
 

@@ -17,7 +17,7 @@ from xonnc.formats.atomic_write import atomic_writes
 from xonnc.targets import DEFAULT_TARGET, load_target
 from xonnc.targets.cpu import cpu_names
 from xonnc.tools.commands.simplify import named_shape
-from xonnc.tools.console import columns, quantity, row, size
+from xonnc.tools.console import columns, quantity, row, size, wrote
 from xonnc.tools.files import is_package, require_output
 from xonnc.tools.memory_report import report_memory
 
@@ -145,7 +145,7 @@ def _write_page(args: argparse.Namespace) -> int:
             with outputs.open(path) as file:
                 file.write(text(document).encode())
     for path, *_ in files:
-        row("wrote", str(path))
+        wrote(path)
     return 0
 
 

@@ -21,7 +21,7 @@ from xonnc.tools.commands.run_model import (
     Profile,
     report_host_calls,
 )
-from xonnc.tools.console import progress, row
+from xonnc.tools.console import progress, row, wrote
 from xonnc.tools.files import FILE_KINDS, read_tensor, require_output, write_array
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def run_files(
         if shown is not None:
             shown.print()
         if trace is not None:
-            row("wrote", str(trace))
+            wrote(trace)
         row("time", f"{seconds:.1f} s")
     return 0
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
 from xonnc.tools.commands import pass_options
-from xonnc.tools.console import plural, progress, quantity, row, size
+from xonnc.tools.console import plural, progress, quantity, row, size, wrote
 from xonnc.tools.files import require_output
 from xonnc.tools.model_output import add_output_file, require_given_output
 from xonnc.tools.peer_flags import Tool
@@ -128,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.output != STDOUT and not args.quiet:
         _report(args, simplified, differences)
         for path in written:
-            print(f"wrote           {path} ({size(path.stat().st_size)})")
+            wrote(path, path.stat().st_size)
     if not passed:
         wrong = next(one for one in differences if not one.passed)
         raise XonncError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
 from xonnc.tools.commands import backend_targets, stages
-from xonnc.tools.console import plural, progress, row, size
+from xonnc.tools.console import plural, progress, row, wrote
 from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace, defaults: Mapping[str, object]) -> int:
     elif not args.quiet:
         _report(args.model, found)
         if written:
-            print(f"wrote           {output} ({size(written)})")
+            wrote(output, written)
     return 0
 
 

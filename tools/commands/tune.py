@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.tools.commands.simplify import named_shape
-from xonnc.tools.console import plural, progress, row
+from xonnc.tools.console import plural, progress, row, wrote
 
 if TYPE_CHECKING:
     from xonnc.tuning import TunedKernel, Tuning
@@ -67,7 +67,7 @@ def _report(model: Path, tuning: Tuning) -> None:
     row("saved", f"{saved * 1e3:.2f} of the {before * 1e3:.2f} ms of these kernels in a run ({share})")
     if tuning.unmeasured:
         row("left", f"{plural(len(tuning.unmeasured), 'kernel')} without time; --seconds gives more")
-    print(f"wrote           {tuning.file}")
+    wrote(tuning.file)
 
 
 def _faster(tuning: Tuning) -> Sequence[TunedKernel]:

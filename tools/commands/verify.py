@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
-from xonnc.tools.console import columns, plural, progress, row
+from xonnc.tools.console import columns, plural, progress, row, wrote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,7 +151,7 @@ def _bisect(args: argparse.Namespace, found: Verification) -> None:
     row("pass", culprit.pass_name)
     row("decision", f"{culprit.what} on {culprit.node or 'the whole model'}, number {culprit.decisions}")
     row("reduced", f"{len(case.model.graph.node)} nodes to {len(smaller.model.graph.node)}")
-    row("wrote", f"{args.bisect} ({len(files)} files)")
+    wrote(args.bisect, remark=f" ({len(files)} files)")
 
 
 def _compared(args: argparse.Namespace) -> Verification:

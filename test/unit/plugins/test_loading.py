@@ -175,7 +175,7 @@ def test_every_example_is_run():
 
 def test_a_new_plugin_passes_its_checks(tmp_path: Path):
     done = tool("xonnc", "plugins", "new", "mine.py", cwd=tmp_path)
-    assert done.stdout == "wrote mine.py; next: xonnc plugins check mine.py\n", done.stderr
+    assert done.stdout == "  wrote        mine.py; next: xonnc plugins check mine.py\n", done.stderr
     assert tool("xonnc", "plugins", "check", "mine.py", "-q", cwd=tmp_path).returncode == 0
     again = tool("xonnc", "plugins", "new", "mine.py", cwd=tmp_path)
     assert again.returncode == 1

@@ -43,7 +43,7 @@ def test_compile_reports_in_a_few_lines(model: Path, capsys: pytest.CaptureFixtu
     assert main(["compile", str(model)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("small.onnx   opset 13, 6 nodes, 869 parameters")
-    assert lines[-1].startswith(f"wrote           {model.with_suffix('.nvdla')} (")
+    assert lines[-1].startswith(f"  wrote        {model.with_suffix('.nvdla')} (")
     assert 6 <= len(lines) <= 10
 
 

@@ -350,7 +350,7 @@ def test_completion(capsys: pytest.CaptureFixture[str]):
 )
 def test_bash_completes(words: str, found: list[str], capsys: pytest.CaptureFixture[str]):
     assert main(["completion", "bash", "-o", "complete"]) == 0
-    assert capsys.readouterr().out == "wrote complete\n"
+    assert capsys.readouterr().out == "  wrote        complete\n"
     line = (
         f"COMP_WORDS=(xonnc {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _xonnc; echo ${{COMPREPLY[@]}}"
     )
