@@ -61,7 +61,7 @@ class Original:
     """The original model, and its outputs for the inputs that it accepts."""
 
     def __init__(self, model: onnx.ModelProto, feeds: Sequence[Feeds]):
-        """Raises `XonncError` if no engine runs the model on any of the inputs."""
+        """Raise `XonncError` if no engine runs the model on any of the inputs."""
         self.model = model
         self.engine = engine_for(model)
         self.runs: list[tuple[Feeds, Outputs]] = []

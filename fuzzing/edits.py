@@ -300,7 +300,7 @@ def _found(graph: onnx.GraphProto, path: Path) -> tuple[onnx.GraphProto, int]:
 
 
 def _rename(graph: onnx.GraphProto, old: str, new: str) -> None:
-    """Reads one value instead of another; an output of that name is computed from it."""
+    """Read one value instead of another; an output of that name is computed from it."""
     for node in graph.node:
         for index, name in enumerate(node.input):
             if name == old:

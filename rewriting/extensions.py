@@ -56,7 +56,7 @@ def is_taken(name: str) -> bool:
 
 
 def add_pass(name: str, kind: type[ModulePass]) -> None:
-    """Adds a pass from outside."""
+    """Add a pass from outside."""
     _passes[name] = kind
 
 
@@ -96,7 +96,7 @@ def is_dialect(name: str) -> bool:
 
 
 def add_dialect(name: str, factory: Callable[[], Dialect]) -> None:
-    """Adds a dialect from outside."""
+    """Add a dialect from outside."""
     _dialects[name] = factory
 
 
@@ -106,7 +106,7 @@ def added_dialects() -> Mapping[str, Callable[[], Dialect]]:
 
 
 def add_identity(identity: str) -> None:
-    """Adds what tells one state of an extension from another, for the keys of compiled programs."""
+    """Add what tells one state of an extension from another, for the keys of compiled programs."""
     _identities.append(identity)
 
 

@@ -38,7 +38,7 @@ def _classes() -> dict[str, type[Operation]]:
 
 
 def forget_classes() -> None:
-    """Looks op classes up anew: a plug-in has added some."""
+    """Look op classes up anew: a plug-in has added some."""
     _classes.cache_clear()
 
 

@@ -150,7 +150,7 @@ class IrTree:
     _count: int = field(default=0, init=False)
 
     def write(self, pass_name: str, text: str) -> None:
-        """Writes the next file."""
+        """Write the next file."""
         folder = self.directory / "builtin_module_no-symbol-name"
         path = folder / f"{self._count}_{pass_name}.mlir"
         self._count += 1

@@ -183,7 +183,7 @@ class OnnxOptMain(xDSLOptMain):
             if name not in (None, "-"):
                 require_output(Path(name), (ending,), takes_others=True)
         with self.output() as stream:
-            failures = sum([not done for done in self.each_part(text, stream)])
+            failures = sum([not done for done in self.process_chunks(text, stream)])
             if failures:
                 raise _Failed
         self.report()
@@ -213,7 +213,7 @@ class OnnxOptMain(xDSLOptMain):
 
     @contextmanager
     def output(self) -> Generator[IO[str]]:
-        """The output: standard output, or a file that appears only when all is written."""
+        """Open standard output, or a file that appears only when all is written."""
         name = self.args.output_file
         if name in (None, "-"):
             yield sys.stdout
@@ -222,8 +222,8 @@ class OnnxOptMain(xDSLOptMain):
         with atomic_write(Path(name)) as file, TextIOWrapper(file, encoding="utf-8") as text:
             yield text
 
-    def each_part(self, text: str, stream: IO[str]) -> Generator[bool]:
-        """Works on each part of the input; says whether it went well."""
+    def process_chunks(self, text: str, stream: IO[str]) -> Generator[bool]:
+        """Process the chunks of the input; yield for each whether it had no errors."""
         parts = text.split(SEPARATOR) if self.args.split_input_file else [text]
         line = 0
         for index, part in enumerate(parts):
@@ -233,14 +233,14 @@ class OnnxOptMain(xDSLOptMain):
                 self.register_all_dialects()
                 self.ctx.allow_unregistered = self.args.allow_unregistered_dialect
             # Empty lines in front keep the line numbers in messages those of the whole file.
-            yield self.one_part("\n" * line + part, stream)
+            yield self.process_module("\n" * line + part, stream)
             line += part.count("\n")
 
-    def one_part(self, text: str, stream: IO[str]) -> bool:
-        """Reads, transforms and prints one module; tells what is wrong with it."""
+    def process_module(self, text: str, stream: IO[str]) -> bool:
+        """Parse, transform and print one module, report its errors, and return whether there were none."""
         produced: list[Diagnostic] = []
         remarks: list[Diagnostic] = []
-        module = self.transformed(text, produced, remarks)
+        module = self.parse_and_transform(text, produced, remarks)
         if self.args.verify_diagnostics:
             problems = unmet_expectations(text, [*remarks, *produced], self.get_input_name())
         else:
@@ -253,13 +253,13 @@ class OnnxOptMain(xDSLOptMain):
             self.print_module(module, stream)
         return True
 
-    def transformed(
+    def parse_and_transform(
         self, text: str, produced: list[Diagnostic], remarks: list[Diagnostic]
     ) -> ModuleOp | None:
         """
-        The module after all passes; `None`, with messages in `produced`, if it did not get there.
+        Return the module after all passes, or `None`, with the errors in `produced`.
 
-        Warnings and remarks are printed at once, or put into `told` if they are to be verified.
+        Warnings and remarks are printed at once, or added to `remarks` if they are to be verified.
         """
         name = self.get_input_name()
         parser = make_ir_parser(self.ctx, text, name)
@@ -276,8 +276,8 @@ class OnnxOptMain(xDSLOptMain):
         if produced:
             return None
         try:
-            with self.listening(parser, text, remarks):
-                self.sign(module)
+            with self.reported_remarks(parser, text, remarks):
+                self.set_signature(module)
                 self.apply(module, parser, text)
         except PassError as error:
             produced += error.diagnostics
@@ -288,28 +288,28 @@ class OnnxOptMain(xDSLOptMain):
         return None if produced else module
 
     @contextmanager
-    def listening(self, parser: OnnxParser, text: str, remarks: list[Diagnostic]) -> Generator[None]:
-        """Hears what passes warn of, and what watched rules do."""
+    def reported_remarks(self, parser: OnnxParser, text: str, remarks: list[Diagnostic]) -> Generator[None]:
+        """Report the warnings and remarks of passes, and matches of traced rules."""
 
-        def tell(heard: Remark) -> None:
-            diagnostic = remark_diagnostic(heard, parser, self.get_input_name())
+        def report(remark: Remark) -> None:
+            diagnostic = remark_diagnostic(remark, parser, self.get_input_name())
             if self.args.verify_diagnostics:
                 remarks.append(diagnostic)
             else:
                 print(diagnostic.text(text), file=sys.stderr)
 
-        with listening(tell), trace_rules(self.args.debug_rules):
+        with listening(report), trace_rules(self.args.debug_rules):
             yield
 
-    def sign(self, module: ModuleOp) -> None:
-        """Gives the inputs shapes and names as asked for."""
+    def set_signature(self, module: ModuleOp) -> None:
+        """Set the shapes and names of inputs that options give."""
         if self.signature is not None:
             from xonnc.transforms.models.signatures import set_signature
 
             set_signature(module, self.signature)
 
     def apply(self, module: ModuleOp, parser: OnnxParser, text: str) -> None:
-        """Runs the passes."""
+        """Run the passes."""
         with collecting() as ledger, sharing_analyses() as shared:
             recorder = PassRecorder(self.ctx, ledger)
             verifier = Verifier(self, parser)
@@ -330,12 +330,12 @@ class OnnxOptMain(xDSLOptMain):
 
     @property
     def measures(self) -> bool:
-        """Whether anybody wants to know about the passes."""
+        """Whether passes are measured, for their time or statistics."""
         return bool(self.timing or self.args.stats or self.args.stats_json)
 
     @property
     def timing(self) -> bool:
-        """Whether the time of each pass is asked for, under one name or another."""
+        """Whether the time of each pass is reported, under the name of either compiler."""
         return self.args.timing or self.peer.on("enable-timing")
 
     def ir_printer(self) -> IrPrinter:
@@ -385,7 +385,7 @@ class OnnxOptMain(xDSLOptMain):
         print(f"onnx-opt: {name} has the input of the failing pipeline", file=sys.stderr)
 
     def print_module(self, module: ModuleOp, stream: IO[str]) -> None:
-        """Writes the result, and what there is of each op if that is asked for."""
+        """Print the module, and counts of its ops if an option asks for them."""
         if (form := self.peer.text("onnx-op-stats")) is not None:
             counts = op_counts(module)
             print(as_json(counts) if form == "JSON" else as_table(counts), file=sys.stderr)
@@ -405,7 +405,7 @@ class OnnxOptMain(xDSLOptMain):
         stream.write("\n")
 
     def report(self) -> None:
-        """Tells what the passes did, as asked for."""
+        """Print or write the measurements of passes that options ask for."""
         if self.timing:
             print(timing_report(self.records), file=sys.stderr)
         if self.args.stats:
@@ -416,7 +416,7 @@ class OnnxOptMain(xDSLOptMain):
 
 
 class _Failed(XonncError):
-    """Something went wrong that was already told."""
+    """An error that has been reported already."""
 
 
 @dataclasses.dataclass
@@ -462,7 +462,7 @@ def pass_list(factories: dict[str, Callable[[], type[ModulePass]]]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the tool; `argv` without the program's name."""
+    """Run the tool; `argv` without the program's name."""
     arguments = sys.argv[1:] if argv is None else argv
     return _main(arguments, lambda: sys.stdin.buffer.read())
 

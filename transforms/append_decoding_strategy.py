@@ -37,7 +37,7 @@ AXES = 3
 @dataclass(frozen=True)
 class AppendDecodingStrategy(ModulePass):
     """
-    Replaces the first result of the model, the logits of each sequence position, by the most likely next
+    Replace the first result of the model, the logits of each sequence position, by the most likely next
     token.
 
     Option: `strategy` is `greedy`, the only strategy.

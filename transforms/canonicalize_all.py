@@ -13,7 +13,7 @@ from xonnc.transforms.canonicalize_onnx import Canonicalize
 
 @dataclass(frozen=True)
 class CanonicalizeAll(CanonicalizePass):
-    """Runs `canonicalize-onnx`, then xDSL's `canonicalize`, whose name it takes in onnx-opt."""
+    """Run `canonicalize-onnx`, then xDSL's `canonicalize`, whose name it takes in onnx-opt."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         Canonicalize().apply(ctx, op)

@@ -29,7 +29,7 @@ from xonnc.transforms.rules import (
 @dataclass(frozen=True)
 class Canonicalize(ModulePass):
     """
-    Rewrites ops to their canonical form and removes ops without effect.
+    Rewrite ops to their canonical form and remove ops without effect.
 
     Option: `disable-pattern` names rules to leave out. `onnx-opt --canonicalize` runs this pass, then xDSL's
     own for the other dialects.

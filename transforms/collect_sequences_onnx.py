@@ -35,7 +35,7 @@ from xonnc.transforms.shape_inference_onnx import infer
 
 @dataclass(frozen=True)
 class CollectSequences(ModulePass):
-    """Replaces sequences to which a Loop appends one tensor per iteration by scan outputs."""
+    """Replace sequences to which a Loop appends one tensor per iteration by scan outputs."""
 
     name = "collect-sequences-onnx"
 

@@ -42,7 +42,7 @@ EXPANDING = (
 @dataclass(frozen=True)
 class ConstProp(ModulePass):
     """
-    Folds ops on constants and reassociates constants so that more ops fold.
+    Fold ops on constants and reassociate constants so that more ops fold.
 
     Options: `disable-pattern` names rules to leave out; `expansion-bound=n` does not fold elementwise,
     expanding and matrix ops whose result has more than n times the bytes of their operands; `round-fp-to-int`

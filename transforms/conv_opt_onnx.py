@@ -15,7 +15,7 @@ from xonnc.transforms.rules import convolution_layout
 @dataclass(frozen=True)
 class ConvOpt(ModulePass):
     """
-    Converts convolutions to NCHW4c, with layout conversions around each.
+    Convert convolutions to NCHW4c, with layout conversions around each.
 
     Option: without `simd-data-layout` the pass does nothing.
     """

@@ -36,7 +36,7 @@ STABLEHLO = "stablehlo"
 @dataclass(frozen=True)
 class Decompose(ModulePass):
     """
-    Decomposes operators, old versions first, to simpler ones of the newest opset.
+    Decompose operators, old versions first, to simpler ones of the newest opset.
 
     Options: `target=stablehlo` decomposes softmaxes and keeps transposed convolutions;
     `enable-conv-to-matmul` decomposes convolutions by im2col and MatMul; `decompose-op-in-onnx` names

@@ -23,7 +23,7 @@ from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 @dataclass(frozen=True)
 class DecomposePlugins(ModulePass):
-    """Decomposes operators of plug-ins that have no kernel of their own into ONNX operators."""
+    """Decompose operators of plug-ins that have no kernel of their own into ONNX operators."""
 
     name = "decompose-plugins-onnx"
 

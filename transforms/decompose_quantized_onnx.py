@@ -26,7 +26,7 @@ from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 @dataclass(frozen=True)
 class DecomposeQuantized(ModulePass):
-    """Decomposes quantized operators to float operators between DequantizeLinear and QuantizeLinear."""
+    """Decompose quantized operators to float operators between DequantizeLinear and QuantizeLinear."""
 
     name = "decompose-quantized-onnx"
 

@@ -14,7 +14,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 
 @dataclass(frozen=True)
 class DenseConstants(ModulePass):
-    """Converts sparse constants to dense ones, the only ones that kernels and engines read."""
+    """Convert sparse constants to dense ones, the only ones that kernels and engines read."""
 
     name = "dense-constants-onnx"
 

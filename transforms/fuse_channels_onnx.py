@@ -15,7 +15,7 @@ from xonnc.transforms.rules import fuse_channels
 @dataclass(frozen=True)
 class FuseChannels(ModulePass):
     """
-    Folds batch normalisations, scales and offsets per channel into the weights of the convolution before
+    Fold batch normalisations, scales and offsets per channel into the weights of the convolution before
     them.
 
     Option: `disable-pattern` names rules to leave out.

@@ -30,7 +30,7 @@ LAST = fuse_matmul.RULES
 @dataclass(frozen=True)
 class FuseOperators(ModulePass):
     """
-    Fuses operators around convolutions and MatMuls, and chains of data-movement and elementwise operators.
+    Fuse operators around convolutions and MatMuls, and chains of data-movement and elementwise operators.
 
     Option: `disable-pattern` names rules to leave out.
     """

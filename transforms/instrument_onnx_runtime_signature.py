@@ -26,7 +26,7 @@ from xonnc.dialects.onnx.ops.extra import FusedOp
 @dataclass(frozen=True)
 class InstrumentOnnxRuntimeSignature(ModulePass):
     """
-    Inserts an `onnx.PrintSignature` of operands and results after ops.
+    Insert an `onnx.PrintSignature` of operands and results after ops.
 
     Options: `node-pattern` holds names of nodes whose data is printed too, `signature-pattern` names of ops
     such as `onnx.MatMul`; `*` matches any text, `ALL` everything, `NONE` nothing.

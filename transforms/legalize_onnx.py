@@ -56,7 +56,7 @@ def decompose_plugin_operators(module: ModuleOp, ctx: Context) -> bool:
 
 @dataclass(frozen=True)
 class Legalize(ModulePass):
-    """Rewrites operators to those that native kernels implement."""
+    """Rewrite operators to those that native kernels implement."""
 
     name = "legalize-onnx"
 

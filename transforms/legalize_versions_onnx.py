@@ -33,7 +33,7 @@ SUCCEEDED: dict[type[Operation], int] = {UpsampleOp: 10}
 
 @dataclass(frozen=True)
 class LegalizeVersions(ModulePass):
-    """Converts old versions of operators to equivalent newer ones."""
+    """Convert old versions of operators to equivalent newer ones."""
 
     name = "legalize-versions-onnx"
 

@@ -15,7 +15,7 @@ from xonnc.transforms.rules import move_transposes
 @dataclass(frozen=True)
 class MoveTransposes(ModulePass):
     """
-    Sinks transposes below elementwise operators, reductions and the like, so that pairs cancel.
+    Sink transposes below elementwise operators, reductions and the like, so that pairs cancel.
 
     The number of transposes never grows. Option: `disable-pattern` names rules to leave out.
     """

@@ -24,7 +24,7 @@ SAMPLES = 8
 @dataclass(frozen=True)
 class OnnxCseWithNodeName(ModulePass):
     """
-    Merges nodes that compute the same: equal operators on equal operands, names ignored.
+    Merge nodes that compute the same: equal operators on equal operands, names ignored.
 
     The remaining node keeps its name. Constants of equal elements are merged first. Custom operators are not
     merged, since they may be nondeterministic.

@@ -21,7 +21,7 @@ from xonnc.transforms.dims.analysis import DimAnalysis
 @dataclass(frozen=True)
 class OnnxDimAnalysis(ModulePass):
     """
-    Inserts an `onnx.DimGroup` for each dynamic dimension of each value; equal dimensions have equal groups.
+    Insert an `onnx.DimGroup` for each dynamic dimension of each value; equal dimensions have equal groups.
 
     ```mlir
     "onnx.DimGroup"(%0) <{axis = 0 : si64, group_id = 1 : si64}> : (tensor<?x3xf32>) -> ()

@@ -37,7 +37,7 @@ MAX_REWRITES_PER_OP = 100
 @dataclass(frozen=True)
 class OnnxHybridTransform(ModulePass):
     """
-    Infers shapes, canonicalises, folds, decomposes and recomposes in one greedy run.
+    Infer shapes, canonicalise, fold, decompose and recompose in one greedy run.
 
     Options switch each of these off. The rewrite limit of each of ten iterations is `max-num-rewrites-offset`
     plus `max-num-rewrites-multiplier` times the number of ops, unlimited if the offset is -1. A function that

@@ -44,7 +44,7 @@ class OnnxOpTransform(ModulePass):
     enable_recompose_opt_pass: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Transforms `op`."""
+        """Transform `op`."""
         threshold = self.onnx_op_transform_threshold
         if threshold < 0:
             raise XonncError(

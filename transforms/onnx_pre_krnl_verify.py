@@ -21,7 +21,7 @@ from xonnc.errors import RefusalError
 @dataclass(frozen=True)
 class OnnxPreKrnlVerify(ModulePass):
     """
-    Rejects functions with values of unknown rank; names every node that reads one.
+    Reject functions with values of unknown rank; name every node that reads one.
 
     Nodes nested in regions are checked by the lowering of the enclosing op.
     """

@@ -15,7 +15,7 @@ from xonnc.transforms.op_counts import as_json, as_table, op_counts
 @dataclass(frozen=True)
 class PrintOpStats(ModulePass):
     """
-    Prints the number of ops by name to standard error; the module is unchanged.
+    Print the number of ops by name to standard error; the module is unchanged.
 
     Option: `json` prints an object instead of a table.
     """

@@ -34,7 +34,7 @@ SINCE = {
 @dataclass(frozen=True)
 class Recompose(ModulePass):
     """
-    Fuses decomposed Gelu, layer normalisation and quantized MatMul; merges parallel convolutions.
+    Fuse decomposed Gelu, layer normalisation and quantized MatMul; merge parallel convolutions.
 
     Parallel convolutions that read one tensor become one. `target` is accepted for compatibility and has no
     effect.

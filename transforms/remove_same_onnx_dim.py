@@ -25,7 +25,7 @@ Seen = ChainMap[DimExpr, SSAValue]
 @dataclass(frozen=True)
 class RemoveSameOnnxDim(ModulePass):
     """
-    Replaces each `onnx.Dim` by an earlier one that the dimension analysis knows to be equal.
+    Replace each `onnx.Dim` by an earlier one that the dimension analysis knows to be equal.
 
     Inside a body, those of enclosing blocks count too.
     """

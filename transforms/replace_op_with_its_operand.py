@@ -18,7 +18,7 @@ from xonnc.rewriting.editing import replace_uses
 @dataclass(frozen=True)
 class ReplaceOpWithItsOperand(ModulePass):
     """
-    Replaces the uses of a node by one of its operands; the node itself stays.
+    Replace the uses of a node by one of its operands; the node itself stays.
 
     Option: `list-id-regex` holds items such as `0:conv.*`: the index of the operand and a Python regular
     expression for whole node names. The first item that matches a node with one result applies.

@@ -21,7 +21,7 @@ from xonnc.dialects.onnx.elements.roots import constants_in
 @dataclass(frozen=True)
 class ScrubDisposable(ModulePass):
     """
-    Converts constants to plain attributes and closes the pool, so that later constants are plain too.
+    Convert constants to plain attributes and close the pool, so that later constants are plain too.
 
     One constant at a time is converted, for all ops that share it, and freed, so that memory does not hold
     all constants twice.

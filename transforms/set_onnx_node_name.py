@@ -25,7 +25,7 @@ MAX_NAME_LENGTH = 256
 @dataclass(frozen=True)
 class SetOnnxNodeName(ModulePass):
     """
-    Gives every node a unique `onnx_node_name`.
+    Give every node a unique `onnx_node_name`.
 
     A node keeps a name that no earlier node has. Other names derive from the node's own name, its location,
     the node of its first operand or the operator, and are numbered. An imported node has the name of its

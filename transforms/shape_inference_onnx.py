@@ -71,7 +71,7 @@ WITH_BODY = frozenset(("Loop", "Scan", "ScanV8", "SequenceMap"))
 @dataclass(frozen=True)
 class ShapeInference(ModulePass):
     """
-    Infers the types of all values from the function arguments, then the result types of the functions.
+    Infer the types of all values from the function arguments, then the result types of the functions.
 
     Static dimensions are kept and dynamic ones refined; a contradiction is an error that names the node and
     both types. Axes become non-negative; those left out of Squeeze and Slice, and steps, become constants.

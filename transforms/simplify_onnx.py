@@ -83,7 +83,7 @@ MAX_ROUNDS = 10
 @dataclass(frozen=True)
 class Simplify(ModulePass):
     """
-    Infers shapes, folds constants, canonicalises and fuses to a fixed point.
+    Infer shapes, fold constants, canonicalise and fuse to a fixed point.
 
     Batch normalisations are folded into the convolutions before them; dropouts, identities and arithmetic on
     constants are removed; every type that follows from the inputs is known. Pools stay pools, no rule creates

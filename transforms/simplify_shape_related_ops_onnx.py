@@ -28,7 +28,7 @@ MAX_ROUNDS = 3
 @dataclass(frozen=True)
 class SimplifyShapeRelatedOps(ModulePass):
     """
-    Rewrites shapes to concatenations of single dimensions, `onnx.Dim` or constant, and folds selections from
+    Rewrite shapes to concatenations of single dimensions, `onnx.Dim` or constant, and fold selections from
     them.
 
     At most three rounds, each followed by constant propagation, shape inference and canonicalisation.

@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.ops.builtin import ReturnOp
 @dataclass(frozen=True)
 class StandardFuncReturn(ModulePass):
     """
-    Replaces `onnx.Return` by `func.return` and sets the result types of functions to the returned types.
+    Replace `onnx.Return` by `func.return` and set the result types of functions to the returned types.
 
     `onnx.Return` accepts operands of more refined types than the function's results, `func.return` does not.
     """

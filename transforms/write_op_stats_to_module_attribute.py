@@ -16,7 +16,7 @@ OP_STATS = "onnx-mlir.op_stats"
 
 @dataclass(frozen=True)
 class WriteOpStatsToModuleAttribute(ModulePass):
-    """Writes the number of ops by name to the module attribute `onnx-mlir.op_stats`."""
+    """Write the number of ops by name to the module attribute `onnx-mlir.op_stats`."""
 
     name = "write-op-stats-to-module-attribute"
 

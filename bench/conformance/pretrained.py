@@ -64,7 +64,7 @@ def archive_of(package: str, version: str) -> Path:
 
 
 def extract(archive: Path, member: str, path: Path) -> None:
-    """Writes one file of an archive to a path."""
+    """Write one file of an archive to a path."""
     if archive.suffix == ".whl":
         with ZipFile(archive) as wheel, wheel.open(member) as source, path.open("wb") as target:
             shutil.copyfileobj(source, target)

@@ -151,7 +151,7 @@ def _dynamic_shapes(
 
 
 def randomize(module: Any) -> None:
-    """Gives normalisations statistics as training would: fresh ones are the identity."""
+    """Give normalisations statistics as training would: fresh ones are the identity."""
     for one in module.modules():
         if hasattr(one, "running_mean") and one.running_mean is not None:
             one.running_mean.normal_(0, 0.1)

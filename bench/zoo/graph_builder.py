@@ -45,16 +45,16 @@ class GraphBuilder:
         del self._scope[-len(scope) :]
 
     def input(self, name: str, shape: Dims, data_type: int = FLOAT) -> str:
-        """Adds an input; dimensions given by names are dynamic."""
+        """Add an input; dimensions given by names are dynamic."""
         self._inputs.append(onnx.helper.make_tensor_value_info(name, data_type, list(shape)))
         return name
 
     def op(self, op_type: str, *operands: str, **attributes: Attribute) -> str:
-        """Appends a node of one output."""
+        """Append a node of one output."""
         return self.ops(op_type, *operands, count=1, **attributes)[0]
 
     def ops(self, op_type: str, *operands: str, count: int, **attributes: Attribute) -> list[str]:
-        """Appends a node of `count` outputs."""
+        """Append a node of `count` outputs."""
         name = self._unique("/".join(["", *self._scope, op_type]))
         outputs = [f"{name}_output_{index}" for index in range(count)]
         node = onnx.helper.make_node(op_type, operands, outputs, name)
@@ -63,33 +63,33 @@ class GraphBuilder:
         return outputs
 
     def constant(self, value: AnyArray) -> str:
-        """Appends a Constant node."""
+        """Append a Constant node."""
         return self._with_value(self.op("Constant"), value)
 
     def filled(self, shape: str, value: AnyArray) -> str:
-        """Appends a ConstantOfShape of the one element of `value`."""
+        """Append a ConstantOfShape of the one element of `value`."""
         return self._with_value(self.op("ConstantOfShape", shape), value)
 
     def weight(self, name: str, value: AnyArray) -> str:
-        """Adds an initializer under the name that it has in its submodule."""
+        """Add an initializer under the name that it has in its submodule."""
         full = self._unique(".".join([*self._scope, name]))
         self._weights.append(proto(np.asarray(value, order="C"), full))
         return full
 
     def literal(self, value: float | Sequence[float]) -> str:
-        """Adds a float initializer that is no parameter."""
+        """Add a float initializer that is no parameter."""
         return self.weight("value", np.asarray(value, np.float32))
 
     def integers(self, *values: int) -> str:
-        """Adds a vector of int64."""
+        """Add a vector of int64."""
         return self.weight("sizes", np.asarray(values, np.int64))
 
     def index(self, value: int) -> str:
-        """Adds an int64 of rank 0."""
+        """Add an int64 of rank 0."""
         return self.weight("index", np.asarray(value, np.int64))
 
     def normal(self, name: str, shape: Sequence[int], deviation: float, mean: float = 0.0) -> str:
-        """Adds a parameter drawn from a normal distribution."""
+        """Add a parameter drawn from a normal distribution."""
         values = self._random.standard_normal(tuple(shape), np.float32)
         values *= np.float32(deviation)
         if mean:
@@ -97,11 +97,11 @@ class GraphBuilder:
         return self.weight(name, values)
 
     def uniform(self, name: str, shape: Sequence[int], low: float, high: float) -> str:
-        """Adds a parameter drawn evenly from `low` to `high`."""
+        """Add a parameter drawn evenly from `low` to `high`."""
         return self.weight(name, self._random.uniform(low, high, tuple(shape)).astype(np.float32))
 
     def he(self, name: str, shape: Sequence[int], gain: float = 2.0) -> str:
-        """Adds weights `[outputs, inputs, …]` that keep the variance of what they are applied to."""
+        """Add weights `[outputs, inputs, …]` that keep the variance of what they are applied to."""
         return self.normal(name, shape, sqrt(gain / prod(shape[1:])))
 
     def model(self, outputs: dict[str, tuple[str, Dims]], data_type: int = FLOAT) -> onnx.ModelProto:
@@ -124,7 +124,7 @@ class GraphBuilder:
         )
 
     def _with_value(self, output: str, value: AnyArray) -> str:
-        """Gives the last node its tensor."""
+        """Give the last node its tensor."""
         self._nodes[-1].attribute.append(onnx.helper.make_attribute("value", proto(value)))
         return output
 

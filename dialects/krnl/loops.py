@@ -67,13 +67,13 @@ class DefineLoopsOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> DefineLoopsOp:
-        """Parses the count."""
+        """Parse the count."""
         op = cls(parser.parse_integer(allow_boolean=False, allow_negative=False))
         op.attributes |= parser.parse_optional_attr_dict()
         return op
 
     def print(self, printer: Printer) -> None:
-        """Prints the count."""
+        """Print the count."""
         printer.print_string(f" {self.num_loops.value.data}")
         printer.print_op_attributes(self.attributes)
 
@@ -326,7 +326,7 @@ class IterateOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> IterateOp:
-        """Parses what `print` writes."""
+        """Parse what `print` writes."""
         optimized = _parse_loops(parser)
         parser.parse_keyword("with")
         heads = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _parse_head(parser))
@@ -355,7 +355,7 @@ class IterateOp(IRDLOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        """Prints the loops, their bounds, what is taken over and the body."""
+        """Print the loops, their bounds, what is taken over and the body."""
         with printer.in_parens():
             printer.print_list(self.optimized_loops, printer.print_ssa_value)
         printer.print_string(" with ")

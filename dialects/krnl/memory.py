@@ -96,7 +96,7 @@ class LoadOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> LoadOp:
-        """Parses what `print` writes."""
+        """Parse what `print` writes."""
         buffer, indices = _parse_access(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
@@ -108,7 +108,7 @@ class LoadOp(IRDLOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        """Prints buffer, indices and type."""
+        """Print buffer, indices and type."""
         _print_access(printer, self.memref, self.indices)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
@@ -142,7 +142,7 @@ class StoreOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> StoreOp:
-        """Parses what `print` writes."""
+        """Parse what `print` writes."""
         value = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
         buffer, indices = _parse_access(parser)
@@ -160,7 +160,7 @@ class StoreOp(IRDLOperation):
         return op
 
     def print(self, printer: Printer) -> None:
-        """Prints value, buffer, indices and type."""
+        """Print value, buffer, indices and type."""
         printer.print_string(" ")
         printer.print_ssa_value(self.value)
         printer.print_string(",")
@@ -270,7 +270,7 @@ class MemsetOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> MemsetOp:
-        """Parses what `print` writes."""
+        """Parse what `print` writes."""
         buffer = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
         value = parser.parse_unresolved_operand()
@@ -284,7 +284,7 @@ class MemsetOp(IRDLOperation):
         return cls(operands=operands, properties={"delayed": delayed}, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
-        """Prints buffer, value and type; `delayed` only where it holds."""
+        """Print buffer, value and type; `delayed` only where it holds."""
         printer.print_string(" ")
         printer.print_ssa_value(self.dest)
         printer.print_string(", ")

@@ -60,7 +60,7 @@ class StringElementsAttr(TypedAttribute, BuiltinAttribute):
         parser.raise_error("a dense literal of strings needs its type behind it")
 
     def print_without_type(self, printer: Printer) -> None:
-        """Prints `dense<…>`."""
+        """Print `dense<…>`."""
         printer.print_string("dense<")
         strings = list(self.strings)
         if len(set(strings)) == 1:
@@ -70,7 +70,7 @@ class StringElementsAttr(TypedAttribute, BuiltinAttribute):
         printer.print_string(">")
 
     def print_builtin(self, printer: Printer) -> None:
-        """Prints `dense<…> : type`."""
+        """Print `dense<…> : type`."""
         self.print_without_type(printer)
         printer.print_string(" : ")
         printer.print_attribute(self.type)
@@ -137,7 +137,7 @@ class SparseElementsAttr(TypedAttribute, BuiltinAttribute):
         parser.raise_error("a sparse literal needs its type behind it")
 
     def print_without_type(self, printer: Printer) -> None:
-        """Prints `sparse<…>`."""
+        """Print `sparse<…>`."""
         printer.print_string("sparse<")
         if prod(self.values.type.get_shape()):
             _print_bare(self.indices, printer)
@@ -146,7 +146,7 @@ class SparseElementsAttr(TypedAttribute, BuiltinAttribute):
         printer.print_string(">")
 
     def print_builtin(self, printer: Printer) -> None:
-        """Prints `sparse<…> : type`."""
+        """Print `sparse<…> : type`."""
         self.print_without_type(printer)
         printer.print_string(" : ")
         printer.print_attribute(self.type)
@@ -197,13 +197,13 @@ class ResourceElementsAttr(TypedAttribute, BuiltinAttribute):
         parser.raise_error("a dense_resource needs its type behind it")
 
     def print_without_type(self, printer: Printer) -> None:
-        """Prints `dense_resource<key>`; the data itself only `OnnxPrinter` prints, at the end."""
+        """Print `dense_resource<key>`; the data itself only `OnnxPrinter` prints, at the end."""
         printer.print_string("dense_resource<")
         printer.print_identifier_or_string_literal(self.key.data)
         printer.print_string(">")
 
     def print_builtin(self, printer: Printer) -> None:
-        """Prints `dense_resource<key> : type`."""
+        """Print `dense_resource<key> : type`."""
         self.print_without_type(printer)
         printer.print_string(" : ")
         printer.print_attribute(self.type)
@@ -224,11 +224,11 @@ class TypedStringAttr(TypedAttribute, BuiltinAttribute):
         return TypedStringAttr(StringAttr(parser.parse_str_literal()), type)
 
     def print_without_type(self, printer: Printer) -> None:
-        """Prints the literal."""
+        """Print the literal."""
         printer.print_attribute(self.string)
 
     def print_builtin(self, printer: Printer) -> None:
-        """Prints `"text" : type`."""
+        """Print `"text" : type`."""
         self.print_without_type(printer)
         printer.print_string(" : ")
         printer.print_attribute(self.type)
@@ -245,7 +245,7 @@ class DistinctAttr(ParametrizedAttribute, BuiltinAttribute):
     """The wrapped attribute; `NoneAttr` for `distinct[0]<>`."""
 
     def print_builtin(self, printer: Printer) -> None:
-        """Prints `distinct[0]<attribute>`."""
+        """Print `distinct[0]<attribute>`."""
         printer.print_string(f"distinct[{self.number.data}]<")
         if not isinstance(self.referenced, NoneAttr):
             printer.print_attribute(self.referenced)
@@ -263,5 +263,5 @@ class RangeMarkerAttr(ParametrizedAttribute, BuiltinAttribute):
     name = "builtin.location_range"
 
     def print_builtin(self, printer: Printer) -> None:
-        """Prints a word; `OnnxPrinter` prints the range itself."""
+        """Print a word; `OnnxPrinter` prints the range itself."""
         printer.print_string('"range"')

@@ -67,7 +67,7 @@ def _load_operator(domain: str, op_type: str) -> None:
 
 
 def register(kinds: Sequence[type[OnnxOp]]) -> Sequence[type[OnnxOp]]:
-    """Adds op classes from outside; those of the same operator and version that they replace."""
+    """Add op classes from outside; those of the same operator and version that they replace."""
     new = {(kind.DOMAIN, kind.OP_TYPE, kind.SINCE) for kind in kinds}
     replaced = [kind for kind in _ADDED if (kind.DOMAIN, kind.OP_TYPE, kind.SINCE) in new]
     _ADDED[:] = [*kinds, *(kind for kind in _ADDED if kind not in replaced)]

@@ -64,7 +64,7 @@ class _Comparison:
     opsets: dict[str, int] = field(default_factory=dict[str, int])
 
     def differ(self, path: str, a: object, b: object) -> None:
-        """Notes a difference, shortened to one readable line."""
+        """Note a difference, shortened to one readable line."""
         shown = (" ".join(str(side).split()) or "nothing" for side in (a, b))
         self.differences.append(f"{path}: " + ", ".join(text[:80] for text in shown))
 

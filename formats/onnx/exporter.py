@@ -34,7 +34,7 @@ def export_model(
     dim_names: DimNames = no_dim_names,
 ) -> list[Path]:
     """
-    Writes `module` as an ONNX model to `path` (`-`: standard output); returns the files written.
+    Write `module` as an ONNX model to `path` (`-`: standard output); return the files written.
 
     `model_format` follows from the file name unless given; `external_data` sends the weights to a second
     file; `dim_names` gives names to further dynamic dimensions of values within the graph.

@@ -96,7 +96,7 @@ class NodeImporter:
 
     def add(self, node: onnx.NodeProto) -> None:
         """
-        Appends the op for `node` and binds its results.
+        Append the op for `node` and bind its results.
 
         An invalid node becomes a placeholder, so that import goes on; every diagnostic names the node.
         """

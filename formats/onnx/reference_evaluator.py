@@ -57,7 +57,7 @@ _ADDED: dict[tuple[str, str], dict[int, CustomOperator]] = {}
 
 
 def register_operator(operator: CustomOperator) -> None:
-    """Lets the evaluator compute an operator that the onnx package does not have."""
+    """Let the evaluator compute an operator that the onnx package does not have."""
     _ADDED.setdefault((operator.domain, operator.name), {})[operator.since] = operator
 
 

@@ -55,7 +55,7 @@ class Initializer:
         return 0 if self.elements is None else stored_size(self.tensor.data_type, self.elements.size)
 
     def write_to(self, tensor: onnx.TensorProto) -> None:
-        """Fills `tensor` with everything, elements included."""
+        """Fill `tensor` with everything, elements included."""
         tensor.CopyFrom(self.tensor)
         if self.elements is not None:
             tensor.raw_data = payload(self.elements).tobytes()
@@ -133,7 +133,7 @@ def needs_external_data(model: ExportedModel) -> bool:
 
 
 def write(model: ExportedModel, stream: BinaryIO, model_format: ModelFormat) -> None:
-    """Writes the serialised model to `stream`."""
+    """Write the serialised model to `stream`."""
     if model_format == "json":
         stream.write(json_format.MessageToJson(model.to_proto()).encode("utf-8") + b"\n")
     elif model_format == "onnxtxt":

@@ -24,7 +24,7 @@ _ADDED: dict[tuple[str, str], list[onnx.defs.OpSchema]] = {}
 
 
 def register(added: Sequence[onnx.defs.OpSchema]) -> None:
-    """Adds schemas of operators that the onnx package does not have."""
+    """Add schemas of operators that the onnx package does not have."""
     for schema in added:
         known = _ADDED.setdefault((schema.domain, schema.name), [])
         known[:] = [each for each in known if each.since_version != schema.since_version]

@@ -151,7 +151,7 @@ class _Cut:
         return found.result
 
     def insert(self, op: Operation) -> None:
-        """Adds `op`."""
+        """Add `op`."""
         block = self.before.parent_block()
         assert block is not None
         block.insert_op_before(op, self.before)

@@ -104,7 +104,7 @@ def compile_to_loadable(
     live: Collection[DisposableElementsAttr] = (),
 ) -> CompiledLoadable:
     """
-    Compiles the network in `module`, which is changed on the way, for the target called (or in the file)
+    Compile the network in `module`, which is changed on the way, for the target called (or in the file)
     `target`.
 
     `module` should be simplified (`simplify-onnx`). Raises `RefusalError` with everything that the target

@@ -117,7 +117,7 @@ class NodePlacement:
 
 @dataclass(frozen=True)
 class ConvertOnnxToDla(ModulePass):
-    """Lowers ONNX operators to engines of the DLA."""
+    """Lower ONNX operators to engines of the DLA."""
 
     name = "convert-onnx-to-dla"
 

@@ -266,7 +266,7 @@ class DlaBuilder:
             )
 
     def lower(self, op: OnnxOp) -> None:
-        """Lowers one operator."""
+        """Lower one operator."""
         lowering = LOWERINGS.get(type(op))
         if lowering is None:
             self.refuse("the DLA has no such operator")

@@ -36,7 +36,7 @@ WORTH_TRANSPOSING = 1 << 22
 @dataclass(frozen=True)
 class MatMulToConv(ModulePass):
     """
-    Rewrites products of `[1, M, K]` and constant weights `[K, N]` to convolutions of `[1, K, M]`.
+    Rewrite products of `[1, M, K]` and constant weights `[K, N]` to convolutions of `[1, K, M]`.
 
     On NVDLA the `M` rows are the channels of `[1, M, K]`, and `K` is a kernel's width, of up to 32. The
     transposes before and after run on the CPU, so the product must be worth it. More than 8192 outputs, such

@@ -166,7 +166,7 @@ KEPT = (ConstantOp, NoValueOp, ReturnOp, YieldOp)
 @dataclass(frozen=True)
 class ConvertOnnxToKrnl(ModulePass):
     """
-    Lowers ONNX operators to kernels of loops, and calls them on buffers.
+    Lower ONNX operators to kernels of loops, and call them on buffers.
 
     With `unsafe`, indices are not checked to be in range. With `dynamic_shapes`, dynamic dimensions become
     arguments of kernels, computed by ops at the start of the function; with `dynamic_shapes=false`, ops

@@ -63,7 +63,7 @@ LOWERING_MODULES = (
 
 @dataclass(frozen=True)
 class ConvertOnnxToTosa(ModulePass):
-    """Lowers ONNX operators to TOSA 1.0, images in NHWC between transposes."""
+    """Lower ONNX operators to TOSA 1.0, images in NHWC between transposes."""
 
     name = "convert-onnx-to-tosa"
 

@@ -73,7 +73,7 @@ BY_SHAPES: dict[type[Operation], int] = {PadOp: 2, SliceOp: 1, TileOp: 1}
 
 @dataclass(frozen=True)
 class TosaFoldTransposes(ModulePass):
-    """Sinks transposes below elementwise ops, reductions and the like, merges them, and erases dead ops."""
+    """Sink transposes below elementwise ops, reductions and the like, merge them, and erase dead ops."""
 
     name = "tosa-fold-transposes"
 

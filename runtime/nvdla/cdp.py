@@ -19,7 +19,7 @@ from xonnc.runtime.nvdla.operation_context import OperationContext
 
 
 def run(op: CdpOp, surface: CdpSurface, luts: Sequence[LookupTable], scope: OperationContext) -> AnyArray:
-    """Normalises the source cube into the destination and returns what it wrote, `[height, width, lanes]`."""
+    """Normalise the source cube into the destination and return what it wrote, `[height, width, lanes]`."""
     precision = scope.precision(op.in_precision, "in_precision")
     if op.in_precision != op.out_precision:
         raise scope.refuse(f"in_precision {op.in_precision} and out_precision {op.out_precision} differ")

@@ -36,7 +36,7 @@ def name_of(op: EmuOp) -> str:
 
 
 def run(op: EmuOp, src: EmuBufferDesc, dst: EmuBufferDesc, scope: OperationContext) -> AnyArray:
-    """Runs one operation and returns what it wrote, `[height, width, lanes]`."""
+    """Run one operation and return what it wrote, `[height, width, lanes]`."""
     if src.format != dst.format:
         raise scope.refuse(f"source format {src.format} and destination format {dst.format} differ")
     if src.format not in (EmuFormat.INT8, EmuFormat.INT8_8, EmuFormat.FF16):

@@ -40,7 +40,7 @@ class CubeLayout:
         )
 
     def check(self, alignment: int, what: str) -> None:
-        """Refuses empty cubes, strides that are not whole atoms, and rows or surfaces that overlap."""
+        """Refuse empty cubes, strides that are not whole atoms, and rows or surfaces that overlap."""
         if self.width <= 0 or self.height <= 0 or self.surfaces <= 0:
             raise XonncError(
                 f"{what}: {self.width} x {self.height} pixels in {self.surfaces} surfaces is an empty cube; "
@@ -105,7 +105,7 @@ def pixels_of(view: AnyArray) -> AnyArray:
 
 
 def write_pixels(location: MemoryLocation, layout: CubeLayout, pixels: AnyArray) -> None:
-    """Writes `[height, width, surfaces * lanes]`; the caller has checked the place with `locate_cube`."""
+    """Write `[height, width, surfaces * lanes]`; the caller has checked the place with `locate_cube`."""
     view = atoms(location, layout, pixels.dtype)
     surfaces, height, width, lanes = view.shape
     view[...] = pixels.reshape(height, width, surfaces, lanes).transpose(2, 0, 1, 3)

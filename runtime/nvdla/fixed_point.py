@@ -12,7 +12,7 @@ LARGEST_SHIFT = 63
 
 
 def saturate(x: I64, bits: int) -> I64:
-    """Clamps to a signed integer of `bits` bits; the data path saturates, it never wraps."""
+    """Clamp to a signed integer of `bits` bits; the data path saturates, it never wraps."""
     return np.clip(x, -(1 << (bits - 1)), (1 << (bits - 1)) - 1)
 
 

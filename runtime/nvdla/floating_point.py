@@ -25,7 +25,7 @@ _FP17_SMALLEST_NORMAL = 2.0**-30
 
 
 def half_to_single(bits: U16, infinity: np.float32 = SINGLE_MAX) -> F32:
-    """Widens fp16 bits exactly; Inf becomes `infinity`, the largest finite value of the wider format."""
+    """Widen fp16 bits exactly; Inf becomes `infinity`, the largest finite value of the wider format."""
     wide = bits.view(np.float16).astype(np.float32)
     special = (bits & _HALF_EXPONENT) == _HALF_EXPONENT
     if not special.any():
@@ -38,7 +38,7 @@ def half_to_single(bits: U16, infinity: np.float32 = SINGLE_MAX) -> F32:
 
 
 def single_to_half(x: F32) -> U16:
-    """Rounds to fp16 bits, clamped to ±65504; a NaN keeps the top ten bits of its payload."""
+    """Round to fp16 bits, clamped to ±65504; a NaN keeps the top ten bits of its payload."""
     nan = np.isnan(x)
     if not nan.any():
         return np.clip(x, -HALF_MAX, HALF_MAX).astype(np.float16).view(np.uint16)
@@ -50,7 +50,7 @@ def single_to_half(x: F32) -> U16:
 
 def single_to_fp17(x: F32) -> F32:
     """
-    Rounds a single to fp17.
+    Round a single to fp17.
 
     Sums, differences and products of fp17 values may come in as float32: with 24 >= 2 * 11 + 2 bits the
     rounding twice equals rounding once.
@@ -59,7 +59,7 @@ def single_to_fp17(x: F32) -> F32:
 
 
 def double_to_fp17(x: F64) -> F32:
-    """Rounds to fp17: 11 significant bits, denormals in steps of 2**-40, clamped to ±2**31·(2 - 2**-10)."""
+    """Round to fp17: 11 significant bits, denormals in steps of 2**-40, clamped to ±2**31·(2 - 2**-10)."""
     bits = np.ascontiguousarray(x).view(np.int64)
     half = np.int64((1 << 41) - 1)
     rounded = ((bits + half + ((bits >> 42) & 1)) & np.int64(-1 << 42)).view(np.float64)

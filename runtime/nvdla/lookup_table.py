@@ -127,7 +127,7 @@ class Position:
 
 
 def locate_integer(table: SingleTable, x: I64, fraction_bits: int, bits: int) -> Position:
-    """Indexes integer inputs; `x <= start` counts as underflow. `bits` is the width of the start field."""
+    """Index integer inputs; `x <= start` counts as underflow. `bits` is the width of the start field."""
     distance = x - table.integer_start(bits)
     under = distance <= 0
     distance = np.maximum(distance, 1)

@@ -48,7 +48,7 @@ class Factors:
 
 
 def split_factors(bits: U16) -> Factors:
-    """Takes fp16 bits apart; a zero gets a bucket no sum of buckets can win with, Inf counts as 65536."""
+    """Take fp16 bits apart; a zero gets a bucket no sum of buckets can win with, Inf counts as 65536."""
     field = ((bits >> np.uint16(10)) & np.uint16(31)).astype(np.uint32)
     mantissa = (bits & np.uint16(0x3FF)).astype(np.uint32)
     normal = field != 0
@@ -116,7 +116,7 @@ def booth_products(w: U32, d: U32, negative: Bool, shift: U32) -> I32:
 
 
 def _carry_save(rows: list[U32]) -> list[U32]:
-    """Reduces rows to a sum and a carry vector by 3:2 compressors, triples from the front."""
+    """Reduce rows to a sum and a carry vector by 3:2 compressors, triples from the front."""
     while len(rows) > 2:
         reduced: list[U32] = []
         in_triples = len(rows) // 3 * 3
@@ -136,7 +136,7 @@ class Accumulator:
         self.exponent: I64 = np.zeros(shape, np.int64)
 
     def add(self, sums: I64, bucket: I64) -> None:
-        """Adds `sums * 2**(4 * bucket - 50)`; a sum of zero is skipped."""
+        """Add `sums * 2**(4 * bucket - 50)`; a sum of zero is skipped."""
         left = 38 - 1 - _magnitude_bits(sums)
         added = (sums << left) << 2
         exponent = 4 * bucket - left + 49

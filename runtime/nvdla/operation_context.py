@@ -64,7 +64,7 @@ class OperationContext:
     def write_pixels(
         self, cube: DataCube, layout: CubeLayout, pixels: AnyArray, role: str, offset: int = 0
     ) -> None:
-        """Writes `[height, width, lanes of all surfaces]` to the cube, `offset` bytes further on."""
+        """Write `[height, width, lanes of all surfaces]` to the cube, `offset` bytes further on."""
         what = f"{self.name} {role}"
         atom = self.target.memory_atom_bytes
         location = locate_cube(self.space, layout, cube.address, cube.offset + offset, atom, what)

@@ -37,7 +37,7 @@ _BEYOND = 1 << 20
 
 
 def run(op: PdpOp, surface: PdpSurface, from_sdp: AnyArray | None, scope: OperationContext) -> AnyArray:
-    """Pools `from_sdp` `[1, height, width, lanes]` or the source cube; returns `[height, width, lanes]`."""
+    """Pool `from_sdp` `[1, height, width, lanes]` or the source cube; return `[height, width, lanes]`."""
     precision = scope.precision(op.precision, "precision")
     mode = scope.member(PoolMode, op.pool_mode, "pool_mode")
     src, dst = surface.src_data, surface.dst_data

@@ -63,7 +63,7 @@ def reduce_windows(
     pooling: PoolingGeometry,
     combine: Callable[[npt.NDArray[Number], npt.NDArray[Number]], npt.NDArray[Number]],
 ) -> npt.NDArray[Number]:
-    """Combines every window: along each of its rows from the left, then the rows from the top."""
+    """Combine every window: along each of its rows from the left, then the rows from the top."""
     row_results = padded[:, : (pooling.out_width - 1) * pooling.stride_x + 1 : pooling.stride_x]
     for column in range(1, pooling.kernel_width):
         last = column + (pooling.out_width - 1) * pooling.stride_x + 1

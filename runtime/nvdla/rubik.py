@@ -16,7 +16,7 @@ _UNIT = 32
 
 
 def run(op: RubikOp, surface: RubikSurface, scope: OperationContext) -> AnyArray:
-    """Reshapes the source cube into the destination and returns what it wrote, `[height, width, lanes]`."""
+    """Reshape the source cube into the destination and return what it wrote, `[height, width, lanes]`."""
     if not scope.target.rubik:
         raise scope.refuse(f"{scope.target.name} has no Rubik engine")
     mode = scope.member(RubikMode, op.mode, "mode")

@@ -40,7 +40,7 @@ def run(
     scope: OperationContext,
 ) -> AnyArray:
     """
-    Runs one operation and writes its destination unless that is the PDP.
+    Run one operation and write its destination unless that is the PDP.
 
     `accumulators` `[images, height, width, kernels]` come from the convolution, None for a source in memory.
     Returns `[images, height, width, lanes]` in the destination's element type.

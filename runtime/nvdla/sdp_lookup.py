@@ -59,7 +59,7 @@ def look_up_singles(lut: LookupTable, x: F32) -> F32:
 
 
 def locate_single(table: SingleTable, x: F32, fraction_bits: int) -> Position:
-    """Indexes fp32 inputs; a distance of zero or below, or a NaN, is underflow."""
+    """Index fp32 inputs; a distance of zero or below, or a NaN, is underflow."""
     distance = add(x, np.full_like(x, -table.single_start()))
     under = ~(distance > 0)
     distance = np.where(under, np.float32(1), distance)

@@ -126,7 +126,7 @@ class Simulator:
 
     def run(self, inputs: Sequence[AnyArray | bytes]) -> list[Output]:
         """
-        Runs all submits on the inputs in binding order.
+        Run all submits on the inputs in binding order.
 
         An input is an NCHW array of the descriptor's shape, or the raw bytes of its memory object; where the
         loadable says what its integers stand for, arrays of other types are quantized. An image may be bytes

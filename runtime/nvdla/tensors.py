@@ -63,7 +63,7 @@ class BoundTensor:
 
     def pack(self, values: AnyArray, memory: MemoryObject) -> None:
         """
-        Writes an array of `shape` or `model_shape`; the bytes between rows and surfaces stay as they are.
+        Write an array of `shape` or `model_shape`; the bytes between rows and surfaces stay as they are.
 
         An image may also be bytes `HxWxC` (`HxW` of one channel): its pixels.
         """

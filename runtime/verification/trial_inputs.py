@@ -170,7 +170,7 @@ def _name(attribute: Attribute) -> str:
 
 
 def _assume_no_broadcasts(function: FuncOp, known: DimAnalysis) -> None:
-    """Takes sizes that meet in an elementwise operator for equal, unless one of them is 1."""
+    """Take sizes that meet in an elementwise operator for equal, unless one of them is 1."""
     for op in function.walk():
         if _operator(op) not in BROADCASTING_OPERATORS:
             continue

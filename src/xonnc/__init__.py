@@ -114,7 +114,7 @@ _NAMES_THERE = {"load": "load_native"}
 
 
 def __getattr__(name: str) -> object:
-    """Loads a public name from its module when it is first asked for (PEP 562): every tool imports this."""
+    """Load a public name from its module when it is first asked for (PEP 562): every tool imports this."""
     if name == "__version__":
         from importlib.metadata import version
 

@@ -262,7 +262,7 @@ def _simplified(
 
 
 def _require_no_defaults(layouts: Layouts, overridable: Collection[str]) -> None:
-    """Refuses another layout for an input that has an initializer, which would stay in the old one."""
+    """Refuse another layout for an input that has an initializer, which would stay in the old one."""
     for name in layouts:
         if name in overridable:
             raise XonncError(f"layout {name}:{layouts[name]}: '{name}' has an initializer; fold it")

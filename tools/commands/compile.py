@@ -293,13 +293,13 @@ class _Options:
         return progress(f"compiling {self._args.model.name}", self._args.quiet)
 
     def on_stage(self, step: ProgressCallback) -> StageCallback:
-        """Dumps what is asked for, and stops after the last stage wanted."""
+        """Dump what is asked for, and stop after the last stage wanted."""
         from xonnc.compiler import STAGES
 
         return stages.stage_callback(self._args, STAGES, self._output, step)
 
     def calibrate(self, step: ProgressCallback) -> Calibrate | None:
-        """Finds the ranges, once, if the model is to be rounded."""
+        """Find the ranges, once, if the model is to be rounded."""
         if not calibration_options.is_given(self._args):
             return None
 

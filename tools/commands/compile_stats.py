@@ -139,7 +139,7 @@ class Statistics:
         return {kind: (kernels[kind], count) for kind, count in calls.most_common()}
 
     def print_report(self) -> None:
-        """Prints the statistics."""
+        """Print the statistics."""
         shared = sum(self.calls.values()) - len(self.calls)
         total = plural(sum(self.calls.values()), "call")
         row(
@@ -158,7 +158,7 @@ class Statistics:
         )
 
     def print_groups(self) -> None:
-        """Prints the fusion groups."""
+        """Print the fusion groups."""
         fused = sum(len(group.nodes) for group in self.groups)
         row(
             "fusion groups",

@@ -23,7 +23,7 @@ BODIES = ("infer", "reference", "decompose", "kernel", "lookup", "layers")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the command's arguments."""
+    """Declare the command's arguments."""
     parser.add_argument("action", choices=("list", "check", "new"), help="what to do")
     parser.add_argument(
         "name", nargs="?", help="check: a Python file or the name of a plug-in; new: the file to write"
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the command; exit 1 if a check fails."""
+    """Run the command; exit 1 if a check fails."""
     if args.action == "list":
         return _list(args.json)
     if not args.name:

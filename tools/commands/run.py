@@ -149,7 +149,7 @@ def run_files(
     model: CompiledModel | None = None,
 ) -> int:
     """
-    Runs the model from `source` on the files of `args.input` and writes those of `args.output`.
+    Run the model from `source` on the files of `args.input` and write those of `args.output`.
 
     `model` is the package again if it was compiled here; `begun` is when the command began.
     """

@@ -122,7 +122,7 @@ def _run_loadable(args: argparse.Namespace) -> int:
 
 
 def _write(files: OutputFiles, path: Path, output: Output) -> None:
-    """Writes an output as an array to `.npy`, as the bytes of its surface to any other name."""
+    """Write an output as an array to `.npy`, as the bytes of its surface to any other name."""
     if path.suffix == ".npy":
         write_array(files, path, output.numbers)
         return

@@ -35,7 +35,7 @@ def generated() -> Mapping[Path, str]:
 
 
 def write() -> None:
-    """Writes every generated file that is not so already."""
+    """Write every generated file that is not so already."""
     for path, text in generated().items():
         file = ROOT / path
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -52,7 +52,7 @@ LAYOUT = re.compile(r"[A-Z]+")
 @dataclass(frozen=True)
 class SetLayouts(ModulePass):
     """
-    Changes the layout of model inputs and outputs, by one Transpose each.
+    Change the layout of model inputs and outputs, by one Transpose each.
 
     Option: `layouts` holds `name:layout`, such as `x:NHWC`. The model's own layout is assumed to be
     channels-first, or channels-last if every use of the input is a Transpose to channels-first; `x:NHWC:NCHW`
