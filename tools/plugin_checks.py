@@ -60,6 +60,8 @@ class CheckResult:
     check: str
     outcome: str
     """`ok`, `-` where there is nothing to check, else what is wrong."""
+    note: str = ""
+    """Why there is nothing to check, where that is not obvious."""
 
     @property
     def is_failure(self) -> bool:
@@ -298,7 +300,7 @@ def _check_decompose(spec: OperatorSpec, sample: NodeSample) -> str:
     if any(type(op) is spec.kind for op in module.walk()):
         return "the operator was not replaced"
     results = program_of(module)([operand for operand in sample.operands if operand is not None])
-    return _compared("decompose", [np.asarray(each) for each in results], sample.results)
+    return compared("decompose", [np.asarray(each) for each in results], sample.results)
 
 
 def _check_lookup(spec: OperatorSpec, sample: NodeSample) -> str:
@@ -308,14 +310,14 @@ def _check_lookup(spec: OperatorSpec, sample: NodeSample) -> str:
     assert operand is not None
     bound = bind(spec, spec.name, [operand], sample.attributes)
     found = np.asarray(lookup(bound, operand.astype(np.float64)))
-    return _compared("lookup", [found.astype(operand.dtype)], sample.results)
+    return compared("lookup", [found.astype(operand.dtype)], sample.results)
 
 
 def _check_layers(spec: OperatorSpec, samples: Sequence[NodeSample]) -> str:
     """Compare NVDLA's simulator with `reference`, on samples that the target takes."""
     from xonnc.dla_model import compile_for_dla
 
-    compared, refusal = 0, ""
+    agreed, refusal = 0, ""
     for sample in samples:
         if any(operand is None or operand.dtype != np.float32 for operand in sample.operands):
             continue
@@ -325,13 +327,13 @@ def _check_layers(spec: OperatorSpec, samples: Sequence[NodeSample]) -> str:
             continue
         feeds = {f"x{index}": operand for index, operand in enumerate(sample.operands)}
         found = [np.asarray(each, np.float32) for each in compiled.run(None, feeds)]
-        problem = _compared("layers", found, sample.results, FP16)
+        problem = compared("layers", found, sample.results, tolerance=FP16)
         if problem:
             return f"{_shown(sample)}: {problem}"
-        compared += 1
-        if compared == MAX_SIMULATED:
+        agreed += 1
+        if agreed == MAX_SIMULATED:
             break
-    return "ok" if compared else f"{LAYERS_TARGET} takes no sample: {refusal or 'none is of float32'}"
+    return "ok" if agreed else f"{LAYERS_TARGET} takes no sample: {refusal or 'none is of float32'}"
 
 
 def _check_native(spec: OperatorSpec, sample: NodeSample) -> str:
@@ -339,22 +341,24 @@ def _check_native(spec: OperatorSpec, sample: NodeSample) -> str:
 
     session = compile_native(sample_model(spec, sample))
     feeds = {f"x{index}": operand for index, operand in enumerate(sample.operands) if operand is not None}
-    return _compared("native code", session.run(None, feeds), sample.results)
+    return compared("native code", session.run(None, feeds), sample.results)
 
 
-def _compared(
+def compared(
     what: str,
     found: Sequence[Any],
     expected: Sequence[Array],
+    other_name: str = "reference",
     tolerance: tuple[float, float] = (RELATIVE, ABSOLUTE),
 ) -> str:
+    """Return how results differ from the expected ones; nothing if they do not."""
     for index, (one, other) in enumerate(zip(found, expected, strict=False)):
         if one.dtype != other.dtype or one.shape != other.shape:
-            return f"{what} gives {one.dtype}{list(one.shape)}, reference {other.dtype}{list(other.shape)}"
+            return f"{what} gives {one.dtype}{list(one.shape)}, {other_name} {other.dtype}{list(other.shape)}"
         both = one.astype(np.float64), other.astype(np.float64)
         if not np.allclose(*both, *tolerance, equal_nan=True):
             largest = float(np.nanmax(np.abs(both[0] - both[1])))
-            return f"output {index} of {what} and reference differ by {largest:.3g}"
+            return f"output {index} of {what} and {other_name} differ by {largest:.3g}"
     return ""
 
 

@@ -17,9 +17,10 @@ from xonnc.plugins.registration import registered
 from xonnc.plugins.scaffold import plugin_file
 from xonnc.tools.console import wrote
 from xonnc.tools.plugin_checks import CheckResult, check_operator
+from xonnc.tools.plugin_rule_checks import check_rule
 from xonnc.tools.process import Exit
 
-BODIES = ("infer", "reference", "decompose", "kernel", "lookup", "layers")
+BODIES = ("infer", "reference", "decompose", "kernel", "layout", "c_source", "lookup", "layers")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +74,7 @@ def _list(as_json: bool) -> int:
 
 
 def _bodies(spec: OperatorSpec) -> Sequence[str]:
-    return [name for name in BODIES if spec.function(name) is not None]
+    return [name for name in BODIES if getattr(spec.body, name, None) is not None]
 
 
 def _overriding(spec: OperatorSpec) -> str | None:
@@ -121,6 +122,7 @@ def _check(plugins: Sequence[Plugin], as_json: bool, is_quiet: bool) -> int:
     findings: list[CheckResult] = [
         finding for plugin in plugins for spec in plugin.operators for finding in check_operator(spec)
     ]
+    findings += [check_rule(rule) for plugin in plugins for rule in plugin.rules]
     failed = [finding for finding in findings if finding.is_failure]
     if as_json:
         print(json.dumps([vars(finding) for finding in findings], indent=1))
@@ -130,8 +132,28 @@ def _check(plugins: Sequence[Plugin], as_json: bool, is_quiet: bool) -> int:
 
 
 def _print(findings: Sequence[CheckResult]) -> None:
+    """Print a table of the operators, and one of the rules."""
+    rules = [finding for finding in findings if finding.check == "rule"]
+    others = [finding for finding in findings if finding.check != "rule"]
+    if others:
+        _print_operators(others)
+    if not findings:
+        print("no operators or rules to check")
+    if others and rules:
+        print()
+    width = max((len(each.operator) for each in rules), default=0)
+    if rules:
+        print(f"{'rule':<{width}}  instances")
+    for rule in rules:
+        print(f"{rule.operator:<{width}}  {'FAILED' if rule.is_failure else rule.outcome}")
+        if rule.is_failure or rule.note:
+            print(f"  {rule.outcome if rule.is_failure else rule.note}")
+
+
+def _print_operators(findings: Sequence[CheckResult]) -> None:
     checks = list(dict.fromkeys(finding.check for finding in findings))
-    width = max((len(finding.operator) for finding in findings), default=8)
+    width = max((len(finding.operator) for finding in findings), default=0)
+    width = max(width, len("operator"))
     print(f"{'operator':<{width}}  " + "  ".join(f"{check:<9}" for check in checks).rstrip())
     for operator in dict.fromkeys(finding.operator for finding in findings):
         own = {finding.check: finding for finding in findings if finding.operator == operator}

@@ -219,6 +219,28 @@ def test_checks_find_what_contradicts_the_reference(tmp_path: Path):
     assert "FAILED" in table
 
 
+RULES = """
+from xonnc.plugin import Plugin, attr, ops, rewrite, value
+plugin = Plugin("ruled")
+@rewrite(plugin, into="simplify-onnx", pattern=ops.Neg(ops.Abs(value.x)))
+def wrong(b, x): return b.Abs(x)
+@rewrite(plugin, into="simplify-onnx", pattern=ops.Elu(value.x, alpha=attr.alpha), where=lambda alpha: False)
+def never(b, x, alpha): return x
+"""
+
+
+def test_checks_apply_rules_to_instances_of_their_patterns(tmp_path: Path):
+    (tmp_path / "ruled.py").write_text(RULES)
+    done = tool("xonnc", "plugins", "check", "ruled.py", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["rule         instances", "ruled:wrong  FAILED"]
+    assert "output 0 of the rule and the pattern differ by" in lines[2]
+    assert lines[3:] == ["ruled:never  -", "  no drawn instance matches its pattern and condition"]
+    done = tool("xonnc", "plugins", "check", EXAMPLES / "count_ops.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "no operators or rules to check\n")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -46,7 +46,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
 @pytest.mark.parametrize("check", [[GOOD, NOTHING]], indirect=True)
 def test_checks_that_pass(check: str, capsys: pytest.CaptureFixture[str]):
     assert main(["plugins", "check", check]) == 0
-    assert capsys.readouterr().out.splitlines() == ["operator  infer      kernel", "Good  ok         -"]
+    assert capsys.readouterr().out.splitlines() == ["operator  infer      kernel", "Good      ok         -"]
 
 
 @pytest.mark.parametrize("check", [[GOOD, NOTHING, BAD]], indirect=True)
@@ -54,8 +54,8 @@ def test_checks_that_fail(check: str, capsys: pytest.CaptureFixture[str]):
     assert main(["plugins", "check", check]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "operator  infer      kernel",
-        "Good  ok         -",
-        "Bad   FAILED     -",
+        "Good      ok         -",
+        "Bad       FAILED     -",
         "  infer: gives f32[2] for f32[3]",
     ]
     assert main(["plugins", "check", check, "--quiet"]) == 1
