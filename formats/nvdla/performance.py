@@ -8,7 +8,7 @@ the CPU emulator is unknown and not counted, only its traffic.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, prod
 from typing import NamedTuple
 
@@ -126,6 +126,13 @@ class Performance:
     """Cycles of the firmware's access to a register; 0 counts the hardware alone."""
     is_measured: bool = False
     """Whether the rules were measured on this configuration; else they are extrapolated from nv_small."""
+
+    def with_nodes(self, nodes: Sequence[str]) -> Performance:
+        """Name the node of each layer; ignore `nodes` of another number, which are of another loadable."""
+        if len(nodes) != len(self.layers):
+            return self
+        named = zip(self.layers, nodes, strict=True)
+        return replace(self, layers=tuple(replace(layer, node=node) for layer, node in named))
 
     @property
     def cycles(self) -> int:

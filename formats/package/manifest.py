@@ -76,6 +76,8 @@ class PackageStep:
     """The quantization of the DLA partition's inputs and outputs, by value."""
     host_files: tuple[HostFile, ...] = ()
     """Native code of a CPU partition for the package's host, in addition to the ONNX model."""
+    nodes: tuple[str, ...] = ()
+    """The node that each hardware layer of a DLA partition computes; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ def write_manifest(manifest: Manifest) -> bytes:
                     for name, one in sorted(step.quantization.items())
                 },
                 **({"host": list(map(asdict, step.host_files))} if step.host_files else {}),
+                **({"nodes": list(step.nodes)} if step.nodes else {}),
             }
             for step in manifest.steps
         ],
@@ -230,6 +233,7 @@ def _step(table: Any, where: str) -> PackageStep:
         host_files=tuple(_host_file(each, where) for _, each in _list(table, "host", where))
         if "host" in table
         else (),
+        nodes=_names(table, "nodes", where) if "nodes" in table else (),
     )
 
 
@@ -257,7 +261,7 @@ def _parameters(table: Any, where: str) -> QuantizationParameters:
 def _names(table: Any, key: str, where: str) -> tuple[str, ...]:
     found = [each for _, each in _list(table, key, where)]
     if not all(isinstance(each, str) for each in found):
-        raise XonncError(f"{where}: {key} are names of values")
+        raise XonncError(f"{where}: {key} are names, in text")
     return tuple(found)
 
 

@@ -6,7 +6,7 @@ The report of one compiled network: layers, memory, traffic; estimates after doc
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -84,18 +84,14 @@ def report_of(module: ModuleOp, target: NvdlaTarget, loadable: Loadable) -> Comp
     """Return the report of a module after `dla-allocate`, and of its loadable."""
     function, block = network(module)
     all_fused = [fused for group in tasks(function) for fused in group]
-    cost = performance(loadable, target)
-    layers = tuple(
-        replace(layer, node=node_name(fused.ops[-1]))
-        for layer, fused in zip(cost.layers, all_fused, strict=True)
-    )
+    cost = performance(loadable, target).with_nodes([node_name(fused.ops[-1]) for fused in all_fused])
     constants = [op for op in block.ops if isinstance(op, ConstantOp)]
     peak, lower_bound = _bounds(module)
     return CompileReport(
         target=target.name,
-        layers_by_engine=dict(Counter(engine for layer in layers for engine in layer.engines)),
+        layers_by_engine=dict(Counter(engine for layer in cost.layers for engine in layer.engines)),
         nodes_by_engine=_nodes_by_engine(function),
-        performance=replace(cost, layers=layers),
+        performance=cost,
         conv_splits=_conv_splits(all_fused),
         activation_bytes=_memory_bytes(module, MemoryRole.ACTIVATIONS),
         activation_peak=peak,

@@ -302,6 +302,7 @@ def _step(
         inputs=tuple(names[value] for value in placed.partition.inputs),
         outputs=tuple(names[value] for value in placed.partition.outputs),
         quantization=quantization,
+        nodes=() if placed.compiled is None else tuple(layer.node for layer in placed.compiled.report.layers),
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from xonnc.targets import DEFAULT_TARGET, load_target
 from xonnc.tools.console import plural, row, size
 from xonnc.tools.files import is_package
+from xonnc.tools.package_parts import read_loadables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from xonnc.formats.nvdla.reader import read_loadable
 
     if is_package(args.loadable):
-        parts, named = read_parts(args.loadable)
+        parts, named = read_loadables(args.loadable)
         where = {"part": ""}
     else:
         parts, named = {args.loadable.name: read_loadable(args.loadable)}, DEFAULT_TARGET
@@ -56,27 +57,6 @@ def run(args: argparse.Namespace) -> int:
         if not parts:
             print(f"{args.loadable.name}: a package without a loadable; the CPU runs all of it")
     return 1 if any(one.severity is Severity.ERROR for each in found.values() for one in each) else 0
-
-
-def read_parts(path: Path) -> tuple[dict[str, Loadable], str]:
-    """Return the loadables of a package by name, and its target."""
-    parts, target = read_all_parts(path)
-    return {name: part for name, part in parts.items() if not isinstance(part, bytes)}, target
-
-
-def read_all_parts(path: Path) -> tuple[dict[str, Loadable | bytes], str]:
-    """Return the loadables and the ONNX models of a package by name, in execution order, and its target."""
-    from xonnc.formats.nvdla.reader import parse_loadable
-    from xonnc.formats.package.archive import read_package
-
-    package = read_package(path)
-    parts = {
-        f"{path.name}: {step.file}": parse_loadable(part, f"{path}: {step.file}")
-        if step.kind == "dla"
-        else bytes(part)
-        for step, part in zip(package.manifest.steps, package.parts, strict=True)
-    }
-    return parts, package.manifest.target
 
 
 def _tell(name: str, loadable: Loadable, found: Sequence[Violation], target: NvdlaTarget) -> None:

@@ -6,7 +6,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from math import inf, isfinite
 from pathlib import Path
@@ -163,23 +163,24 @@ def _document(args: argparse.Namespace) -> Document:
     if is_package(args.model):
         from xonnc.formats.nvdla.checks.loadable_check import require_sound
         from xonnc.formats.nvdla.loadable import Loadable
-        from xonnc.tools.commands.inspect import read_all_parts
         from xonnc.tools.html_report.nvdla import report_loadable
+        from xonnc.tools.package_parts import read_parts
 
         _require_floats(args)
-        parts, named = read_all_parts(args.model)
+        parts, named = read_parts(args.model)
         target = load_target(args.target or named or DEFAULT_TARGET)
         for name, part in parts.items():
-            if isinstance(part, Loadable):
-                require_sound(part, name, target)
+            if isinstance(part.content, Loadable):
+                require_sound(part.content, name, target)
         return report_loadable(args.model, parts, target, args.register_cycles)
     if args.model.suffix == ".nvdla":
         from xonnc.formats.nvdla.checks.loadable_check import read_checked
         from xonnc.tools.html_report.nvdla import report_loadable
+        from xonnc.tools.package_parts import PackagePart
 
         _require_floats(args)
         hardware = load_target(name)
-        documents = {args.model.name: read_checked(args.model, hardware)}
+        documents = {args.model.name: PackagePart(read_checked(args.model, hardware), ())}
         return report_loadable(args.model, documents, hardware, args.register_cycles)
     if name in ("cpu", *cpu_names()):
         from xonnc.tools.html_report.native import report_native
@@ -208,15 +209,17 @@ def _report_package(args: argparse.Namespace) -> int:
     """Report on each loadable of a package."""
     from xonnc.formats.nvdla.checks.loadable_check import require_sound
     from xonnc.formats.nvdla.performance import performance
-    from xonnc.tools.commands.inspect import read_parts
+    from xonnc.tools.package_parts import read_parts
 
     _require_floats(args)
     parts, named = read_parts(args.model)
     target = load_target(args.target or named)
     costs: dict[str, Performance] = {}
-    for name, loadable in parts.items():
-        require_sound(loadable, name, target)
-        costs[name] = performance(loadable, target, args.register_cycles)
+    for name, part in parts.items():
+        if not isinstance(part.content, bytes):
+            require_sound(part.content, name, target)
+            cost = performance(part.content, target, args.register_cycles)
+            costs[name] = cost.with_nodes(part.nodes)
     if args.json:
         print(json.dumps({"parts": {name: as_json(cost) for name, cost in costs.items()}}, indent=2))
         return 0
@@ -272,8 +275,7 @@ def _compiled_cost(compilation: Compilation, target: NvdlaTarget, register_cycle
     from xonnc.formats.nvdla.performance import performance
 
     cost = performance(compilation.loadable, target, register_cycles)
-    named = zip(cost.layers, compilation.report.layers, strict=True)
-    return replace(cost, layers=tuple(replace(layer, node=known.node) for layer, known in named))
+    return cost.with_nodes([layer.node for layer in compilation.report.layers])
 
 
 def cycle_count(text: str) -> float:

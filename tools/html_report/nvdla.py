@@ -33,6 +33,7 @@ from xonnc.tools.html_report.document import (
     Timeline,
 )
 from xonnc.tools.html_report.front_end import FrontEnd, ImportedNode
+from xonnc.tools.package_parts import PackagePart
 
 
 def report_model(
@@ -58,8 +59,12 @@ def report_model(
     with front.recording():
         compiled, placement = compile_placement(path, target_name, seen, calibrate)
     explanation = explain_package(path, target_name, calibrate)
-    costs = [performance(one.loadable, target, register_cycles) for one in compiled.compiled]
-    names = [layer.node for one in compiled.compiled for layer in one.report.layers]
+    costs = [
+        performance(one.loadable, target, register_cycles).with_nodes(
+            [layer.node for layer in one.report.layers]
+        )
+        for one in compiled.compiled
+    ]
     remaining = iter(costs)
     steps = [
         cpu_seconds(export_module(one.outlined.module).to_proto())
@@ -67,7 +72,7 @@ def report_model(
         else next(remaining)
         for one in placement.partitions
     ]
-    timeline = _timeline(steps, names, target)
+    timeline = _timeline(steps, target)
     parts = [one for one in placement.partitions if one.compiled is not None]
     memories = [
         memory_of(f"part {index}", memory_map(one.outlined.module, target)) for index, one in enumerate(parts)
@@ -110,7 +115,7 @@ def report_model(
 
 
 def report_loadable(
-    path: Path, parts: Mapping[str, Loadable | bytes], target: NvdlaTarget, register_cycles: float
+    path: Path, parts: Mapping[str, PackagePart], target: NvdlaTarget, register_cycles: float
 ) -> Document:
     """
     Report on compiled files, which have no graph of the model any more.
@@ -118,9 +123,9 @@ def report_loadable(
     `parts` are loadables, and serialised ONNX models for the CPU.
     """
     steps = [
-        performance(one, target, register_cycles)
-        if isinstance(one, Loadable)
-        else cpu_seconds(onnx.ModelProto.FromString(one))
+        performance(one.content, target, register_cycles).with_nodes(one.nodes)
+        if isinstance(one.content, Loadable)
+        else cpu_seconds(onnx.ModelProto.FromString(one.content))
         for one in parts.values()
     ]
     costs = [step for step in steps if isinstance(step, Performance)]
@@ -142,7 +147,7 @@ def report_loadable(
         target.name,
         "loadable",
         facts,
-        timeline=_timeline(steps, [""] * sum(len(cost.layers) for cost in costs), target),
+        timeline=_timeline(steps, target),
         roofline=roofline_of(costs, target),
         notes=notes,
     )
@@ -210,8 +215,8 @@ def _cpu_latency(steps: Sequence[Step]) -> str:
 MEASURED = "measured on this processor, one thread, without transfers"
 
 
-def _timeline(steps: Sequence[Step], names: Sequence[str], target: NvdlaTarget) -> Timeline:
-    """Return the parts one after another; `names` are the nodes of the layers of all loadables."""
+def _timeline(steps: Sequence[Step], target: NvdlaTarget) -> Timeline:
+    """Return the parts one after another."""
     costs = [step for step in steps if isinstance(step, Performance)]
     measured = all(cost.is_measured for cost in costs)
     source = "estimated by rules " + (
@@ -219,12 +224,11 @@ def _timeline(steps: Sequence[Step], names: Sequence[str], target: NvdlaTarget) 
     )
     if len(costs) < len(steps):
         source += f"; the CPU {MEASURED}, as cycles of the DLA's clock"
-    remaining = iter(names)
     tasks: list[Task] = []
     begin = 0.0
     for index, step in enumerate(steps):
         if isinstance(step, Performance):
-            tasks += [_task(layer, begin, next(remaining)) for layer in step.layers]
+            tasks += [_task(layer, begin) for layer in step.layers]
             begin += step.cycles
         else:
             cycles = round((step or 0.0) * target.clock_mhz * 1e6)
@@ -235,9 +239,9 @@ def _timeline(steps: Sequence[Step], names: Sequence[str], target: NvdlaTarget) 
     return Timeline("cycles", source, tuple(tasks))
 
 
-def _task(layer: HardwareLayer, begin: float, node: str) -> Task:
+def _task(layer: HardwareLayer, begin: float) -> Task:
     return Task(
-        node or f"layer of task {layer.task}",
+        layer.node or f"layer of task {layer.task}",
         "+".join(layer.engines),
         begin + layer.start,
         begin + layer.computes,
@@ -246,7 +250,7 @@ def _task(layer: HardwareLayer, begin: float, node: str) -> Task:
         layer.bound,
         layer.macs,
         layer.traffic_bytes,
-        node,
+        layer.node,
     )
 
 

@@ -122,6 +122,8 @@ def test_report_adds_up_each_loadable(package: Path, capsys: pytest.CaptureFixtu
     out = capsys.readouterr().out
     assert "small.xpkg: parts/0.nvdla on nv_full at 1000 MHz" in out
     assert any(line.split()[1:2] == ["EMU"] for line in out.splitlines())
+    named = {tuple(line.split()[1:3]) for line in out.splitlines() if line[:1].isdecimal()}
+    assert ("CONV+SDP", "conv1") in named
     assert main(["report", str(package), "--json"]) == 0
     parts = json.loads(capsys.readouterr().out)["parts"]
     assert all(part["cycles"] > 0 for part in parts.values())

@@ -6,7 +6,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ def steps(*contents: bytes) -> tuple[PackageStep, ...]:
             ("x",),
             ("m",),
             {"m": QuantizationParameters(0.5, -3)},
+            nodes=("conv1", "conv1", ""),
         ),
         PackageStep("cpu", "parts/1.onnx", len(contents[1]), digests[1], ("m",), ("y",), {}),
     )
@@ -62,9 +63,7 @@ def manifest() -> Manifest:
 
 
 def written(path: Path) -> Path:
-    unknown = [
-        PackageStep(s.kind, s.file, 0, "", s.inputs, s.outputs, s.quantization) for s in manifest().steps
-    ]
+    unknown = [replace(step, size=0, sha256="") for step in manifest().steps]
     said = manifest()
     blank = Manifest(said.target, said.inputs, said.outputs, said.values, tuple(unknown))
     size = write_package(path, blank, [lambda to: to.write(FIRST), lambda to: to.write(SECOND)])
@@ -272,7 +271,9 @@ WRONG_MANIFESTS: list[tuple[Change, str]] = [
     ),
     (put("steps.0.size", -1), "step 0: size -1"),
     (put("steps.0.sha256", "00"), "sha256 '00' are no size and digest"),
-    (put("steps.0.inputs", [3]), "step 0: inputs are names of values"),
+    (put("steps.0.inputs", [3]), "step 0: inputs are names, in text"),
+    (put("steps.0.nodes", [3]), "step 0: nodes are names, in text"),
+    (put("steps.0.nodes", "conv1"), "step 0: 'nodes' is 'conv1', where a list is needed"),
     (put("steps.0.quantization.m.scale", 0), "quantization of 'm': scale 0; scales are above 0"),
     (put("steps.0.quantization.m.scale", "big"), "'scale' is 'big', where a number is needed"),
     (put("steps.0.inputs", ["y"]), "step 0: takes 'y', which no earlier step produces"),
@@ -290,8 +291,10 @@ def test_packages_of_earlier_releases_are_read():
     def older(table: Any) -> None:
         for step in table["steps"]:
             step["grids"] = step.pop("quantization")
+            step.pop("nodes", None)
 
-    assert read_manifest(members(older)[MANIFEST]).steps == manifest().steps
+    first, second = manifest().steps
+    assert read_manifest(members(older)[MANIFEST]).steps == (replace(first, nodes=()), second)
 
 
 def test_entries_of_later_releases_are_ignored():
