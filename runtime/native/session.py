@@ -595,7 +595,7 @@ def check_feeds(specs: Sequence[TensorSpec], feeds: Mapping[str, object]) -> lis
                 f"no input '{name}'{suggest(str(name), known)}; there are {', '.join(known) or 'none'}"
             )
     missing = [name for name in known if name not in feeds]
-    raise XonncError(f"input '{missing[0]}' is missing; {len(known)} must be fed")
+    raise XonncError(f"input '{missing[0]}' is not given; the model takes {', '.join(known)}")
 
 
 def _check_input(spec: TensorSpec, fed_value: object) -> RuntimeValue:

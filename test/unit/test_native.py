@@ -230,7 +230,7 @@ def test_what_the_reference_cannot_compute_is_named():
 @pytest.mark.parametrize(
     ("feeds", "message"),
     [
-        ({}, "input 'x' is missing; 1 must be fed"),
+        ({}, "input 'x' is not given; the model takes x"),
         ({"x": floats(2, 3), "z": floats(1)}, "no input 'z'; there are x"),
         ({7: floats(2, 3)}, "no input '7'; there are x"),
         ({"x": floats(2, 4)}, "input 'x': the shape [2, 4] was fed, the model takes [2, 3]"),
