@@ -116,6 +116,42 @@ def require_plain_mask(op: Any, mask: Any, batch: Any) -> None:
         raise op.fail("the mask has more than one length for each sequence; give it one for each key")
 
 
+def attend_projected(
+    op: Any, b: Builder, projected: Value, widths: list[Any], attention_bias: Value | None = None
+) -> list[Value | None]:
+    """
+    Build the attention of a node with fused projections, and its new cache.
+
+    `projected` has queries, keys and values of the hidden sizes `widths` beside each other.
+    """
+    parts = b.Split(projected, widths, axis=-1, outputs=3)
+    q, k, v = (split_heads(b, part, op.num_heads) for part in parts)
+    scale = scale_of(op, widths[0] // op.num_heads)
+    present = None
+    if op.past is not None or op.outputs[1] is not None:
+        present = b.Concat(b.Unsqueeze(k, [0]), b.Unsqueeze(v, [0]), axis=0)
+    if op.past is not None:
+        # The cache grows by one copy, of which keys and values are contiguous parts.
+        present = b.Concat(op.past, present, axis=3)
+        k, v = (b.Squeeze(each, [0]) for each in b.Split(present, None, axis=0, num_outputs=2, outputs=2))
+    has_scores = op.mask is not None or attention_bias is not None
+    # Products of whole matrices are faster where all tokens attend to all.
+    if not has_scores and (op.past is not None or op.unidirectional):
+        lengths = lengths_of(b, k if present is None else present)
+        y = attend_cached(b, [q, k, v], lengths, scale=scale, is_causal=op.unidirectional)
+        return [merge_heads(b, y), present]
+    biases: list[Value] = []
+    if op.mask is not None:
+        biases.append(mask_bias_of(op, b, op.mask, k, op.mask_filter_value))
+    if attention_bias is not None:
+        biases.append(attention_bias)
+    if op.unidirectional:
+        dtype: Any = q.dtype
+        biases.append(causal_of(b, q, k, float(np.finfo(dtype).min)))
+    y = b.MatMul(b.Softmax(scores_of(b, q, k, scale, biases), axis=-1), v)
+    return [merge_heads(b, y), present]
+
+
 @contrib("Attention")
 class Attention:
     """Multi-head self-attention with a fused QKV projection and an optional key-value cache."""
@@ -181,48 +217,15 @@ class Attention:
         return [y.astype(x.dtype), present.astype(x.dtype)]
 
     @staticmethod
-    def is_decoder(op: Any) -> bool:
-        """
-        Whether tokens attend to a cache or to those before them, without a mask or bias.
-
-        Products of whole matrices are faster where all tokens attend to all.
-        """
-        has_scores = op.mask is not None or op.attention_bias is not None
-        return not has_scores and (op.past is not None or bool(op.unidirectional))
-
-    @staticmethod
     def decompose(op: Any, b: Builder) -> list[Value | None]:
         if op.past_length is not None:
             raise op.fail("a state in a shared buffer (past_sequence_length) is not supported")
         require_plain_mask(op, op.mask, None if op.x.shape is None else op.x.shape[0])
         if op.weights.shape is None or not isinstance(op.weights.shape[1], int):
             raise op.fail("the shape of the weights is not known")
-        widths = Attention.widths(op)
         projected = b.MatMul(op.x, op.weights)
         projected = projected if op.bias is None else b.Add(projected, op.bias)
-        parts = b.Split(projected, widths, axis=-1, outputs=3)
-        q, k, v = (split_heads(b, part, op.num_heads) for part in parts)
-        scale = scale_of(op, widths[0] // op.num_heads)
-        present = None
-        if op.past is not None or op.outputs[1] is not None:
-            present = b.Concat(b.Unsqueeze(k, [0]), b.Unsqueeze(v, [0]), axis=0)
-        if op.past is not None:
-            # The cache grows by one copy, of which keys and values are contiguous parts.
-            present = b.Concat(op.past, present, axis=3)
-            k, v = (b.Squeeze(each, [0]) for each in b.Split(present, None, axis=0, num_outputs=2, outputs=2))
-        if Attention.is_decoder(op):
-            lengths = lengths_of(b, k if present is None else present)
-            y = attend_cached(b, [q, k, v], lengths, scale=scale, is_causal=op.unidirectional)
-            return [merge_heads(b, y), present]
-        biases: list[Value] = []
-        if op.mask is not None:
-            biases.append(mask_bias_of(op, b, op.mask, k, op.mask_filter_value))
-        if op.attention_bias is not None:
-            biases.append(op.attention_bias)
-        if op.unidirectional:
-            biases.append(causal_of(b, q, k, float(np.finfo(op.x.dtype).min)))
-        y = b.MatMul(b.Softmax(scores_of(b, q, k, scale, biases), axis=-1), v)
-        return [merge_heads(b, y), present]
+        return attend_projected(op, b, projected, Attention.widths(op), op.attention_bias)
 
     @staticmethod
     def samples(rng: np.random.Generator) -> Samples:

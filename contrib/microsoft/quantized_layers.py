@@ -9,17 +9,13 @@ import numpy as np
 from xonnc.contrib.microsoft.attention import (
     MASKED,
     attend,
+    attend_projected,
     causal,
-    causal_of,
     heads,
     mask_bias,
-    mask_bias_of,
-    merge_heads,
     merged,
     require_plain_mask,
     scale_of,
-    scores_of,
-    split_heads,
 )
 from xonnc.contrib.microsoft.common import (
     BYTES,
@@ -103,22 +99,7 @@ class QAttention:
         product = integer_product(op, b, op.x, op.weights, op.x_zero, op.w_zero)
         scale = b.Mul(scalar(b, op.x_scale), scalar(b, op.w_scale))
         projected = b.Add(b.Mul(product, scale), op.bias)
-        parts = b.Split(projected, [width // 3] * 3, axis=-1, outputs=3)
-        q, k, v = (split_heads(b, part, op.num_heads) for part in parts)
-        if op.past is not None:
-            held_k, held_v = b.Split(op.past, None, axis=0, num_outputs=2, outputs=2)
-            k = b.Concat(b.Squeeze(held_k, [0]), k, axis=2)
-            v = b.Concat(b.Squeeze(held_v, [0]), v, axis=2)
-        biases: list[Value] = []
-        if op.mask is not None:
-            biases.append(mask_bias_of(op, b, op.mask, k, op.mask_filter_value))
-        if op.unidirectional:
-            biases.append(causal_of(b, q, k, float(np.finfo(FLOAT).min)))
-        scores = scores_of(b, q, k, scale_of(op, width // 3 // op.num_heads), biases)
-        y = merge_heads(b, b.MatMul(b.Softmax(scores, axis=-1), v))
-        if op.outputs[1] is None:
-            return [y, None]
-        return [y, b.Concat(b.Unsqueeze(k, [0]), b.Unsqueeze(v, [0]), axis=0)]
+        return attend_projected(op, b, projected, [width // 3] * 3)
 
     @staticmethod
     def samples(rng: np.random.Generator) -> Samples:

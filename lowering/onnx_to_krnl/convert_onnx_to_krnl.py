@@ -303,7 +303,9 @@ def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) ->
     builder.fused |= {each for weights in builder.quantized_weights.values() for each in weights.absorbed}
     builder.growth = plan_growth(others, builder)
     builder.fused |= {*builder.growth.values(), *unread_zeros(builder.growth, builder.scope)}
-    builder.cache_slices = plan_cache_slices(others, builder.scope)
+    # An attention that stays, as of dynamic shapes here, reads the results of the operators that slice.
+    computable = [op for op in others if all(map(builder.is_computable, _tensors(op)))]
+    builder.cache_slices = plan_cache_slices(computable, builder.scope)
     builder.fused |= {each for slices in builder.cache_slices.values() for each in slices.members}
     plans = _plans(others, builder)
     lowered: list[Operation] = []
@@ -371,6 +373,11 @@ def _plans(ops: Sequence[Operation], builder: LoweringBuilder) -> dict[Operation
     return plans
 
 
+def _tensors(op: Operation) -> list[SSAValue]:
+    """Return the results and operands that an operator has."""
+    return [value for value in (*op.results, *op.operands) if value.type != NONE]
+
+
 def _lower_op(op: Operation, builder: LoweringBuilder) -> str | None:
     if isinstance(op, CONTROL):
         return LOWERINGS[type(op)](op, builder)
@@ -378,7 +385,7 @@ def _lower_op(op: Operation, builder: LoweringBuilder) -> str | None:
         return control_flow.BY_SESSION
     if type(op) not in LOWERINGS and type(op) not in ELEMENTWISE:
         return "no kernel for this operator yet"
-    values = [value for value in (*op.results, *op.operands) if value.type != NONE]
+    values = _tensors(op)
     takes = builder.is_movable if type(op) in DATA_MOVEMENT else builder.is_computable
     needed = [value for value in values if type(op) not in DATA_DEPENDENT or not _is_open(value, op)]
     if not all(map(takes, needed)) or type(op) not in LOWERINGS:

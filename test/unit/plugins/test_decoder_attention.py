@@ -81,6 +81,12 @@ PROJECTED = f"""{HEAD}
     g (float[1, LENGTH, 32] q, float[32, 96] w, float[96] b, float[2, 1, 2, p, 16] past)
       => (float[1, LENGTH, 32] y, float[2, 1, 2, t, 16] present)
     {{ y, present = com.microsoft.Attention <num_heads = 2, unidirectional = 1> (q, w, b, , past) }}"""
+QUANTIZED = f"""{HEAD}
+    g (uint8[1, LENGTH, 32] q, int8[32, 96] w, float[96] b, float[2, 1, 2, p, 16] past)
+      => (float[1, LENGTH, 32] y, float[2, 1, 2, t, 16] present)
+      <float xs = {{0.05}}, float ws = {{0.002}}, uint8 xz = {{120}}, int8 wz = {{0}}>
+    {{ y, present = com.microsoft.QAttention <num_heads = 2, unidirectional = 1>
+      (q, w, b, xs, ws, , xz, wz, past) }}"""
 
 
 NO_CACHE = f"""{HEAD}
@@ -92,8 +98,8 @@ CAUSAL = NO_CACHE.replace("num_heads = 2", "num_heads = 2, unidirectional = 1")
 @pytest.mark.parametrize("length", ["1", "2", "s"])
 @pytest.mark.parametrize(
     ("text", "count"),
-    [(SEPARATE, 1), (PROJECTED, 1), (CAUSAL, 1), (NO_CACHE, 0)],
-    ids=["MultiHeadAttention", "Attention", "causal", "no cache"],
+    [(SEPARATE, 1), (PROJECTED, 1), (QUANTIZED, 1), (CAUSAL, 1), (NO_CACHE, 0)],
+    ids=["MultiHeadAttention", "Attention", "QAttention", "causal", "no cache"],
 )
 def test_tokens_that_attend_to_a_cache_or_causally_have_a_kernel(text: str, length: str, count: int):
     context, model = new_context(), onnx.parser.parse_model(text.replace("LENGTH", length))
@@ -105,7 +111,13 @@ def test_tokens_that_attend_to_a_cache_or_causally_have_a_kernel(text: str, leng
     shapes = {name: (1, size, 32) for name in "qkv"} | {"pk": (1, 2, 5, 16), "pv": (1, 2, 5, 16)}
     shapes |= {"w": (32, 96), "b": (96,), "past": (2, 1, 2, 5, 16)}
     names = {value.name for value in model.graph.input}
-    feeds = {name: rng.normal(size=shapes[name]).astype(np.float32) for name in sorted(names)}
+    feeds: dict[str, Any] = {
+        name: rng.normal(size=shapes[name]).astype(np.float32) for name in sorted(names & shapes.keys())
+    }
+    for value in model.graph.input:
+        element = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        if element.kind in "iu":
+            feeds[value.name] = rng.integers(0, 100, shapes[value.name]).astype(element)
     session = xonnc.compile(model)
     peer = import_module("onnxruntime").InferenceSession(model.SerializeToString())
     agree(session, peer, feeds)
