@@ -54,6 +54,10 @@ class Graph:
 
     data: Mapping[str, Any]
 
+    def __repr__(self) -> str:
+        counts = ((len(self.data[name]), name) for name in ("inputs", "outputs", "params", "kernels"))
+        return f"<Graph for {self.data['target']}: {', '.join(f'{count} {name}' for count, name in counts)}>"
+
     def json(self) -> str:
         """Return the graph as text."""
         return json.dumps({**self.data, "digest": _digest(self.data)}, indent=1)

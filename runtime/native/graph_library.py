@@ -38,6 +38,10 @@ class GraphLibrary:
     triple: str = ""
     """The target triple of code for another architecture."""
 
+    def __repr__(self) -> str:
+        code = f"{len(self.code):,} bytes" if self.code else str(self.path)
+        return f"<GraphLibrary: {code}{f' for {self.triple}' * bool(self.triple)}>"
+
     def export_library(self, path: str | Path) -> Path:
         """
         Write the code: `.so` links a shared library, `.tar` has an object file to link elsewhere, `.o` is it.

@@ -81,7 +81,7 @@ class Artifact:
 
     files: Mapping[Path, int]
     """Sizes in bytes, by file."""
-    program: Program
+    program: Program = field(repr=False)
     target: str
     weight_bytes: int
     kernels: int

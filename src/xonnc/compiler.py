@@ -8,7 +8,7 @@ Compile ONNX models for NVDLA: import, simplification, quantization, lowering an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from xdsl.context import Context
@@ -61,8 +61,8 @@ class Compilation:
     imported: ModelSummary
     simplified: ModelSummary
     opset: int
-    loadable: Loadable
-    report: CompileReport
+    loadable: Loadable = field(repr=False)
+    report: CompileReport = field(repr=False)
 
     def write(self, path: str | Path) -> int:
         """

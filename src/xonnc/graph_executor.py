@@ -51,7 +51,10 @@ class GraphModule:
         self._specs = {spec.name: spec for spec in graph.params}
         self._params: dict[str, Array] = {}
         self._inputs: dict[str, object] = {}
-        self._names: list[str] = [name for name, *_ in graph.data["inputs"]]
+        self._shapes: dict[str, list[int | None] | None] = {
+            name: shape for name, _, shape, _ in graph.data["inputs"]
+        }
+        self._names = list(self._shapes)
         self._output_names: list[str] = [name for name, *_ in graph.data["outputs"]]
         self._outputs: list[RuntimeValue] = []
         self._session: Session | None = None
@@ -65,7 +68,7 @@ class GraphModule:
             value: its array.
             params: arrays by name.
 
-        Raises: `XonncError` for an unknown name, or a parameter of another type or shape.
+        Raises: `XonncError` for an unknown name, another shape, or a parameter of another type.
         """
         if key is not None:
             params = {self._name(key, self._names, "input"): value, **params}
@@ -74,6 +77,7 @@ class GraphModule:
                 self._params[name] = self._checked(name, array)
                 self._session = None
             elif name in self._names:
+                self._require_shape(name, array)
                 self._inputs[name] = array
             else:
                 known = [*self._names, *self._specs]
@@ -145,23 +149,14 @@ class GraphModule:
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """Return a method by name, as `module["set_input"]`."""
-        methods = (
-            "set_input",
-            "load_params",
-            "run",
-            "get_num_inputs",
-            "get_num_outputs",
-            "get_input",
-            "get_output",
-        )
-        if name not in methods:
-            raise XonncError(f"no function '{name}'{suggest(name, methods)}; there are {', '.join(methods)}")
+        if name not in METHODS:
+            raise XonncError(f"no function '{name}'{suggest(name, METHODS)}; there are {', '.join(METHODS)}")
         return getattr(self, name)
 
     def _loaded(self) -> Session:
         missing = [name for name in self._specs if name not in self._params]
         if missing:
-            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
             raise XonncError(f"parameter '{missing[0]}'{more} is not set; load_params sets all")
         program = self.graph.program(lambda name: _as_bytes(self._params[name]))
         names = {step.function: step for step in program.walk_steps() if isinstance(step, NativeStep)}
@@ -171,6 +166,25 @@ class GraphModule:
         code = self._library.load(self.graph.library, names, threads)
         executable = Executable(program, code.entries, code, threads=threads, code=self._library.code)
         return Session(lambda shapes, values: executable)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._names), ", ".join(self._output_names)
+        missing = len(self._specs.keys() - self._params.keys())
+        return (
+            f"<GraphModule ({names[0]}) -> ({names[1]}){f', {missing} parameters not set' * bool(missing)}>"
+        )
+
+    def _require_shape(self, name: str, value: object) -> None:
+        """Raise an error for a value of another shape than that of an input; lists are checked by `run`."""
+        shape: Any = getattr(value, "shape", None)
+        taken = self._shapes[name]
+        if shape is None or taken is None:
+            return
+        given = [int(size) for size in shape]
+        fits = [taken_size in (None, size) for size, taken_size in zip(given, taken, strict=False)]
+        if len(given) != len(taken) or not all(fits):
+            shown = ", ".join("?" if size is None else str(size) for size in taken)
+            raise XonncError(f"input '{name}': the shape {given} was set, the graph takes [{shown}]")
 
     def _checked(self, name: str, value: object) -> Array:
         spec, array = self._specs[name], np.asarray(value)

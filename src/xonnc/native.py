@@ -551,7 +551,17 @@ def load_native(folder: str | Path, threads: int | None = None) -> Session:
     Example:
         >>> session = xonnc.load("saved")
     """
-    saved = read_saved(Path(folder))
+    path = Path(folder)
+    if path.is_file():
+        known = {
+            ".so": "; xonnc.Library opens a library",
+            ".xpkg": "; xonnc.load_package opens a package",
+            ".nvdla": "; xonnc.Simulator runs a loadable",
+            ".onnx": "; xonnc.compile compiles a model",
+        }
+        hint = known.get(path.suffix, "")
+        raise XonncError(f"{path}: a file; load takes the folder that Session.save wrote{hint}")
+    saved = read_saved(path)
     if saved.processor != host_identity():
         raise XonncError(
             f"{folder}: code for a {saved.processor.split()[0]} processor and its features, which is not "

@@ -73,11 +73,11 @@ class CompiledPackage:
     """
     crossings: int
     """Tensors that cross between the DLA and the CPU."""
-    compiled: tuple[CompiledLoadable, ...]
+    compiled: tuple[CompiledLoadable, ...] = field(repr=False)
     """The loadables, in execution order."""
-    manifest: Manifest
-    _parts: tuple[WritePart, ...]
-    host_files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    manifest: Manifest = field(repr=False)
+    _parts: tuple[WritePart, ...] = field(repr=False)
+    host_files: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     """The native code of CPU parts for the manifest's host, by file."""
 
     @property

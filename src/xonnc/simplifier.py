@@ -8,7 +8,7 @@ Simplify ONNX models: fewer nodes, the same outputs.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -60,7 +60,7 @@ from xonnc.transforms.simplify_onnx import Simplification
 class SimplifiedModel:
     """A simplified model, with summaries of it before and after."""
 
-    module: ModuleOp
+    module: ModuleOp = field(repr=False)
     before: ModelSummary
     after: ModelSummary
     had_external_data: bool

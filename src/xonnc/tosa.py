@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -35,7 +35,7 @@ STAGES = ("onnx", "simplified", "tosa", "emitted")
 class TosaOutput:
     """A model in the tosa dialect, and summaries of it before and after simplification."""
 
-    module: ModuleOp
+    module: ModuleOp = field(repr=False)
     imported: ModelSummary
     simplified: ModelSummary
     opset: int

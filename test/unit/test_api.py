@@ -135,3 +135,34 @@ def test_outputs_that_are_not_there():
 
 def test_the_version_is_known():
     assert xonnc.__version__
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("m.so", "; xonnc.Library opens a library"),
+        ("m.xpkg", "; xonnc.load_package opens a package"),
+        ("m.nvdla", "; xonnc.Simulator runs a loadable"),
+        ("m.onnx", "; xonnc.compile compiles a model"),
+        ("m.txt", ""),
+    ],
+)
+def test_files_that_are_no_saved_session(name: str, hint: str, tmp_path: Path):
+    file = tmp_path / name
+    file.touch()
+    with pytest.raises(XonncError) as error:
+        xonnc.load(file)
+    assert str(error.value) == f"{file}: a file; load takes the folder that Session.save wrote{hint}"
+
+
+def test_results_are_shown_without_their_data(path: Path, tmp_path: Path):
+    results = [
+        xonnc.simplify(path),
+        xonnc.compile_model(path, target="nv_full"),
+        xonnc.compile_package(path, target="nv_full"),
+        xonnc.compile_artifact(path, tmp_path / "m.so"),
+        xonnc.compile_tosa(path),
+        xonnc.compile(path),
+        xonnc.compile(path, "nv_full"),
+    ]
+    assert max(len(repr(each)) for each in results) < 400 + 2 * len(str(tmp_path))

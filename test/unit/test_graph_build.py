@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -207,6 +208,17 @@ def test_models_that_need_more_than_kernels():
         xonnc.build(strings)
 
 
+def test_what_is_shown_is_short(built: Any, tmp_path: Path):
+    graph, lib, params = built
+    assert re.fullmatch(r"<Graph for \w+: 1 inputs, 2 outputs, \d+ params, \d+ kernels>", repr(graph))
+    assert re.fullmatch(r"<GraphLibrary: [\d,]+ bytes>", repr(lib))
+    assert repr(graph_executor.load_module(lib.export_library(tmp_path / "m.so"))).endswith("m.so>")
+    module = graph_executor.create(graph, lib)
+    assert re.fullmatch(r"<GraphModule \(x\) -> \(.*\), \d+ parameters not set>", repr(module))
+    module.set_input(**params)
+    assert repr(module).endswith(")>")
+
+
 def test_wrong_modules(built: Any, tmp_path: Path):
     graph, lib, params = built
     module = graph_executor.create(graph, lib)
@@ -214,6 +226,8 @@ def test_wrong_modules(built: Any, tmp_path: Path):
         (lambda: module.get_input(0), "input 'x' is not set"),
         (lambda: module.run(x=X), "parameter 'p0'.* is not set; load_params sets all"),
         (lambda: module.set_input("z", X), "no input 'z'; there are x"),
+        (lambda: module.set_input("x", X[:, :1]), r"input 'x': the shape \[.*\] was set, the graph takes \["),
+        (lambda: module.set_input(0, X[0]), r"input 'x': the shape \[.*\] was set, the graph takes \["),
         (lambda: module.set_input(1, X), "no input 1; there are 1"),
         (lambda: module.run(z=X), "no input or parameter 'z'"),
         (lambda: module.set_input(p0=X[0]), "parameter 'p0': .*; the graph takes"),
