@@ -40,7 +40,7 @@ NO_KERNEL = "NOT_IMPLEMENTED"
 
 SHAPE_ERRORS = re.compile(
     r"do not broadcast|the model says|is declared|but the original gives|is needed|adds up to|elements for"
-    r"|does not split into|they must be the same|indices and data ask for"
+    r"|does not split into|they must be the same|value should be (?:<= |>= )?\d"
     r"|was fed, the other sizes say"
 )
 

@@ -8,6 +8,7 @@ from xdsl.ir import Operation
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from xonnc.dialects.onnx.checks.verifier import OperandFault
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -15,15 +16,15 @@ _OP_PREFIX = re.compile(r"^'?onnx\.\w+'?(?: op |: )")
 """Prefix of a verifier message that already names the op, as MLIR's do."""
 
 
-def verification_error(op: Operation) -> str | None:
-    """Return the verifier's error for an op without its nested ops, or `None`."""
+def verification_error(op: Operation, in_model: bool = False) -> str | None:
+    """Return the verifier's error for an op without its nested ops, or `None`; `in_model` names operands."""
     try:
         op.verify_()
         # Only terminators and branches have rules about their position.
         if op.successors or op.next_op is None:
             op.verify(verify_nested_ops=False)
     except VerifyException as error:
-        return str(error)
+        return error.for_model if in_model and isinstance(error, OperandFault) else str(error)
     if op.has_trait(NoTerminator):
         return None
     for region in op.regions:

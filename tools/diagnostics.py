@@ -177,4 +177,5 @@ def _shown(op: Operation) -> str:
 
 
 def _one_line(message: str) -> str:
-    return " ".join(message.split())
+    # Spaces inside of a line stay: messages of onnx-mlir have double ones.
+    return " ".join(line.strip() for line in message.split("\n") if line.strip())

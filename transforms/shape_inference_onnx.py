@@ -234,7 +234,7 @@ class _Inference:
             # The verifier compares results with the bodies' results, whose types are corrected first.
             self._op(op, certain)
         is_unknown = any(value.type == NONE for value in doubtful)
-        reason = unknown_attribute(op) if is_unknown else verification_error(op)
+        reason = unknown_attribute(op) if is_unknown else verification_error(op, in_model=True)
         if reason is not None:
             self._blame(op, node_message(op, reason))
         if doubtful or reason is not None:

@@ -41,7 +41,7 @@ def _by_pattern(ctx: InferenceContext, op: CustomOp, pattern: str) -> Types:
     """
     count = len(op.operands)
     if len(op.results) != 1:
-        raise ctx.fail(f"shape_infer_pattern is for one result, not {len(op.results)}")
+        raise ctx.fail(f"Shape inference pattern for multiple outputs NOT supported: {len(op.results)}")
     given = ctx.integers("inputs_for_infer")
     selected = [index for index in range(count) if ctx.has(index)] if given is None else list(given)
     if not selected or any(not 0 <= index < count or not ctx.has(index) for index in selected):

@@ -50,7 +50,7 @@ def constant_of_shape(ctx: InferenceContext) -> Types:
     if sizes is None:
         return any_shape(element)
     if any(size < 0 and size != UNKNOWN for size in static(sizes)):
-        raise ctx.fail(f"{shown(sizes)} is no shape")
+        raise ctx.fail(f"All values of the input tensor must be >=0: {shown(sizes)}")
     return typed(sizes, element)
 
 
@@ -218,7 +218,7 @@ def squeeze(ctx: InferenceContext) -> Types:
         if (by_operand and ctx.has(1)) or UNKNOWN in static(data):
             return [None]
         axes = tuple(axis for axis, size in enumerate(data) if size == 1)
-    squeezed = [ctx.axis(axis, len(data)) for axis in axes]
+    squeezed = [ctx.axis(axis, len(data), "Invalid axis value") for axis in axes]
     removed = set(squeezed)
     if any(differ(data[axis], 1) for axis in removed):
         raise ctx.fail(f"axes {sorted(removed)} of {shown(data)} are not all of length one")
@@ -234,10 +234,10 @@ def unsqueeze(ctx: InferenceContext) -> Types:
     axes = ctx.numbers(1) if ctx.name == "Unsqueeze" else ctx.integers("axes")
     if data is None or axes is None:
         return [None]
-    inserted = [ctx.axis(axis, len(data) + len(axes)) for axis in axes]
+    inserted = [ctx.axis(axis, len(data) + len(axes), "Invalid axis value") for axis in axes]
     new = set(inserted)
     if len(new) != len(axes):
-        raise ctx.fail(f"axes {shown(axes)} contain a duplicate")
+        raise ctx.fail(f"Duplicated axes {shown(axes)}")
     if ctx.name == "UnsqueezeV11":
         ctx.set("axes", inserted)
     sizes = iter(data)

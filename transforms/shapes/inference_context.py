@@ -232,10 +232,11 @@ class InferenceContext:
         if not self.keeps_windows:
             self.set(name, given)
 
-    def axis(self, axis: int, rank: int) -> int:
-        """Normalise an axis to be non-negative; raise if it is out of range."""
+    def axis(self, axis: int, rank: int, text: str = "") -> int:
+        """Normalise an axis to be non-negative; raise if it is out of range, with `text` in front."""
         if not -rank <= axis < rank:
-            raise self.fail(f"axis {axis} is not in [{-rank}, {rank - 1}]")
+            told = f"axis {axis} is not in [{-rank}, {rank - 1}]"
+            raise self.fail(f"{text}: {told}" if text else told)
         return axis % rank
 
     def own_axis(self, rank: int, default: int = 0) -> int:

@@ -44,7 +44,8 @@ def reduced(ctx: InferenceContext) -> Types:
         return [None]
     if not axes and ctx.integer("noop_with_empty_axes"):
         return ctx.ranked(data)
-    removed = {ctx.axis(axis, len(data)) for axis in axes} if axes else set(range(len(data)))
+    text = "reduction axis is out of bound"
+    removed = {ctx.axis(axis, len(data), text) for axis in axes} if axes else set(range(len(data)))
     return ctx.ranked(without(data, removed, keep))
 
 
@@ -76,7 +77,7 @@ def top_k(ctx: InferenceContext) -> Types:
     size = count[0] if count else UNKNOWN
     extent = data[axis]
     if isinstance(size, int) and isinstance(extent, int) and extent != UNKNOWN and size > extent:
-        raise ctx.fail(f"k is {size}, but axis {axis} has {extent} elements")
+        raise ctx.fail(f"K value is out of bound: {size}, but axis {axis} has {extent} elements")
     shape = (*data[:axis], size, *data[axis + 1 :])
     return [*ctx.ranked(shape), *typed(shape, i64)]
 

@@ -36,7 +36,10 @@ def split(ctx: InferenceContext) -> Types:
         total = ctx.total(sizes)
         if len(sizes) != parts or differ(total, data[axis]):
             size, given = shown(data[axis : axis + 1])[1:-1], shown(sizes)
-            raise ctx.fail(f"axis {axis} of {size} does not split into {given} for {parts} results")
+            told = f"axis {axis} of {size} does not split into {given} for {parts} results"
+            raise ctx.fail(
+                f"{'' if len(sizes) == parts else 'Split size not equal to the number of results: '}{told}"
+            )
         ctx.equate(data[axis], total)
     elif by_operand and ctx.has(1):
         sizes = (UNKNOWN,) * parts
@@ -49,7 +52,12 @@ def split(ctx: InferenceContext) -> Types:
 def _parts(ctx: InferenceContext, size: Dim, parts: int) -> Dims:
     """Return equal parts; since opset 18 the last is smaller if the size is not divisible."""
     if isinstance(size, int):
-        return (UNKNOWN,) * parts if size == UNKNOWN else equal_parts(size, parts)
+        if size == UNKNOWN:
+            return (UNKNOWN,) * parts
+        if size % parts and ctx.name != "Split":
+            told = "The dimension at the split axis is expected to be divisible by the number of results"
+            raise ctx.fail(f"{told}: {size} by {parts}")
+        return equal_parts(size, parts)
     exact = size.divided_by(number(parts))
     if exact is not None:
         return (exact,) * parts
@@ -79,13 +87,14 @@ def slice_(ctx: InferenceContext) -> Types:
     if (ctx.has(3) and axes is None) or (axes is None and starts is None):
         return ctx.ranked((UNKNOWN,) * len(data))
     slice_axes = [
-        ctx.axis(axis, len(data)) for axis in (axes if axes is not None else range(len(starts or ())))
+        ctx.axis(axis, len(data), "Axes contains an out-of-bound index")
+        for axis in (axes if axes is not None else range(len(starts or ())))
     ]
     sizes = list(data)
     for index, axis in enumerate(slice_axes):
         step = steps[index] if steps else (None if ctx.has(4) else 1)
         if step == 0:
-            raise ctx.fail("steps must not be 0")
+            raise ctx.fail("step input parameter cannot be zero")
         if starts is None or ends is None or step is None or index >= min(len(starts), len(ends)):
             sizes[axis] = UNKNOWN
         else:

@@ -9,7 +9,7 @@ from xonnc.dialects.onnx.constraints import erase_shapes
 from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, SeqType, StringType, unranked
 
 
-def result_has_dtype(field: str, result: str, like: str = "") -> Rule:
+def result_has_dtype(field: str, result: str, like: str = "", text: str = "") -> Rule:
     """The result's element type is that of the INT property, or that of operand `like` if it is absent."""
 
     def rule(op: Operation) -> None:
@@ -22,7 +22,8 @@ def result_has_dtype(field: str, result: str, like: str = "") -> Rule:
         found = erase_shapes(type_of(op, result))
         if found not in (expected, SeqType(unranked(expected))):
             word = "expected type" if like else "dtype"
-            refuse(op, f"result element type '{found}' does not match the {word} '{expected}'")
+            told = f"result element type '{found}' does not match the {word} '{expected}'"
+            refuse(op, f"{text}: {told}" if text else told)
 
     return rule
 

@@ -8,12 +8,15 @@ from xonnc.dialects.onnx.checks.values import require_range
 from xonnc.dialects.onnx.checks.verifier import (
     DYNAMIC,
     Rule,
+    constant_of,
     differ,
     integer_of,
     is_absent,
     refuse,
+    refuse_rank,
+    refuse_size,
     shape_of,
-    shown,
+    value_of,
 )
 
 
@@ -43,8 +46,15 @@ def gather_nd(op: Operation) -> None:
         return
     for axis in range(batches):
         if differ(x[axis], indices[axis]):
-            refuse(op, f"data has {x[axis]} batches along axis {axis}, indices has {indices[axis]}")
-    _check_depth(op, indices[-1], len(x) - batches)
+            refuse_size(op, value_of(op, "indices"), "indices", axis, indices[axis], str(x[axis]))
+    _check_depth(op, indices, len(x) - batches)
+    constant = constant_of(op, "indices")
+    if constant is None:
+        return
+    for position, index in enumerate(constant.reshape(-1).tolist()):
+        size = x[batches + position % indices[-1]]
+        if size != DYNAMIC:
+            require_range(op, f"indices[{position}]", index, -size, size - 1)
 
 
 def scatter_nd(op: Operation) -> None:
@@ -52,17 +62,37 @@ def scatter_nd(op: Operation) -> None:
     x, indices, updates = (shape_of(op, name) for name in ("data", "indices", "updates"))
     if x is None or indices is None or not indices:
         return
-    _check_depth(op, indices[-1], len(x))
+    _check_depth(op, indices, len(x))
     if updates is None or indices[-1] == DYNAMIC:
         return
     expected = (*indices[:-1], *x[indices[-1] :])
-    if len(updates) != len(expected) or any(differ(a, b) for a, b in zip(updates, expected, strict=True)):
-        refuse(op, f"updates has the shape {shown(updates)}; indices and data ask for {shown(expected)}")
+    value = value_of(op, "updates")
+    if len(updates) != len(expected):
+        refuse_rank(op, value, "updates", len(updates), str(len(expected)))
+    for axis, (size, needed) in enumerate(zip(updates, expected, strict=True)):
+        if differ(size, needed):
+            refuse_size(op, value, "updates", axis, size, str(needed))
 
 
-def _check_depth(op: Operation, depth: int, axes: int) -> None:
+def constant_indices(data: str, field: str, axis: str) -> Rule:
+    """Indices along an axis of `data`, if they are constant."""
+
+    def rule(op: Operation) -> None:
+        shape, axis_index, constant = shape_of(op, data), integer_of(op, axis), constant_of(op, field)
+        if shape is None or axis_index is None or constant is None or shape[axis_index] == DYNAMIC:
+            return
+        size = shape[axis_index]
+        for index in constant.reshape(-1).tolist():
+            require_range(op, field, index, -size, size - 1)
+
+    return rule
+
+
+def _check_depth(op: Operation, indices: tuple[int, ...], axes: int) -> None:
+    depth = indices[-1]
     if depth != DYNAMIC and not 1 <= depth <= axes:
-        refuse(op, f"indices end in {depth} numbers; they name 1 to {axes} axes")
+        expected = ">= 1" if depth < 1 else f"<= {axes}"
+        refuse_size(op, value_of(op, "indices"), "indices", len(indices) - 1, depth, expected)
 
 
 def tensor_scatter(op: Operation) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, i32
 from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.checks.values import require_range
 from xonnc.dialects.onnx.checks.verifier import (
     DYNAMIC,
     Rule,
+    constant_of,
     differ,
     element_of,
     integer_of,
@@ -37,8 +38,16 @@ def quantization(data: str, scale: str, zero_point: str) -> Rule:
         if x is not None and s is not None:
             _check_scale(op, x, s, block, (scale, zero_point))
         _check_zero_point(op, s, scale, zero_point)
+        if element_of(op, data) == i32:
+            _check_accumulator(op, zero_point)
 
     return rule
+
+
+def _check_accumulator(op: Operation, zero_point: str) -> None:
+    constant = None if is_absent(op, zero_point) else constant_of(op, zero_point)
+    if constant is not None and constant.any():
+        refuse(op, f"{zero_point} must be 0 for data type int32")
 
 
 def _check_scale(
@@ -68,6 +77,8 @@ def _check_scale(
 
 def _check_zero_point(op: Operation, s: tuple[int, ...] | None, scale: str, zero_point: str) -> None:
     z = None if is_absent(op, zero_point) else shape_of(op, zero_point)
+    if z is not None and len(z) > 1 and not (integer_of(op, "block_size") or 0):
+        refuse(op, f"{zero_point} must be a scalar or 1-D tensor without blocks; it has rank {len(z)}")
     if s is None or z is None or (prod(s) == 1 and prod(z) == 1):
         return
     if len(s) != len(z) or any(differ(a, b) for a, b in zip(s, z, strict=True)):

@@ -20,11 +20,15 @@ from xonnc.dialects.onnx.checks.verifier import (
     is_absent,
     length_of,
     refuse,
+    refuse_rank,
+    refuse_size,
     shape_of,
     shown,
     text_of,
     type_of,
     types_of,
+    value_of,
+    values_of,
 )
 from xonnc.dialects.onnx.types import is_ranked
 
@@ -97,7 +101,20 @@ def rank_is(field: str, *ranks: int, text: str = "") -> Rule:
         if shape is not None and len(shape) not in ranks:
             expected = " or ".join(map(str, ranks))
             rank = len(shape)
-            refuse(op, text.format(rank) or f"operand '{field}' has rank {rank}, rank should be {expected}")
+            if text:
+                refuse(op, text.format(rank))
+            refuse_rank(op, value_of(op, field), field, rank, expected)
+
+    return rule
+
+
+def rank_in(field: str, low: int, high: int) -> Rule:
+    """The rank of an operand is in a range."""
+
+    def rule(op: Operation) -> None:
+        shape = shape_of(op, field)
+        if shape is not None:
+            require_range(op, field, len(shape), low, high)
 
     return rule
 
@@ -108,7 +125,20 @@ def rank_at_least(field: str, least: int, text: str = "") -> Rule:
     def rule(op: Operation) -> None:
         shape = shape_of(op, field)
         if shape is not None and len(shape) < least:
-            refuse(op, text or f"operand '{field}' has rank {len(shape)}, rank should be > {least - 1}")
+            if text:
+                refuse(op, text)
+            refuse_rank(op, value_of(op, field), field, len(shape), f"> {least - 1}")
+
+    return rule
+
+
+def rank_below(field: str, limit: int) -> Rule:
+    """An operand has a lower rank than this."""
+
+    def rule(op: Operation) -> None:
+        shape = shape_of(op, field)
+        if shape is not None and len(shape) >= limit:
+            refuse_rank(op, value_of(op, field), field, len(shape), f"< {limit}")
 
     return rule
 
@@ -119,7 +149,7 @@ def rank_of(field: str, of: str) -> Rule:
     def rule(op: Operation) -> None:
         shape, other = shape_of(op, field), shape_of(op, of)
         if shape is not None and other is not None and len(shape) != len(other):
-            refuse(op, f"operand '{field}' has rank {len(shape)}, rank should be {len(other)}")
+            refuse_rank(op, value_of(op, field), field, len(shape), str(len(other)))
 
     return rule
 
@@ -187,7 +217,7 @@ def matrix_product(first: str, second: str) -> Rule:
         if differ(a[-1], b[max(len(b) - 2, 0)]):
             refuse(op, "reduction dimension must be the same")
         if not _broadcasts([a[:-2], b[:-2]]):
-            _refuse_broadcast(op, [a, b])
+            refuse(op, f"Incompatible size detected: stacks of {shown(a[:-2])} and {shown(b[:-2])} matrices")
 
     return rule
 
@@ -215,22 +245,23 @@ def gemm(op: Operation) -> None:
 
 def concatenation(op: Operation) -> None:
     """`Concat`: tensors of equal rank whose shapes differ only along the axis."""
-    shapes = [type_.get_shape() for type_ in types_of(op, "inputs") if is_ranked(type_)]
+    inputs = values_of(op, "inputs")
+    shapes = [
+        (number, shape) for number, value in enumerate(inputs) if (shape := _shape(value.type)) is not None
+    ]
     axis = integer_of(op, "axis")
     if not shapes or axis is None:
         return
-    rank = len(shapes[0])
+    first = shapes[0][1]
+    rank = len(first)
     require_range(op, "axis", axis, -rank, rank - 1)
-    for number, shape in enumerate(shapes[1:], 1):
+    for number, shape in shapes[1:]:
+        value, name = inputs[number], f"inputs[{number}]"
         if len(shape) != rank:
-            refuse(op, f"operand 'inputs[{number}]' has rank {len(shape)}, rank should be {rank}")
-        for index, (size, expected) in enumerate(zip(shape, shapes[0], strict=True)):
+            refuse_rank(op, value, name, len(shape), str(rank))
+        for index, (size, expected) in enumerate(zip(shape, first, strict=True)):
             if index != axis % rank and differ(size, expected):
-                refuse(
-                    op,
-                    f"operand 'inputs[{number}]' has dimension at index {index} with value {size}, "
-                    f"value should be {expected}",
-                )
+                refuse_size(op, value, name, index, size, str(expected))
 
 
 def parts(field: str, of: str) -> Rule:
@@ -244,14 +275,15 @@ def parts(field: str, of: str) -> Rule:
     return rule
 
 
-def holds_one(field: str) -> Rule:
-    """A scalar; a tensor of one element counts as one, as in onnxruntime."""
+def holds_one(field: str, text: str = "") -> Rule:
+    """A scalar, with `text` for another rank; a tensor of one element counts as one, as in onnxruntime."""
 
     def rule(op: Operation) -> None:
         shape = None if is_absent(op, field) else shape_of(op, field)
         if shape is not None and (len(shape) > 1 or (shape and differ(shape[0], 1))):
             if len(shape) > 1:
-                refuse(op, f"{field} tensor must have rank zero or one, not {len(shape)}")
+                expected = text or f"{field} tensor must have rank zero or one"
+                refuse(op, f"{expected}, not {len(shape)}")
             refuse(op, f"{field} tensor of rank one must have size one, not {shape[0]}")
 
     return rule
@@ -272,7 +304,7 @@ def same_shape(first: str, second: str) -> Rule:
     return rule
 
 
-def holds_for_axes(field: str, of: str, axes: str = "", each: int = 1) -> Rule:
+def holds_for_axes(field: str, of: str, axes: str = "", each: int = 1, text: str = "") -> Rule:
     """A list of `each` values per axis of an operand, or per axis that `axes` lists."""
 
     def rule(op: Operation) -> None:
@@ -280,7 +312,8 @@ def holds_for_axes(field: str, of: str, axes: str = "", each: int = 1) -> Rule:
         count = _axes(op, of, axes)
         if shape is not None and len(shape) == 1 and count is not None and differ(shape[0], each * count):
             if shape[0]:
-                refuse(op, f"{field} holds {shape[0]} numbers; {each * count} are needed for {count} axes")
+                told = f"{field} holds {shape[0]} numbers; {each * count} are needed for {count} axes"
+                refuse(op, f"{text}: {told}" if text else told)
 
     return rule
 
@@ -428,33 +461,50 @@ def einsum(op: Operation) -> None:
     equation = (text_of(op, "equation") or "").replace(" ", "")
     left, arrow, right = equation.partition("->")
     terms, shapes = left.split(","), [_shape(type_) for type_ in types_of(op, "Inputs")]
+    prefix = f"equation '{equation}': "
     if len(terms) != len(shapes):
         counts = f"number of equation inputs {len(terms)} != number of actual inputs {len(shapes)}"
-        refuse(op, f"equation '{equation}': {counts}")
+        refuse(op, prefix + counts)
     sizes: dict[str, int] = {}
+    ellipsis: int | None = None
     for term, shape in zip(terms, shapes, strict=True):
-        letters = term.replace("...", "", 1)
-        if not all(letter.isalpha() and letter.isascii() for letter in letters):
-            refuse(op, f"equation '{equation}': invalid equation syntax: '{term}' has letters and one ...")
-        if shape is None:
-            continue
-        subscripts = f"number of equation input parameter subscripts {len(letters)}"
-        if "..." in term and len(letters) > len(shape):
-            refuse(op, f"equation '{equation}': {subscripts} exceeds input type rank {len(shape)}")
-        if "..." not in term and len(letters) != len(shape):
-            refuse(op, f"equation '{equation}': {subscripts} != input type rank {len(shape)}")
-        _note_sizes(op, term, shape, sizes)
-    if arrow:
-        letters = right.replace("...", "", 1)
-        known = set("".join(terms)) - {"."}
-        for letter in letters:
-            if letters.count(letter) > 1:
-                refuse(op, f"equation '{equation}': subscript {letter} appears multiple times in the output")
-            if letter not in known:
-                refuse(op, f"equation '{equation}': output subscript {letter} doesn't appear in inputs")
+        found = _check_term(op, prefix, term, shape)
+        if found is not None and ellipsis not in (None, found):
+            refuse(op, f"{prefix}inputs disagree on ellipsis rank, {ellipsis} vs {found}")
+        ellipsis = ellipsis if found is None else found
+        if shape is not None:
+            _note_sizes(op, prefix, term, shape, sizes)
+    if not arrow:
+        return
+    if ellipsis and "..." not in right:
+        needed = "output needs ellipsis because inputs have non-empty ellipsis with rank"
+        refuse(op, f"{prefix}{needed} {ellipsis}")
+    letters = right.replace("...", "", 1)
+    for letter in letters:
+        if letters.count(letter) > 1:
+            refuse(op, f"{prefix}subscript {letter} appears multiple times in the output")
+        if letter not in left:
+            refuse(op, f"{prefix}output subscript {letter} doesn't appear in inputs")
 
 
-def _note_sizes(op: Operation, term: str, shape: Sequence[int], sizes: dict[str, int]) -> None:
+def _check_term(op: Operation, prefix: str, term: str, shape: tuple[int, ...] | None) -> int | None:
+    """Check a term of an equation; return the number of axes of its ellipsis."""
+    letters = term.replace("...", "", 1)
+    if not all(letter.isalpha() and letter.isascii() for letter in letters):
+        refuse(op, f"{prefix}invalid equation syntax: '{term}' has letters and one ...")
+    if shape is None:
+        return None
+    subscripts = f"number of equation input parameter subscripts {len(letters)}"
+    if "..." not in term:
+        if len(letters) != len(shape):
+            refuse(op, f"{prefix}{subscripts} != input type rank {len(shape)}")
+        return None
+    if len(letters) > len(shape):
+        refuse(op, f"{prefix}{subscripts} exceeds input type rank {len(shape)}")
+    return len(shape) - len(letters)
+
+
+def _note_sizes(op: Operation, prefix: str, term: str, shape: Sequence[int], sizes: dict[str, int]) -> None:
     before, dots, after = term.partition("...")
     pairs = [*zip(before, shape, strict=False)]
     if dots and after:
@@ -463,7 +513,10 @@ def _note_sizes(op: Operation, term: str, shape: Sequence[int], sizes: dict[str,
         if size in (1, DYNAMIC):
             continue
         if sizes.setdefault(letter, size) != size:
-            refuse(op, f"axes of the letter {letter} have {sizes[letter]} and {size} elements")
+            is_own = term.count(letter) > 1 and size in shape and sizes[letter] in shape
+            told = "has axes with different dim sizes" if is_own else "has conflicting dim sizes"
+            where = " in the same input" if is_own else ""
+            refuse(op, f"{prefix}subscript '{letter}' {told} {sizes[letter]}, {size}{where}")
 
 
 def _shape(type_: Attribute) -> tuple[int, ...] | None:

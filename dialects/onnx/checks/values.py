@@ -32,13 +32,15 @@ def require_range(op: Operation, name: str, value: int, low: int, high: int) -> 
         raise VerifyException(f"{op.name}: '{name}' value is {value}, accepted range is [{low}, {high}]")
 
 
-def axis_in_range(field: str, of: str, beyond: int = 0) -> Rule:
+def axis_in_range(field: str, of: str, beyond: int = 0, text: str = "") -> Rule:
     """An axis of operand `of`, negative ones from the end; up to `beyond` further axes are allowed."""
 
     def rule(op: Operation) -> None:
         axis, shape = integer_of(op, field), shape_of(op, of)
         if axis is not None and shape is not None:
             rank = len(shape)
+            if text and not -rank <= axis < rank:
+                refuse(op, f"{text}: {axis} is not in [{-rank}, {rank - 1}]")
             require_range(op, field, axis, -rank, rank - 1 + beyond)
 
     return rule
@@ -59,7 +61,7 @@ def new_axis_in_range(field: str, of: str, text: str = "") -> Rule:
     return rule
 
 
-def axes_in_range(field: str, of: str) -> Rule:
+def axes_in_range(field: str, of: str, text: str = "") -> Rule:
     """Axes of operand `of`, without repetition."""
 
     def rule(op: Operation) -> None:
@@ -68,6 +70,8 @@ def axes_in_range(field: str, of: str) -> Rule:
             return
         rank = len(shape)
         for axis in axes:
+            if text and not -rank <= axis < rank:
+                refuse(op, f"{text}: {axis} is not in [{-rank}, {rank - 1}]")
             require_range(op, field, axis, -rank, rank - 1)
         if len({axis % rank for axis in axes}) != len(axes):
             refuse(op, f"{field} names an axis twice: {list(axes)}")
@@ -118,14 +122,14 @@ def constant_axis_in_range(field: str, of: str) -> Rule:
     return rule
 
 
-def constants_at_least(field: str, low: int) -> Rule:
+def constants_at_least(field: str, low: int, text: str = "") -> Rule:
     """Values of at least `low`, if the operand that holds them is constant."""
 
     def rule(op: Operation) -> None:
         constant = constant_of(op, field)
         for number in () if constant is None else constant.reshape(-1).tolist():
             if number < low:
-                refuse(op, f"{field} has {number}; it is at least {low}")
+                refuse(op, f"{text}: {number}" if text else f"{field} has {number}; it is at least {low}")
 
     return rule
 
@@ -190,13 +194,14 @@ def same_length(first: str, second: str) -> Rule:
     return rule
 
 
-def each_at_least(field: str, low: int) -> Rule:
+def each_at_least(field: str, low: int, text: str = "") -> Rule:
     """A list of integers of at least `low`."""
 
     def rule(op: Operation) -> None:
         for value in integers_of(op, field) or ():
             if value < low:
-                refuse(op, f"{field} has {value}; each is at least {low}")
+                told = f"{field} has {value}; each is at least {low}"
+                refuse(op, f"{text} {told}" if text else told)
 
     return rule
 
@@ -242,6 +247,22 @@ approximation = one_of(
     text="This value is unsupported. The approximate attribute should be a value of none or tanh. "
     "The value received was approximate = {}",
 )
+sampling_mode = one_of(
+    "mode",
+    "linear",
+    "nearest",
+    "cubic",
+    text="mode needs to be linear, bilinear, trilinear, nearest or cubic; "
+    "since opset 20 linear, nearest or cubic, not {}",
+)
+early_sampling_mode = one_of(
+    "mode",
+    "bilinear",
+    "nearest",
+    "bicubic",
+    text="mode needs to be linear, bilinear, trilinear, nearest or cubic; "
+    "before opset 20 bilinear, nearest or bicubic, not {}",
+)
 recurrent_direction = one_of(
     "direction",
     "forward",
@@ -268,7 +289,8 @@ def modulus(op: Operation) -> None:
         return
     opset = _opset(op)
     if opset is not None and opset < 28:
-        refuse(op, f"fmod is 0 for floats, which opset {opset} does not have; with 1 it is C's fmod")
+        text = "fmod must be 1 when the input type is floating point"
+        refuse(op, f"{text}, which is C's fmod; opset {opset} has no other")
 
 
 def _opset(op: Operation) -> int | None:
@@ -304,9 +326,29 @@ def resampling(op: Operation) -> None:
     """`Resize`: either scales or sizes; `roi` for `tf_crop_and_resize`."""
     scales = is_absent(op, "scales") or shape_of(op, "scales") == (0,)
     if scales == is_absent(op, "sizes"):
-        refuse(op, f"needs scales or sizes, found {'neither' if scales else 'both'}")
+        refuse(op, f"scales() and sizes() cannot both be {'absent' if scales else 'defined'}")
     if text_of(op, "coordinate_transformation_mode") == "tf_crop_and_resize" and is_absent(op, "roi"):
         refuse(op, "coordinate_transformation_mode tf_crop_and_resize needs roi")
+
+
+def sequence_split(op: Operation) -> None:
+    """`SplitToSequence` by constants: a positive size, or sizes whose sum is the dimension of the axis."""
+    listed = None if is_absent(op, "split") else shape_of(op, "split")
+    if listed is not None and len(listed) > 1:
+        refuse(op, f": split has rank {len(listed)} > 1")
+    constant = None if listed is None else constant_of(op, "split")
+    if constant is None:
+        return
+    sizes: list[int] = constant.reshape(-1).tolist()
+    if constant.ndim == 0 and sizes[0] <= 0:
+        refuse(op, f": split scalar {sizes[0]} <= 0")
+    for index, size in enumerate(sizes):
+        if size < 0:
+            refuse(op, f": split tensor has entry {size} < 0, at index {index}")
+    shape, axis = shape_of(op, "input"), integer_of(op, "axis")
+    if constant.ndim and shape is not None and axis is not None and differ(shape[axis], sum(sizes)):
+        total = f"{sum(sizes)} != axis dimension size {shape[axis]}"
+        refuse(op, f": split tensor entries sum to {total}")
 
 
 def ngrams(op: Operation) -> None:

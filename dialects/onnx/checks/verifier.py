@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     NoneType,
     StringAttr,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
@@ -59,6 +59,11 @@ def type_of(op: Operation, field: str) -> Attribute:
     """Return the type of an operand or result."""
     value: SSAValue = getattr(op, field)
     return value.type
+
+
+def value_of(op: Operation, field: str) -> SSAValue:
+    """Return an operand or result."""
+    return getattr(op, field)
 
 
 def types_of(op: Operation, field: str) -> Sequence[Attribute]:
@@ -131,6 +136,31 @@ def texts_of(op: Operation, field: str) -> tuple[str, ...] | None:
     """Return the values of a STRINGS property; `None` if absent."""
     found: ArrayAttr[StringAttr] | None = getattr(op, field)
     return None if found is None else tuple([element.data for element in found.data])
+
+
+class OperandFault(VerifyException):
+    """
+    An operand violates a rule.
+
+    onnx-mlir shows an argument of a block by its type and index; users of a model know it by its name.
+    """
+
+    def __init__(self, op: Operation, value: SSAValue, field: str, fault: str) -> None:
+        is_argument = isinstance(value, BlockArgument)
+        shown = f"<block argument> of type '{value.type}' at index: {value.index}" if is_argument else field
+        super().__init__(f"{op.name}: operand '{shown}' {fault}")
+        self.for_model = f"operand '{field}' {fault}"
+
+
+def refuse_rank(op: Operation, value: SSAValue, field: str, rank: int, expected: str) -> NoReturn:
+    """Raise the error that an operand has another rank."""
+    raise OperandFault(op, value, field, f"has rank {rank}, rank should be {expected}")
+
+
+def refuse_size(op: Operation, value: SSAValue, field: str, axis: int, size: int, expected: str) -> NoReturn:
+    """Raise the error that a dimension of an operand has another size."""
+    fault = f"has dimension at index {axis} with value {size}, value should be {expected}"
+    raise OperandFault(op, value, field, fault)
 
 
 def shown(shape: Sequence[int]) -> str:

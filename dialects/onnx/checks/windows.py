@@ -80,6 +80,28 @@ def pooling(op: Operation) -> None:
     _check_window(op, x, None)
 
 
+def unfolding(op: Operation) -> None:
+    """`Im2Col`: a valid window over an image `[N, C, …]`."""
+    x, kernel = shape_of(op, "X"), _list(op, "kernel_shape")
+    rank = len(kernel)
+    if not kernel:
+        refuse(op, "kernel_shape attribute is required and must not be empty")
+    _check_least(op, kernel, 1, "Kernel shape values must be positive")
+    if x is not None and len(x) < 3:
+        refuse(op, "Im2Col input must have rank >= 3")
+    if x is not None and len(x) != rank + 2:
+        refuse(op, "Input rank must equal kernel_shape size + 2")
+    for field, name in (("dilations", "Dilation"), ("strides", "Stride")):
+        values = _list(op, field)
+        _check_list(op, values, rank, 1, f"{name}s size must match spatial rank")
+        _check_least(op, values, 1, f"{name} values must be >= 1")
+    if text_of(op, "auto_pad") not in _AUTO_PADS:
+        refuse(op, "auto_pad must be NOTSET, SAME_UPPER, SAME_LOWER, or VALID")
+    pads = _list(op, "pads")
+    _check_list(op, pads, rank, 2, "Pads size must be 2 * spatial rank")
+    _check_least(op, pads, 0, "Pad values must be non-negative")
+
+
 def _group(op: Operation) -> int:
     group = integer_of(op, "group")
     if group is None or group < 1:
@@ -116,6 +138,8 @@ def _check_window(op: Operation, x: Sequence[int] | None, w: Sequence[int] | Non
     kernel = _list(op, "kernel_shape")
     _check_list(op, kernel, rank, 1, "kernel_shape length incompatible with spatial dimensions")
     _check_least(op, kernel, 1, "Bad kernel_shape value: must be strictly positive")
+    if w is not None and 0 in w[2:]:
+        refuse(op, "Bad spatial filter size: cannot be zero")
     if kernel and w is not None and any(differ(a, b) for a, b in zip(kernel, w[2:], strict=False)):
         raise VerifyException(f"{op.name}: Bad kernel_shape value: does not match filter sizes")
     for field, word in (("strides", "stride"), ("dilations", "dilation")):

@@ -30,9 +30,9 @@ from xonnc.dialects.onnx.attribute_builders import (
     string_attr,
 )
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import concatenation, rank_is, same_size
+from xonnc.dialects.onnx.checks.shapes import broadcast_into, concatenation, rank_is, same_size
 from xonnc.dialects.onnx.checks.values import axis_in_range, integer_in
-from xonnc.dialects.onnx.checks.windows import pooling
+from xonnc.dialects.onnx.checks.windows import pooling, unfolding
 from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT64, INT_ARRAY_ATTR, INT_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.layout import STANDARD, LayoutAttr
 from xonnc.dialects.onnx.op import OnnxOp
@@ -75,13 +75,13 @@ class BatchNormalizationInferenceModeOp(OnnxOp):
         Pure(),
         Checks(
             rank_is("scale", 1, text="Wrong rank for the scale"),
-            same_size("X", 1, "scale", 0, "Wrong size of the scale"),
+            same_size("X", 1, "scale", 0, "Wrong rank for the scale: not one number for each channel"),
             rank_is("B", 1, text="Wrong rank for the bias"),
-            same_size("X", 1, "B", 0, "Wrong size of the bias"),
+            same_size("X", 1, "B", 0, "Wrong rank for the bias: not one number for each channel"),
             rank_is("mean", 1, text="Wrong rank for the mean"),
-            same_size("X", 1, "mean", 0, "Wrong size of the mean"),
+            same_size("X", 1, "mean", 0, "Wrong rank for the mean: not one number for each channel"),
             rank_is("var", 1, text="Wrong rank for the variance"),
-            same_size("X", 1, "var", 0, "Wrong size of the variance"),
+            same_size("X", 1, "var", 0, "Wrong rank for the variance: not one number for each channel"),
         ),
     )
 
@@ -136,7 +136,20 @@ class RMSLayerNormalizationOp(OnnxOp):
     epsilon = prop_def(FLOAT_ATTR, float_attr(1e-05))
     stash_type = prop_def(INT_ATTR, int_attr(1))
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "X")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axis_in_range("axis", "X", text="axis must be in [-r, r) range]"),
+            broadcast_into(
+                "Scale",
+                "X",
+                "RMSLayerNormalization op with incompatible scale shapes (unidirectional broadcast)",
+            ),
+            broadcast_into(
+                "B", "X", "RMSLayerNormalization op with incompatible B shapes (unidirectional broadcast)"
+            ),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -281,7 +294,7 @@ class Im2ColOp(OnnxOp):
     pads = opt_prop_def(INT_ARRAY_ATTR)
     strides = opt_prop_def(INT_ARRAY_ATTR)
 
-    traits = traits_def(Pure(), Checks(pooling))
+    traits = traits_def(Pure(), Checks(unfolding))
 
 
 @irdl_op_definition

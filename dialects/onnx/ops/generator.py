@@ -106,7 +106,11 @@ class RandomNormalOp(OnnxOp):
     shape = prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(
-        RandomEffect(), Checks(result_has_dtype("dtype", "output"), each_at_least("shape", 0))
+        RandomEffect(),
+        Checks(
+            result_has_dtype("dtype", "output"),
+            each_at_least("shape", 0, "Random generator tensor has dynamic dimension."),
+        ),
     )
 
 
@@ -154,7 +158,11 @@ class RandomUniformOp(OnnxOp):
     shape = prop_def(INT_ARRAY_ATTR)
 
     traits = traits_def(
-        RandomEffect(), Checks(result_has_dtype("dtype", "output"), each_at_least("shape", 0))
+        RandomEffect(),
+        Checks(
+            result_has_dtype("dtype", "output"),
+            each_at_least("shape", 0, "Random generator tensor has dynamic dimension."),
+        ),
     )
 
 

@@ -42,9 +42,11 @@ class NonMaxSuppressionOp(OnnxOp):
             size_is("boxes", 2, 4, "The last dim of Boxes should be four"),
             rank_is("scores", 3, text="scores should have a rank of three"),
             integer_in("center_point_box", 0, 1),
-            holds_one("max_output_boxes_per_class"),
-            holds_one("iou_threshold"),
-            holds_one("score_threshold"),
+            holds_one(
+                "max_output_boxes_per_class", "max_output_boxex_per_class should have a rank of zero or one"
+            ),
+            holds_one("score_threshold", "score_threshold should have a rank of zero or one"),
+            holds_one("iou_threshold", "iou_threshold should have a rank of zero or one"),
             suppression,
         ),
     )

@@ -21,8 +21,8 @@ from xonnc.dialects.onnx.attribute_builders import int_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import result_has_dtype, same_element
 from xonnc.dialects.onnx.checks.regions import mapped_body
-from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is
-from xonnc.dialects.onnx.checks.values import axis_in_range, constants_at_least, integer_in
+from xonnc.dialects.onnx.checks.shapes import holds_one
+from xonnc.dialects.onnx.checks.values import axis_in_range, integer_in, sequence_split
 from xonnc.dialects.onnx.constraints import INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -124,7 +124,14 @@ class SequenceEmptyOp(OnnxOp):
 
     dtype = opt_prop_def(INT_ATTR)
 
-    traits = traits_def(Pure(), Checks(result_has_dtype("dtype", "output")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            result_has_dtype(
+                "dtype", "output", text="SequenceEmpty getDtype() does not match the output type"
+            )
+        ),
+    )
 
 
 @irdl_op_definition
@@ -244,13 +251,7 @@ class SplitToSequenceOp(OnnxOp):
     keepdims = prop_def(INT_ATTR, int_attr(1))
 
     traits = traits_def(
-        Pure(),
-        Checks(
-            axis_in_range("axis", "input"),
-            integer_in("keepdims", 0, 1),
-            constants_at_least("split", 0),
-            rank_is("split", 0, 1),
-        ),
+        Pure(), Checks(axis_in_range("axis", "input"), integer_in("keepdims", 0, 1), sequence_split)
     )
 
 

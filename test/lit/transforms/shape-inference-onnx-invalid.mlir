@@ -155,7 +155,7 @@ func.func @no_such_input(%x: tensor<2x3xf32>) -> tensor<*xf32> {
 // -----
 
 func.func @two_results(%x: tensor<2x3xf32>) -> tensor<*xf32> {
-  // expected-error @+1 {{Custom: shape_infer_pattern is for one result, not 2}}
+  // expected-error @+1 {{Custom: Shape inference pattern for multiple outputs NOT supported: 2}}
   %0, %1 = "onnx.Custom"(%x) {function_name = "F", shape_infer_pattern = "SameAs"} : (tensor<2x3xf32>) -> (tensor<*xf32>, tensor<*xf32>)
   onnx.Return %0 : tensor<*xf32>
 }

@@ -219,7 +219,7 @@ def test_a_rounding_next_to_one_may_be_large_after_atanh() -> None:
     assert not is_explained(original, feeds, "y", expected, np.array([6.2191534], np.float32))
 
 
-SCATTERED = "y: ScatterND: updates has the shape [2]; indices and data ask for [1]"
+SCATTERED = "y: ScatterND: operand 'updates' has dimension at index 0 with value 2, value should be 1"
 EQUATED = "a size that follows from those of the inputs: 4 was fed, the other sizes say 3"
 """What a run says where a body declares a constant for a size of an input."""
 

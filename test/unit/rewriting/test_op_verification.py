@@ -37,12 +37,13 @@ INVALID = {
     ),
     "too few updates": (
         "(float[4,3] x, int64[2,1] i, float[1,3] u) => (float[4,3] y) { [n] y = ScatterND (x, i, u) }",
-        "n: ScatterND: updates has the shape [1, 3]; indices and data ask for [2, 3]",
+        "n: ScatterND: operand 'updates' has dimension at index 0 with value 1, value should be 2",
     ),
     "a mode that there is not": (
         "(float[1,1,4,4] x, float[1,2,2,2] g) => (float[1,1,2,2] y) "
         '{ [n] y = GridSample <mode: string = "bilinear"> (x, g) }',
-        'n: GridSample: mode is "bilinear"; it is one of linear, nearest, cubic',
+        "n: GridSample: mode needs to be linear, bilinear, trilinear, nearest or cubic; "
+        "since opset 20 linear, nearest or cubic, not bilinear",
     ),
     "no heads": (
         "(float[1,4,8] x) => (float[1,4,8] y) "

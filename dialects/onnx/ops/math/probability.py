@@ -9,7 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attribute_builders import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import holds_one, labels_for, rank_is
+from xonnc.dialects.onnx.checks.shapes import holds_one, labels_for, rank_below
 from xonnc.dialects.onnx.checks.values import at_least, axis_in_range, constants_at_least, integer_in, one_of
 from xonnc.dialects.onnx.constraints import INT64, INT_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
@@ -241,7 +241,7 @@ class TopKOp(OnnxOp):
         Pure(),
         Checks(
             axis_in_range("axis", "X"),
-            rank_is("K", 0, 1, text="operand 'K' has rank {}, rank should be < 2"),
+            rank_below("K", 2),
             holds_one("K"),
             constants_at_least("K", 0),
             integer_in("largest", 0, 1),

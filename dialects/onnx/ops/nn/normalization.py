@@ -56,13 +56,13 @@ class BatchNormalizationOp(OnnxOp):
         Checks(
             rank_is("scale", 1, text="Wrong rank for the scale"),
             rank_is("B", 1, text="Wrong rank for the bias"),
-            same_size("X", 1, "scale", 0, "Wrong rank for the scale"),
+            same_size("X", 1, "scale", 0, "Wrong rank for the scale: not one number for each channel"),
             integer_in("training_mode", 0, 1),
-            same_size("X", 1, "B", 0, "Wrong size of the bias"),
+            same_size("X", 1, "B", 0, "Wrong rank for the bias: not one number for each channel"),
             rank_is("input_mean", 1, text="Wrong rank for the mean"),
-            same_size("X", 1, "input_mean", 0, "Wrong size of the mean"),
+            same_size("X", 1, "input_mean", 0, "Wrong rank for the mean: not one number for each channel"),
             rank_is("input_var", 1, text="Wrong rank for the variance"),
-            same_size("X", 1, "input_var", 0, "Wrong size of the variance"),
+            same_size("X", 1, "input_var", 0, "Wrong rank for the variance: not one number for each channel"),
         ),
     )
 
@@ -104,10 +104,10 @@ class BatchNormalizationV9Op(OnnxOp):
         Checks(
             rank_is("scale", 1, text="Wrong rank for the scale"),
             rank_is("B", 1, text="Wrong rank for the bias"),
-            same_size("X", 1, "scale", 0, "Wrong rank for the scale"),
-            same_size("X", 1, "B", 0, "Wrong size of the bias"),
-            same_size("X", 1, "mean", 0, "Wrong size of the mean"),
-            same_size("X", 1, "var", 0, "Wrong size of the variance"),
+            same_size("X", 1, "scale", 0, "Wrong rank for the scale: not one number for each channel"),
+            same_size("X", 1, "B", 0, "Wrong rank for the bias: not one number for each channel"),
+            same_size("X", 1, "mean", 0, "Wrong rank for the mean: not one number for each channel"),
+            same_size("X", 1, "var", 0, "Wrong rank for the variance: not one number for each channel"),
         ),
     )
 
@@ -150,7 +150,7 @@ class BatchNormalizationV7Op(OnnxOp):
         Checks(
             rank_is("scale", 1, text="Wrong rank for the scale"),
             rank_is("B", 1, text="Wrong rank for the bias"),
-            same_size("X", 1, "scale", 0, "Wrong rank for the scale"),
+            same_size("X", 1, "scale", 0, "Wrong rank for the scale: not one number for each channel"),
         ),
     )
 
@@ -194,7 +194,7 @@ class BatchNormalizationV6Op(OnnxOp):
         Checks(
             rank_is("scale", 1, text="Wrong rank for the scale"),
             rank_is("B", 1, text="Wrong rank for the bias"),
-            same_size("X", 1, "scale", 0, "Wrong rank for the scale"),
+            same_size("X", 1, "scale", 0, "Wrong rank for the scale: not one number for each channel"),
         ),
     )
 
@@ -240,7 +240,7 @@ class BatchNormalizationV1Op(OnnxOp):
         Checks(
             rank_is("scale", 1, text="Wrong rank for the scale"),
             rank_is("B", 1, text="Wrong rank for the bias"),
-            same_size("X", 1, "scale", 0, "Wrong rank for the scale"),
+            same_size("X", 1, "scale", 0, "Wrong rank for the scale: not one number for each channel"),
         ),
     )
 
@@ -433,9 +433,15 @@ class LayerNormalizationOp(OnnxOp):
     traits = traits_def(
         Pure(),
         Checks(
-            axis_in_range("axis", "X"),
-            broadcast_into("Scale", "X", "op with incompatible scale shapes (unidirectional broadcast)"),
-            broadcast_into("B", "X", "op with incompatible B shapes (unidirectional broadcast)"),
+            axis_in_range("axis", "X", text="axis must be in [-r, r) range]"),
+            broadcast_into(
+                "Scale",
+                "X",
+                "LayerNormalization op with incompatible scale shapes (unidirectional broadcast)",
+            ),
+            broadcast_into(
+                "B", "X", "LayerNormalization op with incompatible B shapes (unidirectional broadcast)"
+            ),
         ),
     )
 
@@ -508,8 +514,8 @@ class RMSNormalizationOp(OnnxOp):
     traits = traits_def(
         Pure(),
         Checks(
-            axis_in_range("axis", "X"),
-            broadcast_into("scale", "X", "op with incompatible scale shapes (unidirectional broadcast)"),
+            axis_in_range("axis", "X", text="axis must be in [-r, r) range]"),
+            broadcast_into("scale", "X", "RMSNormalization op with incompatible scale shapes"),
         ),
     )
 

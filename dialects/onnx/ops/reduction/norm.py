@@ -63,7 +63,10 @@ class ReduceL1V13Op(OnnxOp):
     axes = opt_prop_def(INT_ARRAY_ATTR)
     keepdims = prop_def(INT_ATTR, int_attr(1))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(axes_in_range("axes", "data", "reduction axis is out of bound"), integer_in("keepdims", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -114,7 +117,10 @@ class ReduceL2V13Op(OnnxOp):
     axes = opt_prop_def(INT_ARRAY_ATTR)
     keepdims = prop_def(INT_ATTR, int_attr(1))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(axes_in_range("axes", "data", "reduction axis is out of bound"), integer_in("keepdims", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -165,7 +171,10 @@ class ReduceLogSumV13Op(OnnxOp):
     axes = opt_prop_def(INT_ARRAY_ATTR)
     keepdims = prop_def(INT_ATTR, int_attr(1))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(axes_in_range("axes", "data", "reduction axis is out of bound"), integer_in("keepdims", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -216,7 +225,10 @@ class ReduceLogSumExpV13Op(OnnxOp):
     axes = opt_prop_def(INT_ARRAY_ATTR)
     keepdims = prop_def(INT_ATTR, int_attr(1))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(axes_in_range("axes", "data", "reduction axis is out of bound"), integer_in("keepdims", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -267,7 +279,10 @@ class ReduceSumSquareV13Op(OnnxOp):
     axes = opt_prop_def(INT_ARRAY_ATTR)
     keepdims = prop_def(INT_ATTR, int_attr(1))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(axes_in_range("axes", "data", "reduction axis is out of bound"), integer_in("keepdims", 0, 1)),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -69,7 +69,10 @@ class ReduceMeanV13Op(OnnxOp):
     axes = opt_prop_def(INT_ARRAY_ATTR)
     keepdims = prop_def(INT_ATTR, int_attr(1))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(axes_in_range("axes", "data", "reduction axis is out of bound"), integer_in("keepdims", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -120,7 +123,10 @@ class ReduceProdV13Op(OnnxOp):
     axes = opt_prop_def(INT_ARRAY_ATTR)
     keepdims = prop_def(INT_ATTR, int_attr(1))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(axes_in_range("axes", "data", "reduction axis is out of bound"), integer_in("keepdims", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -171,7 +177,10 @@ class ReduceSumV11Op(OnnxOp):
     axes = opt_prop_def(INT_ARRAY_ATTR)
     keepdims = prop_def(INT_ATTR, int_attr(1))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(axes_in_range("axes", "data", "reduction axis is out of bound"), integer_in("keepdims", 0, 1)),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

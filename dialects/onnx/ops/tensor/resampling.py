@@ -10,7 +10,15 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attribute_builders import float_attr, int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import affine_grid, holds_for_axes, rank_is, same_size, sampling_grid
-from xonnc.dialects.onnx.checks.values import axes_in_range, integer_in, one_for_each_axis, one_of, resampling
+from xonnc.dialects.onnx.checks.values import (
+    axes_in_range,
+    early_sampling_mode,
+    integer_in,
+    one_for_each_axis,
+    one_of,
+    resampling,
+    sampling_mode,
+)
 from xonnc.dialects.onnx.constraints import (
     FLOAT,
     FLOAT_ARRAY_ATTR,
@@ -82,7 +90,7 @@ class GridSampleOp(OnnxOp):
             ),
             integer_in("align_corners", 0, 1, "align_corners needs to be 0 or 1, not {}"),
             same_size("X", 0, "grid", 0, "Input and grid must have the same batch value."),
-            one_of("mode", "linear", "nearest", "cubic"),
+            sampling_mode,
             sampling_grid,
         ),
     )
@@ -126,7 +134,7 @@ class GridSampleV16Op(OnnxOp):
             ),
             integer_in("align_corners", 0, 1, "align_corners needs to be 0 or 1, not {}"),
             same_size("X", 0, "grid", 0, "Input and grid must have the same batch value."),
-            one_of("mode", "bilinear", "nearest", "bicubic"),
+            early_sampling_mode,
             sampling_grid,
         ),
     )
@@ -173,8 +181,8 @@ class ResizeOp(OnnxOp):
         Checks(
             one_of("mode", "nearest", "linear", "cubic"),
             one_of("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller"),
-            holds_for_axes("scales", "X", "axes"),
-            holds_for_axes("sizes", "X", "axes"),
+            holds_for_axes("scales", "X", "axes", text="expected scales to have the same rank as input"),
+            holds_for_axes("sizes", "X", "axes", text="expected sizes to have the same rank as input"),
             resampling,
             one_of(
                 "coordinate_transformation_mode",
@@ -233,8 +241,8 @@ class ResizeV18Op(OnnxOp):
         Checks(
             one_of("mode", "nearest", "linear", "cubic"),
             one_of("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller"),
-            holds_for_axes("scales", "X", "axes"),
-            holds_for_axes("sizes", "X", "axes"),
+            holds_for_axes("scales", "X", "axes", text="expected scales to have the same rank as input"),
+            holds_for_axes("sizes", "X", "axes", text="expected sizes to have the same rank as input"),
             resampling,
             one_of(
                 "coordinate_transformation_mode",
@@ -289,8 +297,8 @@ class ResizeV13Op(OnnxOp):
         Pure(),
         Checks(
             one_of("mode", "nearest", "linear", "cubic"),
-            holds_for_axes("scales", "X"),
-            holds_for_axes("sizes", "X"),
+            holds_for_axes("scales", "X", text="expected scales to have the same rank as input"),
+            holds_for_axes("sizes", "X", text="expected sizes to have the same rank as input"),
             resampling,
             one_of(
                 "coordinate_transformation_mode",
@@ -343,8 +351,8 @@ class ResizeV11Op(OnnxOp):
         Pure(),
         Checks(
             one_of("mode", "nearest", "linear", "cubic"),
-            holds_for_axes("scales", "X"),
-            holds_for_axes("sizes", "X"),
+            holds_for_axes("scales", "X", text="expected scales to have the same rank as input"),
+            holds_for_axes("sizes", "X", text="expected sizes to have the same rank as input"),
             one_of(
                 "coordinate_transformation_mode",
                 "half_pixel",
@@ -385,7 +393,11 @@ class ResizeV10Op(OnnxOp):
     mode = prop_def(STRING_ATTR, string_attr("nearest"))
 
     traits = traits_def(
-        Pure(), Checks(one_of("mode", "nearest", "linear", "cubic"), holds_for_axes("scales", "X"))
+        Pure(),
+        Checks(
+            one_of("mode", "nearest", "linear", "cubic"),
+            holds_for_axes("scales", "X", text="expected scales to have the same rank as input"),
+        ),
     )
 
 
@@ -416,7 +428,7 @@ class UpsampleOp(OnnxOp):
         Checks(
             rank_is("scales", 1, text="Scales tensor must be rank 1"),
             one_of("mode", "nearest", "linear", "bilinear"),
-            holds_for_axes("scales", "X"),
+            holds_for_axes("scales", "X", text="Input tensor rank doesn't match scales tensor shape"),
         ),
     )
 

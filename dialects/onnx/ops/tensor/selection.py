@@ -10,6 +10,7 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attribute_builders import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.indexing import (
+    constant_indices,
     gather_nd,
     reversed_sequences,
     scatter_nd,
@@ -19,6 +20,7 @@ from xonnc.dialects.onnx.checks.indexing import (
 from xonnc.dialects.onnx.checks.shapes import (
     holds_one,
     rank_at_least,
+    rank_in,
     rank_is,
     rank_of,
     same_rank,
@@ -29,6 +31,7 @@ from xonnc.dialects.onnx.checks.values import (
     at_least,
     axes_in_range,
     axis_in_range,
+    constants_at_least,
     integer_in,
     new_axis_in_range,
     one_of,
@@ -57,7 +60,7 @@ class CompressOp(OnnxOp):
 
     axis = opt_prop_def(INT_ATTR)
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), rank_is("condition", 1)))
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), rank_in("condition", 1, 1)))
 
 
 @irdl_op_definition
@@ -113,6 +116,7 @@ class GatherElementsOp(OnnxOp):
             rank_at_least("data", 1),
             axis_in_range("axis", "data"),
             rank_of("indices", "data"),
+            constant_indices("data", "indices", "axis"),
             within("indices", "data", "axis"),
         ),
     )
@@ -195,6 +199,7 @@ class OneHotOp(OnnxOp):
             size_is("values", 0, 2, "OneHot values must be 1D tensor with 2 elements"),
             rank_is("depth", 0, 1, text="OneHot depth must be 0 or 1D tensor"),
             size_is("depth", 0, 1, "OneHot depth can be 1D tensor with 1 elements"),
+            constants_at_least("depth", 1, "OneHot depth must be greater than 1"),
         ),
     )
 
@@ -233,6 +238,7 @@ class OneHotV9Op(OnnxOp):
             size_is("values", 0, 2, "OneHot values must be 1D tensor with 2 elements"),
             rank_is("depth", 0, 1, text="OneHot depth must be 0 or 1D tensor"),
             size_is("depth", 0, 1, "OneHot depth can be 1D tensor with 1 elements"),
+            constants_at_least("depth", 1, "OneHot depth must be greater than 1"),
         ),
     )
 
@@ -332,6 +338,7 @@ class ScatterElementsOp(OnnxOp):
             rank_of("indices", "data"),
             rank_of("updates", "data"),
             one_of("reduction", "none", "add", "mul", "max", "min"),
+            constant_indices("data", "indices", "axis"),
             within("indices", "data", "axis"),
             same_shape("indices", "updates"),
         ),

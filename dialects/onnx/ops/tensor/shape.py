@@ -455,7 +455,7 @@ class SqueezeV11Op(OnnxOp):
 
     axes = opt_prop_def(INT_ARRAY_ATTR)
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data")))
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data", "Invalid axis value")))
 
 
 @irdl_op_definition

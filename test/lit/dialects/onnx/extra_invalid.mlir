@@ -28,7 +28,7 @@ func.func @max_pool_order(%x: tensor<1x2x4xf32>) {
 
 func.func @rms_axis(%x: tensor<1x2x4xf32>, %s: tensor<4xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{'axis' value is 3, accepted range is [-3, 2]}}
+  // expected-error@+1 {{axis must be in [-r, r) range]: 3 is not in [-3, 2]}}
   %0:2 = "onnx.RMSLayerNormalization"(%x, %s, %none) <{axis = 3 : si64}> : (tensor<1x2x4xf32>, tensor<4xf32>, none) -> (tensor<1x2x4xf32>, none)
   onnx.Return
 }
@@ -36,7 +36,7 @@ func.func @rms_axis(%x: tensor<1x2x4xf32>, %s: tensor<4xf32>) {
 // -----
 
 func.func @concat(%m: tensor<2x3xf32>, %n: tensor<2x4xf32>) {
-  // expected-error@+1 {{operand 'inputs[1]' has dimension at index 1 with value 4, value should be 3}}
+  // expected-error@+1 {{at index: 1' has dimension at index 1 with value 4, value should be 3}}
   %0:2 = "onnx.ConcatShapeTranspose"(%m, %n) <{axis = 0 : si64}> : (tensor<2x3xf32>, tensor<2x4xf32>) -> (tensor<2xi64>, tensor<*xf32>)
   onnx.Return
 }
@@ -129,7 +129,7 @@ func.func @pads(%m: tensor<2xf32>) {
 // -----
 
 func.func @im2col(%x: tensor<1x8x4x4xf32>) {
-  // expected-error@+1 {{'onnx.Im2Col' op kernel_shape is a mandatory attribute}}
+  // expected-error@+1 {{'onnx.Im2Col' op kernel_shape attribute is required and must not be empty}}
   %0 = "onnx.Im2Col"(%x) <{kernel_shape = []}> : (tensor<1x8x4x4xf32>) -> tensor<*xf32>
   onnx.Return
 }

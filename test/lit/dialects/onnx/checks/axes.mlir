@@ -56,7 +56,7 @@ func.func @ReverseSequence(%arg0: tensor<2x3xf32>, %arg1: tensor<3xi64>) {
 // -----
 
 func.func @ReduceMeanV13(%arg0: tensor<2x3xf32>) {
-  // expected-error@+1 {{'axes' value is 3, accepted range is [-2, 1]}}
+  // expected-error@+1 {{'onnx.ReduceMeanV13' op reduction axis is out of bound: 3 is not in [-2, 1]}}
   %0 = "onnx.ReduceMeanV13"(%arg0) <{axes = [0, 3]}> : (tensor<2x3xf32>) -> tensor<1x1xf32>
   onnx.Return
 }

@@ -35,7 +35,7 @@ func.func @rank(%arg0: tensor<6xf32>, %arg1: tensor<6xf32>, %arg2: tensor<6xf32>
 // -----
 
 func.func @size_of_bias(%arg0: tensor<1x3x4xf32>, %arg1: tensor<3xf32>, %arg2: tensor<2xf32>, %arg3: tensor<3xf32>, %arg4: tensor<3xf32>) {
-  // expected-error@+1 {{Wrong size of the bias}}
+  // expected-error@+1 {{Wrong rank for the bias: not one number for each channel}}
   %0:3 = "onnx.BatchNormalization"(%arg0, %arg1, %arg2, %arg3, %arg4) : (tensor<1x3x4xf32>, tensor<3xf32>, tensor<2xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<1x3x4xf32>, none, none)
   onnx.Return
 }
@@ -43,7 +43,7 @@ func.func @size_of_bias(%arg0: tensor<1x3x4xf32>, %arg1: tensor<3xf32>, %arg2: t
 // -----
 
 func.func @size_of_mean(%arg0: tensor<1x3x4xf32>, %arg1: tensor<3xf32>, %arg2: tensor<3xf32>, %arg3: tensor<2xf32>, %arg4: tensor<3xf32>) {
-  // expected-error@+1 {{Wrong size of the mean}}
+  // expected-error@+1 {{Wrong rank for the mean: not one number for each channel}}
   %0:3 = "onnx.BatchNormalization"(%arg0, %arg1, %arg2, %arg3, %arg4) : (tensor<1x3x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2xf32>, tensor<3xf32>) -> (tensor<1x3x4xf32>, none, none)
   onnx.Return
 }
@@ -59,7 +59,7 @@ func.func @rank_of_mean(%arg0: tensor<1x3x4xf32>, %arg1: tensor<3xf32>, %arg2: t
 // -----
 
 func.func @size_of_variance(%arg0: tensor<1x3x4xf32>, %arg1: tensor<3xf32>, %arg2: tensor<3xf32>, %arg3: tensor<3xf32>, %arg4: tensor<2xf32>) {
-  // expected-error@+1 {{Wrong size of the variance}}
+  // expected-error@+1 {{Wrong rank for the variance: not one number for each channel}}
   %0:3 = "onnx.BatchNormalization"(%arg0, %arg1, %arg2, %arg3, %arg4) : (tensor<1x3x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2xf32>) -> (tensor<1x3x4xf32>, none, none)
   onnx.Return
 }
@@ -170,7 +170,7 @@ func.func @axes(%arg0: tensor<2x3xf32>) {
 // -----
 
 func.func @sizes(%arg0: tensor<2x3xf32>, %arg1: tensor<4x2xf32>) {
-  // expected-error@+1 {{axes of the letter j have 3 and 4 elements}}
+  // expected-error@+1 {{subscript 'j' has conflicting dim sizes 3, 4}}
   %0 = "onnx.Einsum"(%arg0, %arg1) <{equation = "ij,jk->ik"}> : (tensor<2x3xf32>, tensor<4x2xf32>) -> tensor<*xf32>
   onnx.Return
 }
@@ -214,7 +214,7 @@ func.func @STFT(%arg0: tensor<2x8x3xf32>, %arg1: tensor<i64>) {
 
 func.func @Resize(%arg0: tensor<1x1x2x2xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{needs scales or sizes, found neither}}
+  // expected-error@+1 {{scales() and sizes() cannot both be absent}}
   %0 = "onnx.Resize"(%arg0, %none, %none, %none) : (tensor<1x1x2x2xf32>, none, none, none) -> tensor<*xf32>
   onnx.Return
 }
@@ -223,7 +223,7 @@ func.func @Resize(%arg0: tensor<1x1x2x2xf32>) {
 
 func.func @both(%arg0: tensor<1x1x2x2xf32>, %arg2: tensor<4xf32>, %arg3: tensor<4xi64>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{needs scales or sizes, found both}}
+  // expected-error@+1 {{scales() and sizes() cannot both be defined}}
   %0 = "onnx.Resize"(%arg0, %none, %arg2, %arg3) : (tensor<1x1x2x2xf32>, none, tensor<4xf32>, tensor<4xi64>) -> tensor<*xf32>
   onnx.Return
 }
@@ -258,7 +258,7 @@ func.func @nearest_mode(%arg0: tensor<1x1x2x2xf32>, %arg2: tensor<4xf32>) {
 // -----
 
 func.func @GridSample(%arg0: tensor<1x1x4x4xf32>, %arg1: tensor<1x2x2x2xf32>) {
-  // expected-error@+1 {{mode is "bilinear"; it is one of linear, nearest, cubic}}
+  // expected-error@+1 {{since opset 20 linear, nearest or cubic, not bilinear}}
   %0 = "onnx.GridSample"(%arg0, %arg1) <{mode = "bilinear"}> : (tensor<1x1x4x4xf32>, tensor<1x2x2x2xf32>) -> tensor<*xf32>
   onnx.Return
 }
@@ -266,7 +266,7 @@ func.func @GridSample(%arg0: tensor<1x1x4x4xf32>, %arg1: tensor<1x2x2x2xf32>) {
 // -----
 
 func.func @GridSampleV16(%arg0: tensor<1x1x4x4xf32>, %arg1: tensor<1x2x2x2xf32>) {
-  // expected-error@+1 {{mode is "linear"; it is one of bilinear, nearest, bicubic}}
+  // expected-error@+1 {{before opset 20 bilinear, nearest or bicubic, not linear}}
   %0 = "onnx.GridSampleV16"(%arg0, %arg1) <{mode = "linear"}> : (tensor<1x1x4x4xf32>, tensor<1x2x2x2xf32>) -> tensor<*xf32>
   onnx.Return
 }
@@ -276,7 +276,7 @@ func.func @GridSampleV16(%arg0: tensor<1x1x4x4xf32>, %arg1: tensor<1x2x2x2xf32>)
 // Opset 28 adds Mod of floats with the sign of the divisor; before it there is only C's fmod.
 module attributes {onnx.opset_imports = {"" = 21 : i64}} {
   func.func @Mod(%arg0: tensor<2xf32>) {
-    // expected-error@+1 {{fmod is 0 for floats, which opset 21 does not have; with 1 it is C's fmod}}
+    // expected-error@+1 {{fmod must be 1 when the input type is floating point, which is C's fmod; opset 21 has no other}}
     %0 = "onnx.Mod"(%arg0, %arg0) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
     onnx.Return
   }

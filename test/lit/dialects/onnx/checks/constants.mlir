@@ -59,7 +59,7 @@ func.func @elided(%arg0: tensor<2x3xf32>) {
 // -----
 
 func.func @variance(%arg0: tensor<1x3x4xf32>, %arg1: tensor<3xf32>, %arg2: tensor<2xf32>) {
-  // expected-error@+1 {{'onnx.BatchNormalizationInferenceMode' op Wrong size of the variance}}
+  // expected-error@+1 {{Wrong rank for the variance: not one number for each channel}}
   %0 = "onnx.BatchNormalizationInferenceMode"(%arg0, %arg1, %arg1, %arg1, %arg2) : (tensor<1x3x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2xf32>) -> tensor<1x3x4xf32>
   onnx.Return
 }

@@ -19,7 +19,7 @@ func.func @ScatterElements(%arg0: tensor<2x3xf32>, %arg1: tensor<1x2xi64>, %arg2
 // -----
 
 func.func @GatherND(%arg0: tensor<2x3xf32>, %arg1: tensor<2x3xi64>) {
-  // expected-error@+1 {{indices end in 3 numbers; they name 1 to 2 axes}}
+  // expected-error@+1 {{has dimension at index 1 with value 3, value should be <= 2}}
   %0 = "onnx.GatherND"(%arg0, %arg1) : (tensor<2x3xf32>, tensor<2x3xi64>) -> tensor<*xf32>
   onnx.Return
 }
@@ -35,7 +35,7 @@ func.func @batch_dims(%arg0: tensor<2x3xf32>, %arg1: tensor<2x1xi64>) {
 // -----
 
 func.func @batches(%arg0: tensor<2x3xf32>, %arg1: tensor<3x1xi64>) {
-  // expected-error@+1 {{data has 2 batches along axis 0, indices has 3}}
+  // expected-error@+1 {{has dimension at index 0 with value 3, value should be 2}}
   %0 = "onnx.GatherND"(%arg0, %arg1) <{batch_dims = 1 : si64}> : (tensor<2x3xf32>, tensor<3x1xi64>) -> tensor<*xf32>
   onnx.Return
 }
@@ -43,7 +43,7 @@ func.func @batches(%arg0: tensor<2x3xf32>, %arg1: tensor<3x1xi64>) {
 // -----
 
 func.func @ScatterND(%arg0: tensor<4x3xf32>, %arg1: tensor<2x1xi64>, %arg2: tensor<1x3xf32>) {
-  // expected-error@+1 {{updates has the shape [1, 3]; indices and data ask for [2, 3]}}
+  // expected-error@+1 {{has dimension at index 0 with value 1, value should be 2}}
   %0 = "onnx.ScatterND"(%arg0, %arg1, %arg2) : (tensor<4x3xf32>, tensor<2x1xi64>, tensor<1x3xf32>) -> tensor<4x3xf32>
   onnx.Return
 }
@@ -103,7 +103,7 @@ func.func @ReverseSequence(%arg0: tensor<2x3xf32>, %arg1: tensor<2xi64>) {
 // -----
 
 func.func @sequence_lens(%arg0: tensor<2x3xf32>, %arg1: tensor<2xi64>) {
-  // expected-error@+1 {{Length of sequence_lens should match the sizeof batch axis of the input: 2 for 3}}
+  // expected-error@+1 {{Length of sequence_lens should match the sizeof  batch axis of the input: 2 for 3}}
   %0 = "onnx.ReverseSequence"(%arg0, %arg1) : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
   onnx.Return
 }

@@ -139,7 +139,7 @@ func.func @LayerNormalization(%arg0: tensor<2x3x4xf32>, %arg1: tensor<4xf32>, %a
 // -----
 
 func.func @RMSNormalization(%arg0: tensor<2x3x4xf32>, %arg1: tensor<5xf32>) {
-  // expected-error@+1 {{op with incompatible scale shapes (unidirectional broadcast)}}
+  // expected-error@+1 {{RMSNormalization op with incompatible scale shapes}}
   %0 = "onnx.RMSNormalization"(%arg0, %arg1) : (tensor<2x3x4xf32>, tensor<5xf32>) -> tensor<2x3x4xf32>
   onnx.Return
 }
@@ -241,7 +241,7 @@ func.func @lengths(%arg0: tensor<2x3xf32>, %arg1: tensor<1x3xi64>) {
 
 func.func @Trilu(%arg0: tensor<3xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{operand 'input' has rank 1, rank should be > 1}}
+  // expected-error@+1 {{at index: 0' has rank 1, rank should be > 1}}
   %0 = "onnx.Trilu"(%arg0, %none) : (tensor<3xf32>, none) -> tensor<*xf32>
   onnx.Return
 }
@@ -249,7 +249,7 @@ func.func @Trilu(%arg0: tensor<3xf32>) {
 // -----
 
 func.func @Det(%arg0: tensor<3xf32>) {
-  // expected-error@+1 {{operand 'X' has rank 1, rank should be > 1}}
+  // expected-error@+1 {{at index: 0' has rank 1, rank should be > 1}}
   %0 = "onnx.Det"(%arg0) : (tensor<3xf32>) -> tensor<*xf32>
   onnx.Return
 }

@@ -147,7 +147,7 @@ func.func @parts(%arg0: tensor<6xf32>) {
 // -----
 
 func.func @Squeeze(%arg0: tensor<1x3xf32>, %arg1: tensor<1x1xi64>) {
-  // expected-error@+1 {{operand 'axes' has rank 2, rank should be 0 or 1}}
+  // expected-error@+1 {{at index: 1' has rank 2, rank should be 0 or 1}}
   %0 = "onnx.Squeeze"(%arg0, %arg1) : (tensor<1x3xf32>, tensor<1x1xi64>) -> tensor<*xf32>
   onnx.Return
 }
@@ -155,7 +155,7 @@ func.func @Squeeze(%arg0: tensor<1x3xf32>, %arg1: tensor<1x1xi64>) {
 // -----
 
 func.func @Compress(%arg0: tensor<3xf32>, %arg1: tensor<3x1xi1>) {
-  // expected-error@+1 {{operand 'condition' has rank 2, rank should be 1}}
+  // expected-error@+1 {{'condition' value is 2, accepted range is [1, 1]}}
   %0 = "onnx.Compress"(%arg0, %arg1) : (tensor<3xf32>, tensor<3x1xi1>) -> tensor<*xf32>
   onnx.Return
 }

@@ -58,7 +58,7 @@ func.func @scalar(%arg0: tensor<2x3xf32>, %arg1: tensor<f32>) {
 // -----
 
 func.func @batches(%arg0: tensor<2x4x3xf32>, %arg1: tensor<5x3x4xf32>) {
-  // expected-error@+1 {{Broadcast op with incompatible shapes}}
+  // expected-error@+1 {{Incompatible size detected: stacks of [2] and [5] matrices}}
   %0 = "onnx.MatMul"(%arg0, %arg1) : (tensor<2x4x3xf32>, tensor<5x3x4xf32>) -> tensor<*xf32>
   onnx.Return
 }
@@ -107,7 +107,7 @@ func.func @bias(%arg0: tensor<2x3xf32>, %arg1: tensor<3x4xf32>, %arg2: tensor<1x
 // -----
 
 func.func @Concat(%arg0: tensor<2x3xf32>, %arg1: tensor<2x4xf32>) {
-  // expected-error@+1 {{operand 'inputs[1]' has dimension at index 1 with value 4, value should be 3}}
+  // expected-error@+1 {{at index: 1' has dimension at index 1 with value 4, value should be 3}}
   %0 = "onnx.Concat"(%arg0, %arg1) <{axis = 0 : si64}> : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<*xf32>
   onnx.Return
 }
@@ -115,7 +115,7 @@ func.func @Concat(%arg0: tensor<2x3xf32>, %arg1: tensor<2x4xf32>) {
 // -----
 
 func.func @ranks(%arg0: tensor<2x3xf32>, %arg1: tensor<3xf32>) {
-  // expected-error@+1 {{operand 'inputs[1]' has rank 1, rank should be 2}}
+  // expected-error@+1 {{at index: 1' has rank 1, rank should be 2}}
   %0 = "onnx.Concat"(%arg0, %arg1) <{axis = 0 : si64}> : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<*xf32>
   onnx.Return
 }
@@ -148,7 +148,7 @@ func.func @Reshape(%arg0: tensor<4xf32>, %arg1: tensor<1x1xi64>) {
 // -----
 
 func.func @TopK(%arg0: tensor<4xf32>, %arg1: tensor<1x1xi64>) {
-  // expected-error@+1 {{operand 'K' has rank 2, rank should be < 2}}
+  // expected-error@+1 {{operand '<block argument> of type 'tensor<1x1xi64>' at index: 1' has rank 2, rank should be < 2}}
   %0:2 = "onnx.TopK"(%arg0, %arg1) : (tensor<4xf32>, tensor<1x1xi64>) -> (tensor<*xf32>, tensor<*xi64>)
   onnx.Return
 }
@@ -156,7 +156,7 @@ func.func @TopK(%arg0: tensor<4xf32>, %arg1: tensor<1x1xi64>) {
 // -----
 
 func.func @GatherElements(%arg0: tensor<2x3xf32>, %arg1: tensor<3xi64>) {
-  // expected-error@+1 {{operand 'indices' has rank 1, rank should be 2}}
+  // expected-error@+1 {{operand '<block argument> of type 'tensor<3xi64>' at index: 1' has rank 1, rank should be 2}}
   %0 = "onnx.GatherElements"(%arg0, %arg1) : (tensor<2x3xf32>, tensor<3xi64>) -> tensor<*xf32>
   onnx.Return
 }
@@ -164,7 +164,7 @@ func.func @GatherElements(%arg0: tensor<2x3xf32>, %arg1: tensor<3xi64>) {
 // -----
 
 func.func @GatherND(%arg0: tensor<f32>, %arg1: tensor<3xi64>) {
-  // expected-error@+1 {{operand 'data' has rank 0, rank should be > 0}}
+  // expected-error@+1 {{operand '<block argument> of type 'tensor<f32>' at index: 0' has rank 0, rank should be > 0}}
   %0 = "onnx.GatherND"(%arg0, %arg1) : (tensor<f32>, tensor<3xi64>) -> tensor<*xf32>
   onnx.Return
 }
@@ -237,7 +237,7 @@ func.func @InstanceNormalization(%arg0: tensor<1x3x4xf32>, %arg1: tensor<3xf32>,
 
 func.func @LayerNormalization(%arg0: tensor<2x3x4xf32>, %arg1: tensor<5xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{op with incompatible scale shapes (unidirectional broadcast)}}
+  // expected-error@+1 {{LayerNormalization op with incompatible scale shapes (unidirectional broadcast)}}
   %0:3 = "onnx.LayerNormalization"(%arg0, %arg1, %none) : (tensor<2x3x4xf32>, tensor<5xf32>, none) -> (tensor<2x3x4xf32>, none, none)
   onnx.Return
 }

@@ -139,7 +139,7 @@ func.func @indexes(%arg0: tensor<4xi64>) {
 // -----
 
 func.func @StringNormalizer(%arg0: tensor<1x2x3x!onnx.String>) {
-  // expected-error@+1 {{operand 'X' has rank 3, rank should be 1 or 2}}
+  // expected-error@+1 {{at index: 0' has rank 3, rank should be 1 or 2}}
   %0 = "onnx.StringNormalizer"(%arg0) : (tensor<1x2x3x!onnx.String>) -> tensor<*x!onnx.String>
   onnx.Return
 }
