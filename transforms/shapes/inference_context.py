@@ -235,8 +235,8 @@ class InferenceContext:
     def axis(self, axis: int, rank: int, text: str = "") -> int:
         """Normalise an axis to be non-negative; raise if it is out of range, with `text` in front."""
         if not -rank <= axis < rank:
-            told = f"axis {axis} is not in [{-rank}, {rank - 1}]"
-            raise self.fail(f"{text}: {told}" if text else told)
+            message = f"axis {axis} is not in [{-rank}, {rank - 1}]"
+            raise self.fail(f"{text}: {message}" if text else message)
         return axis % rank
 
     def own_axis(self, rank: int, default: int = 0) -> int:

@@ -36,9 +36,9 @@ def split(ctx: InferenceContext) -> Types:
         total = ctx.total(sizes)
         if len(sizes) != parts or differ(total, data[axis]):
             size, given = shown(data[axis : axis + 1])[1:-1], shown(sizes)
-            told = f"axis {axis} of {size} does not split into {given} for {parts} results"
+            message = f"axis {axis} of {size} does not split into {given} for {parts} results"
             raise ctx.fail(
-                f"{'' if len(sizes) == parts else 'Split size not equal to the number of results: '}{told}"
+                f"{'' if len(sizes) == parts else 'Split size not equal to the number of results: '}{message}"
             )
         ctx.equate(data[axis], total)
     elif by_operand and ctx.has(1):
@@ -55,8 +55,8 @@ def _parts(ctx: InferenceContext, size: Dim, parts: int) -> Dims:
         if size == UNKNOWN:
             return (UNKNOWN,) * parts
         if size % parts and ctx.name != "Split":
-            told = "The dimension at the split axis is expected to be divisible by the number of results"
-            raise ctx.fail(f"{told}: {size} by {parts}")
+            message = "The dimension at the split axis is expected to be divisible by the number of results"
+            raise ctx.fail(f"{message}: {size} by {parts}")
         return equal_parts(size, parts)
     exact = size.divided_by(number(parts))
     if exact is not None:

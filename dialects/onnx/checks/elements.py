@@ -22,8 +22,8 @@ def result_has_dtype(field: str, result: str, like: str = "", text: str = "") ->
         found = erase_shapes(type_of(op, result))
         if found not in (expected, SeqType(unranked(expected))):
             word = "expected type" if like else "dtype"
-            told = f"result element type '{found}' does not match the {word} '{expected}'"
-            refuse(op, f"{text}: {told}" if text else told)
+            message = f"result element type '{found}' does not match the {word} '{expected}'"
+            refuse(op, f"{text}: {message}" if text else message)
 
     return rule
 

@@ -312,8 +312,8 @@ def holds_for_axes(field: str, of: str, axes: str = "", each: int = 1, text: str
         count = _axes(op, of, axes)
         if shape is not None and len(shape) == 1 and count is not None and differ(shape[0], each * count):
             if shape[0]:
-                told = f"{field} holds {shape[0]} numbers; {each * count} are needed for {count} axes"
-                refuse(op, f"{text}: {told}" if text else told)
+                message = f"{field} holds {shape[0]} numbers; {each * count} are needed for {count} axes"
+                refuse(op, f"{text}: {message}" if text else message)
 
     return rule
 
@@ -514,9 +514,9 @@ def _note_sizes(op: Operation, prefix: str, term: str, shape: Sequence[int], siz
             continue
         if sizes.setdefault(letter, size) != size:
             is_own = term.count(letter) > 1 and size in shape and sizes[letter] in shape
-            told = "has axes with different dim sizes" if is_own else "has conflicting dim sizes"
+            message = "has axes with different dim sizes" if is_own else "has conflicting dim sizes"
             where = " in the same input" if is_own else ""
-            refuse(op, f"{prefix}subscript '{letter}' {told} {sizes[letter]}, {size}{where}")
+            refuse(op, f"{prefix}subscript '{letter}' {message} {sizes[letter]}, {size}{where}")
 
 
 def _shape(type_: Attribute) -> tuple[int, ...] | None:

@@ -200,8 +200,8 @@ def each_at_least(field: str, low: int, text: str = "") -> Rule:
     def rule(op: Operation) -> None:
         for value in integers_of(op, field) or ():
             if value < low:
-                told = f"{field} has {value}; each is at least {low}"
-                refuse(op, f"{text} {told}" if text else told)
+                message = f"{field} has {value}; each is at least {low}"
+                refuse(op, f"{text} {message}" if text else message)
 
     return rule
 
