@@ -133,6 +133,23 @@ def describe(op: Operation) -> str:
     return node_name(op) or next(iter(output_names(op)), "") or op.name
 
 
+def origin(op: Operation) -> str:
+    """
+    Return the name of the ONNX node that an op was made of, else of a result of it; empty if unknown.
+
+    What a node without a name is decomposed into has no name of its own: the name is that of the results,
+    which the last op of the decomposition has.
+    """
+    waiting, seen = [op], {op}
+    for each in waiting:
+        if name := node_name(each) or next(iter(output_names(each)), ""):
+            return name
+        readers = [use.operation for result in each.results for use in result.uses]
+        waiting += [reader for reader in readers if reader not in seen]
+        seen.update(readers)
+    return ""
+
+
 def _name(location: Attribute) -> str:
     if isinstance(location, NameLoc):
         return location.desc.data

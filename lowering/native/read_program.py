@@ -30,7 +30,7 @@ from xonnc.dialects.krnl.dynamic_shapes import RequireOp, ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, DeferredCallOp, GlobalOp, KeepOp, SeedOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.elements import elements_array
-from xonnc.dialects.onnx.locations import node_name, node_names
+from xonnc.dialects.onnx.locations import node_names, origin
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import (
@@ -317,7 +317,7 @@ def _read(op: Operation, builder: _ProgramBuilder) -> None:
         case SeedOp():
             builder.end_sequence()
             result = builder.add_value(op.result, _value(Storage.ARENA, op.result.type))
-            builder.program.steps.append(SessionStep("Seed", node_name(op) or "", {}, [], [result]))
+            builder.program.steps.append(SessionStep("Seed", origin(op), {}, [], [result]))
         case _ if is_session_op(op):
             builder.end_sequence()
             _read_session(op, builder)
@@ -494,7 +494,7 @@ def _read_host(op: Operation, builder: _ProgramBuilder) -> None:
             writes.append(builder.add_value(result, value))
     reads = [builder.indices[value] for value in inputs]
     builder.program.steps.append(
-        HostStep(op.name.removeprefix("onnx."), node_name(op) or "", reason, run, reads, writes, model)
+        HostStep(op.name.removeprefix("onnx."), origin(op), reason, run, reads, writes, model)
     )
 
 
@@ -530,7 +530,7 @@ def _read_session(op: Operation, builder: _ProgramBuilder) -> None:
                 value.storage = Storage.OBJECT
             index = builder.add_value(result, value)
         writes.append(index)
-    step = SessionStep(operator_of(op), node_name(op) or "", attributes_of(op), reads, writes, bodies)
+    step = SessionStep(operator_of(op), origin(op), attributes_of(op), reads, writes, bodies)
     builder.program.steps.append(step)
 
 
@@ -539,7 +539,7 @@ def _read_keep(op: KeepOp, builder: _ProgramBuilder) -> None:
     result = builder.add_value(op.result, _value(Storage.OBJECT, op.result.type))
     reads = [builder.indices[op.source], builder.indices[op.count]]
     settings: dict[str, AttributeValue] = {"axis": op.axis.value.data}
-    builder.program.steps.append(SessionStep("Keep", node_name(op) or "", settings, reads, [result]))
+    builder.program.steps.append(SessionStep("Keep", origin(op), settings, reads, [result]))
 
 
 def _read_later(op: DeferredCallOp, builder: _ProgramBuilder) -> None:
@@ -553,7 +553,7 @@ def _read_later(op: DeferredCallOp, builder: _ProgramBuilder) -> None:
         value = _value(Storage.ARENA, result.type)
         value.storage = Storage.OBJECT if value.shape is None else Storage.ARENA
         writes.append(builder.add_value(result, value))
-    builder.program.steps.append(SessionStep("Later", node_name(op) or "", {}, reads, writes, [body]))
+    builder.program.steps.append(SessionStep("Later", origin(op), {}, reads, writes, [body]))
 
 
 def _read_body(block: Block, op: Operation, outside: _ProgramBuilder) -> BodyProgram:

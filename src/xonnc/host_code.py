@@ -84,7 +84,13 @@ def host_code(model: onnx.ModelProto, number: int, host: str) -> dict[str, bytes
         try:
             artifact = compile_artifact(model, path, host_processor(host), prefix=prefix)
         except RefusalError as refused:
-            raise refused.at(f"host {host}: part {number}") from None
+            # The last line is about the object file: its operators need native code.
+            reasons = [reason for reason in refused.reasons if not reason.startswith(f"{path.name}: ")]
+            hint = (
+                f"part {number}: it has to run without Python; without --host, a package runs these in Python"
+            )
+            reasons.append(hint)
+            raise RefusalError(reasons).at(f"host {host}") from None
         return {f"parts/{number}{file.suffix}": file.read_bytes() for file in artifact.files}
 
 

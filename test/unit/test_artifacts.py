@@ -374,6 +374,19 @@ def test_what_needs_python_is_refused_at_once(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("operator", "result"), [("Bernoulli", "b"), ("RandomUniformLike", "b")])
+def test_refusals_of_nodes_without_a_name_name_their_result(
+    operator: str, result: str, tmp_path: Path
+) -> None:
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node(operator, ["a"], [result]),
+        helper.make_node("Relu", [result], ["y"]),
+    ]
+    with pytest.raises(RefusalError, match=f"^{result}: without the attribute seed"):
+        compile_artifact(model_of(nodes, [4], {}, ["y"]), tmp_path / "net.so")
+
+
 BRANCHES = """
 <ir_version: 8, opset_import: ["" : 17]>
 model (bool c, float[3] x) => (float[3] y) {

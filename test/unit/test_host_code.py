@@ -79,6 +79,18 @@ def test_hosts_that_there_are_not(host: str, reason: str | None):
     assert str(caught.value).endswith("portable; 'xonnc deploy' writes C source for any other")
 
 
+def test_refusals_name_nodes_of_the_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    source = written(tmp_path, model("a = Relu (x)  b = Bernoulli (a)  y = Relu (b)"))
+    assert main(["compile", str(source), "--host", HOST]) == 1
+    where = f"xonnc: host {HOST}:"
+    assert capsys.readouterr().err.splitlines() == [
+        f"{where} b: without the attribute seed, the random generator is seeded anew in each run by the session, "
+        "which is Python",
+        f"{where} part 0: it has to run without Python; without --host, a package runs these in Python",
+    ]
+    assert not list(tmp_path.glob("*.xpkg"))
+
+
 def test_a_package_has_the_code_that_deploy_compiles(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     source = written(tmp_path, model("a = Relu (x)  b = CumSum (a, axis)  y = Relu (b)"))
     path = tmp_path / "m.xpkg"
@@ -134,7 +146,7 @@ def test_dynamic_shapes_and_weights_in_the_object(tmp_path: Path):
 
 def test_operators_without_native_code_are_told(tmp_path: Path):
     path = written(tmp_path, model("y = Bernoulli (x)"))
-    with pytest.raises(RefusalError, match=rf"^host {HOST}: part 0: Seed: without the attribute seed"):
+    with pytest.raises(RefusalError, match=rf"^host {HOST}: y: without the attribute seed"):
         xonnc.compile_package(path, host=HOST)
     assert main(["compile", str(path), "--host", HOST]) == 1
     assert not path.with_suffix(".xpkg").exists()
