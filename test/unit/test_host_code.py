@@ -84,8 +84,8 @@ def test_refusals_name_nodes_of_the_model(tmp_path: Path, capsys: pytest.Capture
     assert main(["compile", str(source), "--host", HOST]) == 1
     where = f"xonnc: host {HOST}:"
     assert capsys.readouterr().err.splitlines() == [
-        f"{where} b: without the attribute seed, the random generator is seeded anew in each run by the session, "
-        "which is Python",
+        f"{where} b: without the attribute seed, the random generator is seeded anew in each run by the "
+        "session, which is Python",
         f"{where} part 0: it has to run without Python; without --host, a package runs these in Python",
     ]
     assert not list(tmp_path.glob("*.xpkg"))
