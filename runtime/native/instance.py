@@ -271,6 +271,8 @@ class Instance:
                 reads = [index for index in step.reads if index is not None]
                 inputs = list(zip([*reads, *body.captured], body.program.inputs, strict=True))
                 return partial(self._run_later, step, instance, inputs)
+            case SessionStep(bodies=[]):
+                return partial(self._run_without_bodies, step, prepare_step(step))
             case SessionStep():
                 return partial(self._run_in_session, number, step, prepare_step(step))
             case HostStep():
@@ -330,6 +332,14 @@ class Instance:
             if index is not None:
                 self._write(step, index, result)
 
+    def _run_without_bodies(self, step: SessionStep, perform: Implementation) -> None:
+        """Run an operator of the session that has no bodies, as most have."""
+        values = self._values
+        operands = [None if index is None else values[index] for index in step.reads]
+        for index, result in zip(step.writes, perform(OperatorCall(step, operands, ())), strict=True):
+            if index is not None:
+                self._write(step, index, result)
+
     def _run_later(
         self, step: SessionStep, instance: Instance, inputs: Sequence[tuple[int, TensorSpec]]
     ) -> None:
@@ -364,12 +374,14 @@ class Instance:
             raise XonncError(
                 f"{step.node or step.operator}: returns a value that is not a tensor, where one is expected"
             )
-        if result.shape != target.shape or result.dtype != target.dtype:
+        # Types are mostly the same object, and comparing them takes ten times as long as `is`.
+        is_same_type = result.dtype is target.dtype or result.dtype == target.dtype
+        if not is_same_type or result.shape != target.shape:
             raise DeclaredShapeError(
                 f"{step.node or step.operator}: gives {result.dtype}{list(result.shape)}, "
                 f"the model says {target.dtype}{list(target.shape)}"
             )
-        np.copyto(target, result)
+        target[...] = result
 
     def _output_ownership(self) -> list[tuple[int, bool]]:
         """Return the value of each output, and whether its array can be returned without a copy."""

@@ -60,8 +60,8 @@ class OperatorCall(OperatorAttributes):
     def __init__(
         self, step: SessionStep, operands: Sequence[RuntimeValue], runners: Sequence[BodyFunction]
     ) -> None:
-        super().__init__(step)
-        self.operands, self.bodies = operands, runners
+        # Not by `super`, which takes a third of a microsecond of a model that runs for ten.
+        self.step, self.operands, self.bodies = step, operands, runners
 
     def has_operand(self, number: int) -> bool:
         """Whether an optional operand is present."""
@@ -70,9 +70,9 @@ class OperatorCall(OperatorAttributes):
     def array(self, number: int) -> Array:
         """Return a tensor operand."""
         operand = self.operands[number]
-        if not isinstance(operand, np.ndarray):
-            raise self.fail(f"operand {number} is not a tensor")
-        return operand
+        if isinstance(operand, np.ndarray):
+            return operand
+        raise self.fail(f"operand {number} is not a tensor")
 
     def arrays(self) -> list[Array]:
         """Return all operands, which must be tensors."""
@@ -107,7 +107,7 @@ class OperatorCall(OperatorAttributes):
 
     def integer(self, number: int, default: int) -> int:
         """Return a scalar integer operand."""
-        return int(self.array(number).reshape(-1)[0]) if self.has_operand(number) else default
+        return int(self.array(number).item(0)) if self.has_operand(number) else default
 
     def integers(self, number: int) -> list[int] | None:
         """Return an operand that is a vector of integers; `None` if it is absent."""

@@ -6,8 +6,9 @@ Those on strings and maps are in `string_operators.py` and `string_data_movement
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from secrets import randbits
+from random import Random
 
 import numpy as np
 
@@ -15,6 +16,16 @@ from xonnc.errors import XonncError
 from xonnc.formats.native.program import RuntimeValue, SessionStep, TensorSpec
 from xonnc.runtime.native import string_data_movement, string_operators
 from xonnc.runtime.native.operator_call import Array, Implementation, OperatorCall
+
+_MAX_ITERATIONS = int(np.iinfo(np.int64).max)
+"""The iterations of a loop without a limit."""
+
+_SEEDS = Random()
+"""Seeds of random operators; a generator of our own, so that the state of the caller's is not changed."""
+
+if hasattr(os, "register_at_fork"):
+    # Otherwise a child process would draw the numbers of its parent.
+    os.register_at_fork(after_in_child=_SEEDS.seed)
 
 
 def prepare_step(step: SessionStep) -> Implementation:
@@ -39,7 +50,7 @@ def _if(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _loop(call: OperatorCall) -> Sequence[RuntimeValue]:
-    max_iterations = call.integer(0, np.iinfo(np.int64).max)
+    max_iterations = call.integer(0, _MAX_ITERATIONS)
     condition_holds = bool(call.array(1).reshape(-1)[0]) if call.has_operand(1) else True
     carried = list(call.operands[2:])
     scanned: list[list[Array]] = [[] for _ in call.step.writes[len(carried) :]]
@@ -84,7 +95,7 @@ def _shapes_of_none(
 
 def _strip_mined_loop(call: OperatorCall) -> Sequence[RuntimeValue]:
     """Run strips of iterations, each in native code, and join their rows of the scan outputs."""
-    limit = call.integer(0, np.iinfo(np.int64).max)
+    limit = call.integer(0, _MAX_ITERATIONS)
     holds = bool(call.array(1).reshape(-1)[0]) if call.has_operand(1) else True
     carried = list(call.operands[2:])
     specs = call.step.bodies[0].program.outputs[2 + len(carried) :]
@@ -259,14 +270,14 @@ def _has_element(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 def _keep(call: OperatorCall) -> Sequence[RuntimeValue]:
     """Slice the result of a kernel to the data-dependent size that it returns as operand 1."""
-    found, axis = call.array(0), call.int_attribute("axis")
-    part = (slice(None),) * axis + (slice(0, call.integer(1, 0)),)
-    return [found[part].copy()]
+    found, axis, size = call.array(0), call.int_attribute("axis"), call.integer(1, 0)
+    part = found[:size] if axis == 0 else found[(*(slice(None),) * axis, slice(0, size))]
+    return [part.copy()]
 
 
 def _seed(call: OperatorCall) -> Sequence[RuntimeValue]:
     """Return a random seed."""
-    return [np.array([randbits(32)], np.int64)]
+    return [np.array([_SEEDS.getrandbits(32)], np.int64)]
 
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = {
