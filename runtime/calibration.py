@@ -21,6 +21,7 @@ import numpy.typing as npt
 from xonnc.errors import XonncError
 from xonnc.executors.executor import Executor, Outcome
 from xonnc.formats.nvdla.calibration import Range, Ranges
+from xonnc.formats.nvdla.quantization import covering
 
 Array = npt.NDArray[Any]
 
@@ -67,7 +68,7 @@ class Histogram:
             case "entropy":
                 last = _least_divergence(self.counts, levels)
             case _:
-                last = _least_error(self.counts, levels)
+                last = _least_error(self.counts, self.range)
         limit = (self.range.magnitude or 1.0) * last / BINS
         return replace(
             self.range, least=max(self.range.least, -limit), largest=min(self.range.largest, limit)
@@ -94,13 +95,15 @@ def _least_divergence(counts: Array, levels: int) -> int:
     return min(ends, key=lambda end: _divergence(counts, end, levels))
 
 
-def _least_error(counts: Array, levels: int) -> int:
+def _least_error(counts: Array, found: Range) -> int:
     """Return the number of bins to keep for the least mean squared error of rounding and clipping."""
     middles = np.arange(BINS) + 0.5
     ends = np.arange(BINS // 16, BINS + 1, BINS // 128)
+    bin_width = (found.magnitude or 1.0) / BINS
 
     def error(end: int) -> float:
-        step = end / levels
+        limit = end * bin_width
+        step = covering(max(found.least, -limit), min(found.largest, limit)).scale / bin_width
         beyond = np.maximum(middles - end, 0.0)
         # Rounding errs evenly by up to half a step; zeros, most of the first bin, stay exact.
         within = float(counts[1:end].sum()) * step**2 / 12

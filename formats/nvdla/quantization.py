@@ -23,6 +23,9 @@ from xonnc.formats.nvdla.loadable import Blob, Loadable
 BLOB_NAME = "xonnc-quantization"
 INT8_MIN, INT8_MAX = -128, 127
 
+ASYMMETRY = 0.9
+"""A zero point is used where steps become at most this fraction of those of symmetric integers."""
+
 
 @dataclass(frozen=True)
 class QuantizationParameters:
@@ -43,6 +46,20 @@ class QuantizationParameters:
     def dequantize(self, stored: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
         """Return the real values of stored integers, as DequantizeLinear does."""
         return (stored.astype(np.float32) - np.float32(self.zero_point)) * np.float32(self.scale)
+
+
+def covering(least: float, largest: float, is_symmetric: bool = False) -> QuantizationParameters:
+    """
+    Return the parameters with which int8 covers a range and 0.
+
+    The zero point differs from 0 where this makes steps at most `ASYMMETRY` of the symmetric ones.
+    """
+    least, largest = min(least, 0.0), max(largest, 0.0)
+    symmetric = max(-least, largest) / INT8_MAX or 1.0 / INT8_MAX
+    step = (largest - least) / (INT8_MAX - INT8_MIN)
+    if is_symmetric or not 0 < step <= ASYMMETRY * symmetric:
+        return QuantizationParameters(symmetric)
+    return QuantizationParameters(step, INT8_MIN + round(-least / step))
 
 
 QuantizationByName = Mapping[str, QuantizationParameters]

@@ -39,14 +39,12 @@ from xonnc.dialects.onnx.ops.tensor import IdentityOp, ReshapeOp, TransposeOp
 from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, static_shape, tensor_type
 from xonnc.formats.nvdla.calibration import Range
 from xonnc.formats.nvdla.geometry import MAX_POOL
-from xonnc.formats.nvdla.quantization import INT8_MAX
+from xonnc.formats.nvdla.quantization import INT8_MAX, covering
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 
 Array = npt.NDArray[Any]
 LinearOp = ConvOp | GemmOp
 SpatialMean = AveragePoolOp | GlobalAveragePoolOp
-
-UINT8_MAX = 255
 
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Candidate degrees of equalization: 0 leaves the channels unchanged, 1 equalizes them fully."""
@@ -250,18 +248,18 @@ def _equalize(path: _Path, ranges: ValueRanges, pool: DisposablePool) -> None:
         return
     margin = MEAN_MARGIN if isinstance(path.producer, SpatialMean) else 0.0
     least, largest = np.full(path.channel_maps[0].size, inf), np.full(path.channel_maps[0].size, -inf)
-    ends = _ends(found, margin)
-    np.minimum.at(least, channel_map, ends[0])
-    np.maximum.at(largest, channel_map, ends[1])
+    lows, highs = _ends(found, margin)
+    np.minimum.at(least, channel_map, lows)
+    np.maximum.at(largest, channel_map, highs)
     centers = (least + largest) / 2 if path.may_shift else np.zeros(least.size)
     peaks = np.maximum(np.abs(least - centers), np.abs(largest - centers))
     if not peaks.any():
         return
     # Channels that are almost zero would get huge factors, and their small multipliers lose precision.
     peaks = np.maximum(peaks, peaks.max() / MAX_RATIO)
-    steps = UINT8_MAX if np.all(least >= centers) else INT8_MAX
+    ends = least - centers, largest - centers
     choices = [_Change(centers, (peaks / peaks.max()) ** -exponent, margin) for exponent in EXPONENTS]
-    best = min(choices, key=lambda one: _noise(path, peaks, one.factors, steps))
+    best = min(choices, key=lambda one: _noise(path, peaks, one.factors, ends))
     if np.all(best.factors == 1.0) and not centers.any():
         return
     made = _change(path, best, pool)
@@ -270,12 +268,13 @@ def _equalize(path: _Path, ranges: ValueRanges, pool: DisposablePool) -> None:
             ranges.set(value, best.of(known, channel_map))
 
 
-def _noise(path: _Path, peaks: Array, factors: Array, steps: int) -> float:
+def _noise(path: _Path, peaks: Array, factors: Array, ends: tuple[Array, Array]) -> float:
     """
     Return the mean noise-to-signal ratio of the consumers' results due to quantizing activations and weights,
-    for the given factors.
+    for the given factors. `ends` are the channels' lower and upper ends.
     """
     channel_map = path.channel_maps[-1]
+    step = covering(float((ends[0] * factors).min()), float((ends[1] * factors).max())).scale
     greatest = (peaks * factors)[channel_map]
     total, count = 0.0, 0
     for consumer in path.consumers:
@@ -289,9 +288,11 @@ def _noise(path: _Path, peaks: Array, factors: Array, steps: int) -> float:
         # Rounding to a step s adds noise of variance s^2 / 12; the constant cancels in the comparison.
         # `by_kernels` is weight rounding times the activations' power, `by_channels` activation rounding
         # times the weights' power.
-        step = np.abs(scaled).max(axis=(2, 3)) / INT8_MAX
-        by_kernels = np.square(step) * np.square(reach).sum(axis=(2, 3)) * weights.shape[3] / PEAK_TO_RMS**2
-        by_channels = (greatest.max() / steps) ** 2 * np.square(scaled).sum(axis=(2, 3))
+        weight_steps = np.abs(scaled).max(axis=(2, 3)) / INT8_MAX
+        by_kernels = (
+            np.square(weight_steps) * np.square(reach).sum(axis=(2, 3)) * weights.shape[3] / PEAK_TO_RMS**2
+        )
+        by_channels = step**2 * np.square(scaled).sum(axis=(2, 3))
         has_signal = signal > 0
         total += float(((by_kernels + by_channels)[has_signal] / signal[has_signal]).sum())
         count += int(has_signal.sum())

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -79,16 +80,24 @@ from xonnc.dialects.onnx.ops.tensor import (
     UnsqueezeOp,
     UnsqueezeV11Op,
 )
-from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, is_ranked, tensor_type
+from xonnc.dialects.onnx.types import (
+    NONE,
+    element_type,
+    element_type_of,
+    is_ranked,
+    static_shape,
+    tensor_type,
+)
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration
-from xonnc.formats.nvdla.quantization import INT8_MAX
+from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, covering
 from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS, Array
 from xonnc.lowering.onnx_to_dla.equalization import equalize
 from xonnc.lowering.onnx_to_dla.keep_float import keep_float, stays_float
 from xonnc.lowering.onnx_to_dla.lookup_regions import lookup_regions
 from xonnc.lowering.onnx_to_dla.negligible_weights import drop_negligible_weights
 from xonnc.lowering.onnx_to_dla.quantized_builder import quantize_kernels
+from xonnc.lowering.onnx_to_dla.saturation import varying_range
 from xonnc.lowering.onnx_to_dla.softmax_logits import are_logits
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 
@@ -127,16 +136,15 @@ PASS_THROUGH = (
 )
 """Ops whose results are elements of their operand, and share its quantization parameters."""
 
-UINT8_MAX = 255
-
 
 @dataclass(frozen=True)
 class QuantizeOnnx(ModulePass):
     """
     Insert QDQ pairs with the ranges of a calibration table.
 
-    Nonnegative values become `uint8`, others symmetric `int8`. Weights stay floats; the lowering quantizes
-    them per output channel. Options: `table` is the file; `keep-float` names nodes that are not quantized.
+    Values whose range is far from symmetric become `uint8` with a zero point, others symmetric `int8`; before
+    an activation the range is that in which it varies. Weights stay floats; the lowering quantizes them per
+    output channel. Options: `table` is the file; `keep-float` names nodes that are not quantized.
     """
 
     name = "quantize-onnx"
@@ -210,10 +218,13 @@ def name_values(module: ModuleOp) -> None:
 
 @dataclass(frozen=True)
 class QdqPair:
-    """Parameters of a QDQ pair; `centre` is subtracted first."""
+    """
+    Parameters of a QDQ pair: symmetric `int8`, or `uint8` with a zero point. `centre` is subtracted first.
+    """
 
     scale: float
-    is_unsigned: bool
+    zero_point: int | None = None
+    """Of `uint8`; `None` for symmetric `int8`."""
     centre: float = 0.0
 
 
@@ -226,6 +237,8 @@ class _PairInsertion:
         self._pool = pool
         self._pairs: dict[SSAValue | None, QdqPair] = {}
         """By the value after the pair."""
+        self._roots: dict[SSAValue, SSAValue] = {}
+        """The root of the lookup region of each value."""
         self._unknown: set[SSAValue | None] = set()
         self._missing: list[str] = []
 
@@ -236,6 +249,8 @@ class _PairInsertion:
         regions = [
             region for region in lookup_regions(self._block) if not any(map(_meets_float, region.inner))
         ]
+        for region in regions:
+            self._roots |= dict.fromkeys((region.root, *region.inner), region.root)
         later -= {region.root for region in regions}
         later |= {value for region in regions for value in region.inner}
         biases = [(op, bias) for op in self._block.ops if (bias := self._corrected_bias(op)) is not None]
@@ -305,7 +320,7 @@ class _PairInsertion:
             if not (isinstance(value, OpResult) and _source(value.op) in self._unknown):
                 self._missing.append(f"'{self._ranges.name(value)}'")
             return
-        dtype = np.uint8 if pair.is_unsigned else np.int8
+        dtype = np.int8 if pair.zero_point is None else np.uint8
         if isinstance(value, OpResult):
             where, location = InsertPoint.after(value.op), derived(value.op.location)
         else:
@@ -325,7 +340,7 @@ class _PairInsertion:
             op = AddOp.create(operands=operands, result_types=[value.type], location=location)
             added.append(op)
             shifted = op.C
-        qparams = (constant(pair.scale, np.float32), constant(0, dtype))
+        qparams = (constant(pair.scale, np.float32), constant(pair.zero_point or 0, dtype))
         stored = tensor_type(value.type.get_shape(), element_type_of(np.dtype(dtype)))
         quantized = QuantizeLinearOp.create(
             operands=[shifted, *qparams], result_types=[stored], location=location
@@ -352,12 +367,36 @@ class _PairInsertion:
         found = self._ranges.of(value)
         if isinstance(value, OpResult) and isinstance(value.op, SoftmaxOp | SoftmaxV11Op):
             # The CPU emulator supports no zero point: probabilities use [0, 127].
-            return QdqPair(min(found.largest if found else 1.0, 1.0) / INT8_MAX, False)
+            return QdqPair(min(found.largest if found else 1.0, 1.0) / INT8_MAX)
         if found is not None and element_type(value.type) == f32 and are_logits(value):
             # Softmax is invariant to a constant added to all logits: center the range at zero.
             reach = (found.largest - found.least) / 2
-            return QdqPair((reach or 1.0) / INT8_MAX, False, (found.largest + found.least) / 2)
-        return None if found is None else _nearest(found, _meets_padding(value) or _multiplies(value))
+            return QdqPair((reach or 1.0) / INT8_MAX, centre=(found.largest + found.least) / 2)
+        if found is None:
+            return None
+        return _nearest(varying_range(value, found), _meets_padding(value) or self._is_factor(value))
+
+    def _is_factor(self, value: SSAValue) -> bool:
+        """
+        Whether the value reaches a product in the SDP, which subtracts the zero point of one factor: that of
+        the larger.
+        """
+        return any(
+            self._multiplies(use.operation, value)
+            or (isinstance(use.operation, PASS_THROUGH) and self._is_factor(use.operation.results[0]))
+            for use in value.uses
+        )
+
+    def _multiplies(self, op: Operation, value: SSAValue) -> bool:
+        """Whether `op` multiplies the value by another computed one of at least its size."""
+        if not isinstance(op, MulOp):
+            return False
+        other = op.B if op.A is value else op.A
+        root = self._roots.get(value)
+        if _elements(other) is not None or (root is not None and self._roots.get(other) is root):
+            return False
+        sizes = [static_shape(each.type) for each in (value, other)]
+        return None in sizes or prod(sizes[0] or ()) <= prod(sizes[1] or ())
 
 
 def _meets_float(value: SSAValue) -> bool:
@@ -396,10 +435,9 @@ def _source(op: Operation) -> SSAValue | None:
 
 
 def _nearest(found: Range, is_symmetric: bool) -> QdqPair:
-    """Return the pair that covers a range: uint8 if it is nonnegative and need not be symmetric."""
-    if found.least >= 0 and not is_symmetric:
-        return QdqPair((found.largest or 1.0) / UINT8_MAX, True)
-    return QdqPair((found.magnitude or 1.0) / INT8_MAX, False)
+    """Return the pair that covers a range: uint8 where a zero point pays and is allowed."""
+    qparams = covering(found.least, found.largest, is_symmetric)
+    return QdqPair(qparams.scale, qparams.zero_point - INT8_MIN if qparams.zero_point else None)
 
 
 def _meets_padding(value: SSAValue) -> bool:
@@ -410,14 +448,6 @@ def _meets_padding(value: SSAValue) -> bool:
     readers = [use.operation for use in value.uses]
     return any(_pads(op) for op in readers if isinstance(op, AveragePoolOp)) or any(
         _meets_padding(op.results[0]) for op in readers if isinstance(op, PASS_THROUGH)
-    )
-
-
-def _multiplies(value: SSAValue) -> bool:
-    """Whether the value reaches a product: SDP factors have no zero point."""
-    readers = [use.operation for use in value.uses]
-    return any(isinstance(op, MulOp) for op in readers) or any(
-        _multiplies(op.results[0]) for op in readers if isinstance(op, PASS_THROUGH)
     )
 
 

@@ -4,7 +4,8 @@ Empirical bias correction [Nagel 2019, appendix D].
 Quantization shifts the mean of each channel: by rounding and saturation, by weights, by a ReLU that rectifies
 noise, and by zeros at image borders. The shift is small per element, but equal for every image. The quantized
 model runs segment by segment, each up to a linear operator, whose bias subtracts the shift measured on the
-samples before the next segment runs. The engines' own rounding is unbiased and not modeled.
+samples before the next segment runs. A shift that differs between images is no property of the network: each
+is reduced by its uncertainty (James and Stein). The engines' own rounding is unbiased and not modeled.
 """
 
 from __future__ import annotations
@@ -93,19 +94,29 @@ def _bias(node: onnx.NodeProto, initializers: Mapping[str, onnx.TensorProto]) ->
 
 
 def _means(model: onnx.ModelProto, samples: Sequence[Sample], open_model: OpenModel) -> list[Array]:
-    """Return the mean of each channel of each linear operator over all samples."""
+    """Return the mean of each channel (columns) in each sample (rows), for each linear operator."""
     own = onnx.ModelProto()
     own.CopyFrom(model)
     del own.graph.output[:]
     own.graph.output.extend(onnx.ValueInfoProto(name=node.output[0]) for node in _linear_nodes(own))
     run = open_model(own)
     found = [[_channels(one) for one in run(sample)] for sample in samples]
-    return [np.mean(each, axis=0) for each in zip(*found, strict=True)]
+    return [np.stack(each) for each in zip(*found, strict=True)]
 
 
 def _channels(numbers: Array) -> Array:
     """Return the mean of each channel."""
     return numbers.mean(axis=tuple(axis for axis in range(numbers.ndim) if axis != 1), dtype=np.float64)
+
+
+def systematic(shifts: Array) -> Array:
+    """
+    Return the mean of each column, reduced by the variance of that mean relative to its square, at most to 0.
+
+    This is the positive-part James-Stein estimate: means that are as small as their own uncertainty vanish.
+    """
+    mean, variance = shifts.mean(axis=0), shifts.var(axis=0, ddof=1) / len(shifts)
+    return mean * np.maximum(1 - variance / np.where(mean == 0, 1.0, np.square(mean)), 0.0)
 
 
 @dataclass(frozen=True)
@@ -131,17 +142,18 @@ class _PartitionedRun:
         self._values: list[dict[str, Array]] = [dict(sample) for sample in samples]
 
     def run(self, means: Sequence[Array]) -> None:
-        """Run all segments, correcting biases so that the channels have these means."""
+        """Run all segments, correcting biases so that the channels have these means in each sample."""
         for part, mean in zip(self._parts(), means, strict=True):
             self._run(part)
             sum_ = part.nodes[-1]
-            found = np.mean([_channels(values[sum_.output[0]]) for values in self._values], axis=0)
+            shifts = np.stack([_channels(values[sum_.output[0]]) for values in self._values]) - mean
+            change = systematic(shifts)
             bias = _bias(sum_, self._initializers)
-            self.biases.append(None if bias is None else bias - (found - mean))
+            self.biases.append(None if bias is None else bias - change)
             for values in self._values if bias is not None else ():
                 numbers = values[sum_.output[0]]
-                change = (found - mean).astype(numbers.dtype)
-                values[sum_.output[0]] = numbers - change.reshape(-1, *(1,) * (numbers.ndim - 2))
+                spread = change.astype(numbers.dtype).reshape(-1, *(1,) * (numbers.ndim - 2))
+                values[sum_.output[0]] = numbers - spread
             self._forget(part)
 
     def _parts(self) -> Iterator[_Segment]:

@@ -20,6 +20,7 @@ from xonnc.calibration import calibrate_module
 from xonnc.dialects.dla.engines import ConvOp
 from xonnc.dialects.onnx.locations import node_location
 from xonnc.errors import XonncError
+from xonnc.explanation import explain_package
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.package.archive import read_package
 from xonnc.lowering.dla_planning.window import Window2D
@@ -318,7 +319,7 @@ def test_a_value_that_skips_a_part_on_the_cpu_stays_on_the_dla(tmp_path: Path):
     )
     assert kinds(package) == ["dla", "cpu", "dla"]
     assert [node.operator for node in package.cpu_nodes] == ["Hardmax"]
-    assert "int8" in {value.type for value in package.manifest.values.values()}
+    assert {"int8", "uint8"} & {value.type for value in package.manifest.values.values()}
     assert agreement(model, package, {"x": image()}) < 0.05
 
 
@@ -468,3 +469,27 @@ def test_a_cpu_part_with_other_outputs_than_said_is_an_error(package: Path):
     loaded = relabelled(package, cpu=lambda step: replace(step, outputs=("y", "q")))
     with pytest.raises(XonncError, match="gives 1 values, the manifest says 2"):
         loaded.run({"x": image()})
+
+
+def test_scores_beside_boxes_keep_a_scale_of_their_own(tmp_path: Path):
+    """Boxes of hundreds of pixels and probabilities, in one output; a loadable has one scale for it."""
+    nodes = """
+        c = Conv(x, w)
+        b = Relu(c)
+        d = Mul(b, k)
+        s = Sigmoid(c)
+        y = Concat<axis = 1>(d, s)
+        """
+    model = saved(tmp_path, nodes, constants={"k": np.array(200, np.float32)})
+    samples = [{"x": image(seed=seed)} for seed in range(4)]
+    package = compile_package(model, "nv_small", calibrate=lambda each: calibrate_module(each, samples))
+    assert ("Concat", "it is kept in float") in [(node.operator, node.reason) for node in package.cpu_nodes]
+    package.write(tmp_path / "model.xpkg")
+    (found,) = load_package(tmp_path / "model.xpkg").run(samples[0]).values()
+    (expected,) = ReferenceModel(model).run(samples[0])
+    boxes, scores = np.split(np.abs(found - expected), 2, axis=1)
+    assert expected.max() > 200
+    assert boxes.max() < 0.05 * expected.max()
+    assert scores.max() < 0.03
+    explained = explain_package(model, "nv_small", lambda each: calibrate_module(each, samples))
+    assert [part.kind for part in explained.parts] == ["dla", "cpu"]

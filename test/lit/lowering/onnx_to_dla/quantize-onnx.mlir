@@ -1,4 +1,4 @@
-// RUN: rm -rf %t && mkdir %t && echo '{"x": {"min": -2.54, "max": 1}, "b": {"min": 0, "max": 5.1}, "last": {"min": -1, "max": 1.27}}' > %t/table.json
+// RUN: rm -rf %t && mkdir %t && echo '{"x": {"min": -2.54, "max": 1}, "b": {"min": 0, "max": 5.1}, "last": {"min": -1.27, "max": 1.27}}' > %t/table.json
 // RUN: onnx-opt %s --quantize-onnx=table=%t/table.json --mlir-print-debuginfo | filecheck %s
 // RUN: onnx-opt %s --quantize-onnx=table=%t/table.json --quantize-onnx=table=%t/table.json | filecheck %s --check-prefix=AGAIN
 // RUN: onnx-opt %s "--quantize-onnx=table=%t/table.json keep-float=shrink" | filecheck %s --check-prefix=FLOAT
@@ -7,13 +7,14 @@
 // RUN: echo '{"x": {"scale": 1}}' > %t/little.json
 // RUN: not onnx-opt %s --quantize-onnx=table=%t/little.json 2>&1 | filecheck %s --check-prefix=LITTLE
 
-// The input is symmetric; Relu's output uses all of uint8, and the pool keeps its scale and zero point; the result of
-// the last node is found by name. There is no quantization between the convolution and the Relu.
+// The input has a zero point, since its range is far from symmetric; Relu's output uses all of uint8, and the pool keeps
+// its scale and zero point; the result of the last node, found by name, is symmetric. There is no quantization between
+// the convolution and the Relu.
 // CHECK-LABEL: @network
-// CHECK-DAG:     dense<2.000000e-02> : tensor<f32>
-// CHECK-DAG:     dense<0> : tensor<i8>
+// CHECK-DAG:     dense<0.013882353> : tensor<f32>
+// CHECK-DAG:     dense<183> : tensor<ui8>
 // CHECK:         %[[QX:.*]] = "onnx.QuantizeLinear"(%arg0
-// CHECK-SAME:      -> tensor<1x4x4x4xi8>
+// CHECK-SAME:      -> tensor<1x4x4x4xui8>
 // CHECK:         %[[X:.*]] = "onnx.DequantizeLinear"(%[[QX]]
 // CHECK:         %[[A:.*]] = "onnx.Conv"(%[[X]]
 // CHECK-NEXT:    %[[B:.*]] = "onnx.Relu"(%[[A]])

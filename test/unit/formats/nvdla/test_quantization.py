@@ -10,6 +10,7 @@ from xonnc.formats.nvdla.loadable import Blob, Loadable
 from xonnc.formats.nvdla.quantization import (
     BLOB_NAME,
     QuantizationParameters,
+    covering,
     quantization_blob,
     quantization_of,
 )
@@ -45,3 +46,25 @@ def test_numbers_become_the_nearest_integers():
     numbers = np.array([0.0, 0.25, 0.75, -0.26, 1e9, -1e9, np.nan, np.inf])
     assert grid.quantize(numbers).tolist() == [1, 1, 3, 0, 127, -128, 1, 127]
     assert grid.dequantize(np.array([1, 3, -128], np.int8)).tolist() == [0.0, 1.0, -64.5]
+
+
+@pytest.mark.parametrize(
+    ("least", "largest", "is_symmetric", "expected"),
+    [
+        (-12.7, 12.7, False, (0.1, 0)),
+        (-12.7, 8.0, True, (0.1, 0)),
+        (-0.5, 25.0, False, (0.1, -123)),
+        (-25.5, 0.0, False, (0.1, 127)),
+        (3.0, 25.5, False, (0.1, -128)),
+        (-25.5, -3.0, False, (0.1, 127)),
+        (0.0, 12.7, True, (0.1, 0)),
+        (0.0, 0.0, False, (1 / 127, 0)),
+    ],
+)
+def test_integers_cover_a_range_and_zero(
+    least: float, largest: float, is_symmetric: bool, expected: tuple[float, int]
+):
+    found = covering(least, largest, is_symmetric)
+    assert (pytest.approx(found.scale), found.zero_point) == expected
+    stored = found.quantize(np.array([least, largest, 0.0]))
+    assert np.abs(found.dequantize(stored) - [least, largest, 0.0]).max() <= found.scale * 0.51

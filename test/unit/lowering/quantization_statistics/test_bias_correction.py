@@ -17,7 +17,7 @@ from xonnc.calibration import calibrate_module, open_model
 from xonnc.compiler import run_frontend
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.quantization_statistics.bias_correction import MIN_SAMPLES, bias_corrections
+from xonnc.lowering.quantization_statistics.bias_correction import MIN_SAMPLES, bias_corrections, systematic
 from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
 from xonnc.runtime.reference import ReferenceModel
 
@@ -78,6 +78,12 @@ def shift(path: Path, samples: list[Sample], *, measured: bool) -> float:
 def test_means_are_what_they_were(path: Path):
     samples = images(12)
     assert shift(path, samples, measured=True) < 0.1 * shift(path, samples, measured=False)
+
+
+def test_shifts_that_differ_between_images_are_reduced():
+    """Columns: equal in all images; without a mean; as uncertain as it is large; between; zero."""
+    shifts = np.array([[2.0, 1.0, 2.0, 3.0, 0.0], [2.0, -1.0, 0.0, 1.0, 0.0]])
+    assert systematic(shifts).tolist() == pytest.approx([2.0, 0.0, 0.0, 1.5, 0.0])
 
 
 def test_few_samples_tell_nothing(path: Path):

@@ -140,7 +140,7 @@ def test_the_report_of_a_model(classifier: Path, capsys: pytest.CaptureFixture[s
     begin = next(index for index, line in enumerate(lines) if line.startswith("value "))
     assert lines[begin].split() == "value made by type scale zero saturated SNR dB cosine".split()
     assert [line.split()[:3] for line in lines[begin + 1 :]] == [
-        ["x", "input", "int8"],
+        ["x", "input", "uint8"],
         ["b", "Relu", "uint8"],
         ["c", "MatMul", "int8"],
         ["y", "Softmax", "int8"],
