@@ -34,6 +34,7 @@ from xonnc.lowering.dla_to_loadable.emit_loadable import tasks
 from xonnc.lowering.dla_to_loadable.stages import run_stages_after_converting
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_network
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
+from xonnc.lowering.onnx_to_dla.output_branches import with_separate_outputs
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.place_nodes import Placement as Partition
@@ -198,7 +199,7 @@ def explain_package(
         >>> explain_package("model.onnx", "nv_small").parts
     """
     hardware = load_target(target)
-    read = _read(path, calibrate, images, is_run=True)
+    read = _read(path, with_separate_outputs(calibrate), images, is_run=True)
     graph = graph_of(read.module)
     placed = partition(read.module, target, read.context, unique_value_names(graph))
     check_images(placed)

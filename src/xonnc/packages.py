@@ -40,6 +40,7 @@ from xonnc.formats.package.manifest import Manifest, PackagePort, PackageStep, T
 from xonnc.host_code import host_code, host_processor
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, images_of
+from xonnc.lowering.onnx_to_dla.output_branches import with_separate_outputs
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.place_nodes import CompiledPartition, Placement, place_nodes
 from xonnc.lowering.placement.remove_qdq_pairs import remove_qdq_pairs
@@ -174,7 +175,7 @@ def compile_placement(
     """
     if host is not None:
         host_processor(host)
-    front = run_frontend(path, on_stage, calibrate, images, strict)
+    front = run_frontend(path, on_stage, with_separate_outputs(calibrate), images, strict)
     graph = graph_of(front.module)
     names = unique_value_names(graph)
     placement = place_nodes(front.module, target, front.context, names, on_stage)
