@@ -64,6 +64,13 @@ rules than the pass itself: `recompose-onnx` has more.
 
 NAMES = tuple(known.name for known in LEVELED_PASSES)
 
+FAST_MATH = "fast-math"
+"""
+In the enabled passes, rules fire whose identity holds for real numbers only (`real_arithmetic.OVER_REALS`).
+
+At every level they do unless it is disabled, as in other compilers of ONNX, which fold normalizations too.
+"""
+
 Passes: TypeAlias = frozenset[str]
 """Names of enabled passes."""
 
@@ -72,16 +79,19 @@ def passes_of(level: int, enable: Collection[str] = (), disable: Collection[str]
     """
     Return the passes of a level, plus those of `enable`, minus those of `disable`, which takes precedence.
 
+    `FAST_MATH` in `disable` leaves out rules that round elsewhere than the model.
+
     Raises `UnknownNameError` for a name that is not in the table, `XonncError` for another level or a
     required pass in `disable`.
     """
     if level not in LEVELS:
         raise XonncError(f"level: {level}; there are {', '.join(map(str, LEVELS))}")
-    for name in (*enable, *disable):
+    for name in enable:
         require_pass(name)
     for name in disable:
-        require_optional(name)
-    found = {known.name for known in LEVELED_PASSES if known.level <= level}
+        if name != FAST_MATH:
+            require_optional(name)
+    found = {FAST_MATH, *(known.name for known in LEVELED_PASSES if known.level <= level)}
     return frozenset(found.union(enable).difference(disable))
 
 

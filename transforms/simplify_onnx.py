@@ -25,7 +25,13 @@ from xonnc.transforms.fuse_channels_onnx import FuseChannels
 from xonnc.transforms.fuse_operators_onnx import FUSIONS, LAST, FuseOperators
 from xonnc.transforms.model_opsets import Opsets, opsets_of, within
 from xonnc.transforms.move_transposes_onnx import MoveTransposes
-from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, DEFAULT_PASSES, Passes, passes_of
+from xonnc.transforms.optimization_levels import (
+    DEFAULT_LEVEL,
+    DEFAULT_PASSES,
+    FAST_MATH,
+    Passes,
+    passes_of,
+)
 from xonnc.transforms.recompose_onnx import Recompose, standard_rules
 from xonnc.transforms.rules import (
     canonicalize_convolution,
@@ -35,6 +41,7 @@ from xonnc.transforms.rules import (
     move_transposes,
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
+from xonnc.transforms.rules.real_arithmetic import OVER_REALS, rounds_nowhere
 from xonnc.transforms.shape_inference_onnx import InferredOps, Wrong, learn_shapes, refuse_wrong
 
 KEPT = (
@@ -200,7 +207,9 @@ def rules_within(opsets: Opsets | None, passes: Passes) -> RuleSet:
     if opsets is not None:
         recomposing = standard_rules(dict(opsets).get("", 0)) if Recompose.name in passes else NO_RULES
         table = (recomposing | table).checked(within(opsets))
-    return table | LAST if FuseOperators.name in passes else table
+    if FuseOperators.name in passes:
+        table |= LAST
+    return table if FAST_MATH in passes else table.guarded(OVER_REALS, rounds_nowhere)
 
 
 def parts_are_read_once(root: Operation) -> str | None:

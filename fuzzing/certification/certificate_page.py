@@ -36,6 +36,10 @@ MORE = """\
 A rule with several assumptions has several elements or element types. Functions such as `Exp` are equal for
 equal arguments. How operators move elements is asked of the ONNX reference evaluator, which runs them on the
 indices of the elements.
+
+Rules over the reals fire by default, as in other compilers of ONNX. `--no-fast-math` of `xonnc simplify` and
+`xonnc compile` leaves them out for floats, and those without a proof that round elsewhere
+(`transforms/rules/real_arithmetic.py`): floats are then rounded where the model says.
 """
 
 

@@ -140,7 +140,8 @@ def simplify(
             determines and has the run check the others; `ignored` drops all.
         level: the optimization level, 0 to 3 (`xonnc passes --levels`).
         enable_pass: passes to run in addition to those of the level.
-        disable_pass: passes of the level to leave out.
+        disable_pass: passes of the level to leave out; `fast-math` stands for the rules that hold for real
+            numbers only, so that floats are rounded elsewhere than in the model.
         drops_branches: whether a branch without valid shapes becomes a run-time assertion, which ONNX cannot
             express.
         layouts: layouts of inputs and outputs by name: `NHWC`, or `NCHW:NHWC` with the model's own;

@@ -7,7 +7,13 @@ from collections.abc import Callable
 from typing import TypedDict
 
 from xonnc.errors import XonncError
-from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, LEVELS, require_optional, require_pass
+from xonnc.transforms.optimization_levels import (
+    DEFAULT_LEVEL,
+    FAST_MATH,
+    LEVELS,
+    require_optional,
+    require_pass,
+)
 
 OWN_FLAGS = tuple(f"O{level}" for level in LEVELS)
 """Options that onnx-mlir has as well, with the same spelling."""
@@ -47,6 +53,12 @@ def add_arguments(add: Callable[..., argparse.Action], llvm: str = "") -> None:
         )
 
     add(
+        "--fast-math",
+        action=argparse.BooleanOptionalAction,
+        help="apply rules that hold for real numbers, so that floats are rounded elsewhere than in the model "
+        "(default: yes)",
+    )
+    add(
         "--layout",
         type=_layout,
         action="append",
@@ -83,6 +95,7 @@ def given(args: argparse.Namespace) -> dict[str, bool]:
         f"-O{args.level}": args.level is not None,
         "--enable-pass": bool(args.enable_pass),
         "--disable-pass": bool(args.disable_pass),
+        "--no-fast-math": args.fast_math is False,
         "--layout": bool(args.layout),
     }
 
@@ -92,6 +105,6 @@ def choice(args: argparse.Namespace) -> PassChoice:
     return PassChoice(
         level=DEFAULT_LEVEL if args.level is None else args.level,
         enable_pass=args.enable_pass,
-        disable_pass=args.disable_pass,
+        disable_pass=[*args.disable_pass, *([FAST_MATH] if args.fast_math is False else [])],
         layouts=dict(args.layout),
     )

@@ -10,6 +10,7 @@ from xonnc.errors import UnknownNameError, XonncError
 from xonnc.passes import PASSES
 from xonnc.transforms.optimization_levels import (
     DEFAULT_PASSES,
+    FAST_MATH,
     LEVELED_PASSES,
     LEVELS,
     NAMES,
@@ -27,7 +28,7 @@ def test_names_are_those_of_passes():
 def test_each_level_has_the_passes_of_the_one_below():
     for below, level in pairwise(LEVELS):
         assert passes_of(below) <= passes_of(level)
-    assert passes_of(3) == set(NAMES)
+    assert passes_of(3) == {*NAMES, FAST_MATH}
     assert passes_of(2) == DEFAULT_PASSES
     assert passes_of(3) - passes_of(2) == {"move-transposes-onnx"}
     assert {"constprop-onnx", "canonicalize-onnx"} <= passes_of(1) - passes_of(0)
@@ -39,6 +40,7 @@ def test_a_pass_on_and_off():
     assert passes_of(2, disable=["fuse-onnx"]) == DEFAULT_PASSES - {"fuse-onnx"}
     assert passes_of(0, enable=["fuse-onnx"], disable=["fuse-onnx"]) == passes_of(0)
     assert passes_of(2, enable=["legalize-onnx"]) == DEFAULT_PASSES
+    assert passes_of(2, disable=[FAST_MATH]) == DEFAULT_PASSES - {FAST_MATH}
 
 
 def test_the_order_is_that_of_the_table():
