@@ -157,7 +157,8 @@ def _parsed(command: Command, parser: CommandParser, argv: Sequence[str]) -> arg
     # Intermixed: an optional position, such as the file to write, may stand behind options.
     args, unknown = parser.parse_known_intermixed_args(argv)
     if unknown:
-        known = re.findall(r"--[a-z-]+", parser.format_help())
+        # Where an option begins a line: descriptions also mention those of other commands.
+        known = re.findall(r"^ +(?:-\w(?: \S+)?, )?(--[a-z-]+)", parser.format_help(), re.MULTILINE)
         parser.error(f"no argument '{unknown[0]}' here{suggest(unknown[0].partition('=')[0], known)}")
     return args
 

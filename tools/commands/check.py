@@ -72,6 +72,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Validate or compare; exit code 1 if the model is invalid or an output disagrees."""
     if args.loadable is None:
+        if args.target is not None:
+            raise XonncError(
+                f"--target {args.target}: without a compiled file the model alone is checked; give a loadable "
+                "or package after it, or use 'xonnc compile --dry-run'"
+            )
         return _check_model(args)
     if args.inputs is not None and args.inputs < 1:
         raise XonncError(f"--inputs {args.inputs}: at least one input is needed to compare")

@@ -159,6 +159,8 @@ def test_check_takes_samples_and_a_bound(
     assert "DISAGREES with onnxruntime on 2 inputs" in capsys.readouterr().out
     assert main([*arguments, "--least-cosine", "2"]) == 1
     assert "--least-cosine 2: similarities are from 0 to 1" in capsys.readouterr().err
+    assert main(["check", str(model), "--target", "nv_small"]) == 1
+    assert "--target nv_small: without a compiled file the model alone is checked" in capsys.readouterr().err
 
 
 def test_check_takes_no_samples_for_dynamic_shapes(

@@ -356,6 +356,9 @@ def test_usage_errors_suggest(capsys: pytest.CaptureFixture[str]):
         main(["compile", "x.onnx", "--taget", "nv_full"])
     assert end.value.code == 2
     assert "no argument '--taget' here; did you mean '--target'?" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["check", "x.onnx", "--calibrate", "x.npz"])
+    assert "no argument '--calibrate' here; see 'xonnc check --help'" in capsys.readouterr().err
     assert main(["ops", "Conf"]) == 1
     assert "no operator 'Conf'; did you mean 'Conv'?" in capsys.readouterr().err
 
