@@ -74,8 +74,8 @@ def run(args: argparse.Namespace) -> int:
     if args.loadable is None:
         if args.target is not None:
             raise XonncError(
-                f"--target {args.target}: without a compiled file the model alone is checked; give a loadable "
-                "or package after it, or use 'xonnc compile --dry-run'"
+                f"--target {args.target}: without a compiled file the model alone is checked; give a "
+                "loadable or package after it, or use 'xonnc compile --dry-run'"
             )
         return _check_model(args)
     if args.inputs is not None and args.inputs < 1:
