@@ -195,11 +195,7 @@ def _run_frontend(
     finish_stage("onnx", context, module, seen)
     make_dense(module, DisposablePool.of(context))
     Simplify().apply(context, module)
-    with keeping(module, is_lowered or lowered_by_nvdla(module, calibrate is not None)):
-        has_changed = legalize_versions(module, context)
-    if has_changed:
-        # Attributes have become constants, which may meet other constants.
-        Simplify().apply(context, module)
+    legalize(module, context, is_lowered or lowered_by_nvdla(module, calibrate is not None))
     DecomposeQuantized().apply(context, module)
     DisposablePool.of(context).collect([module])
     simplified = summarize(module)
@@ -210,6 +206,26 @@ def _run_frontend(
         quantize(module, calibrate(module), DisposablePool.of(context))
     finish_stage("simplified", context, module, seen)
     return FrontendResult(module, context, imported, simplified, opset, is_quantized_here)
+
+
+def legalize(module: ModuleOp, context: Context, is_lowered: Callable[[Operation], bool]) -> None:
+    """
+    Rewrite operators of old opsets, decompose those of plug-ins that the target does not lower, simplify.
+
+    Parameters:
+        module: the simplified module.
+        context: its context.
+        is_lowered: tells which operators of plug-ins the target lowers itself.
+    """
+    with keeping(module, is_lowered):
+        has_changed = legalize_versions(module, context)
+    if not has_changed:
+        return
+    # Attributes have become constants, which may meet other constants.
+    Simplify().apply(context, module)
+    # A rule of a plug-in may have made its operator again.
+    with keeping(module, is_lowered):
+        legalize_versions(module, context)
 
 
 def prepare_quantization(module: ModuleOp, context: Context) -> None:

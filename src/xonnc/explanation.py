@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xonnc.argument_types import checks_arguments
-from xonnc.compiler import prepare_quantization
+from xonnc.compiler import legalize, prepare_quantization
 from xonnc.contexts import ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import describe, node_name, node_names, renamed
@@ -44,13 +44,11 @@ from xonnc.passes import run_pass
 from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backend_lowering import lower_nodes
 from xonnc.plugins.backends import backend_of
-from xonnc.plugins.kept_operators import keeping
 from xonnc.plugins.nvdla_bodies import lowered_by_nvdla
 from xonnc.plugins.op_class import PluginOp
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import load_target
 from xonnc.transforms.declared_types import with_claims
-from xonnc.transforms.legalize_versions_onnx import legalize_versions
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 
 CPU = "CPU"
@@ -289,9 +287,7 @@ def _read_with(
     run_pass("dense-constants-onnx", context, module)
     run_pass("simplify-onnx", context, module)
     if any(isinstance(op, PluginOp) for op in module.walk()):
-        with keeping(module, is_lowered or lowered_by_nvdla(module, calibrate is not None)):
-            legalize_versions(module, context)
-        run_pass("simplify-onnx", context, module)
+        legalize(module, context, is_lowered or lowered_by_nvdla(module, calibrate is not None))
     run_pass("decompose-quantized-onnx", context, module)
     pool.collect([module])
     if calibrate is not None:

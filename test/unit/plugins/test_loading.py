@@ -293,15 +293,34 @@ def test_unknown_names(capsys: pytest.CaptureFixture[str]):
     assert "name a file or plug-in" in capsys.readouterr().err
 
 
-def test_a_package_is_found_by_its_entry_point(tmp_path: Path):
-    """A package as pip lays it down: a module and the metadata with its entry point."""
-    (tmp_path / "acme_ops.py").write_text((EXAMPLES / "add_n.py").read_text())
-    metadata = tmp_path / "acme_ops-2.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-ops\nVersion: 2.0\n")
-    (metadata / "entry_points.txt").write_text("[xonnc.plugins]\nacme = acme_ops:plugin\n")
-    done = tool("xonnc", "plugins", "list", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+PROJECT = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "acme-ops"
+version = "2.0"
+
+[project.entry-points."xonnc.plugins"]
+acme = "acme_ops:plugin"
+
+[tool.hatch.build.targets.wheel]
+include = ["acme_ops.py"]
+"""
+
+
+def test_an_installed_package_is_found_by_its_entry_point(model: Path, tmp_path: Path):
+    package, site = tmp_path / "package", tmp_path / "site"
+    package.mkdir()
+    (package / "pyproject.toml").write_text(PROJECT)
+    (package / "acme_ops.py").write_text((EXAMPLES / "add_n.py").read_text())
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "--target", str(site), str(package)], check=True, cwd=tmp_path)
+    done = tool("xonnc", "plugins", "list", cwd=tmp_path, PYTHONPATH=str(site))
     assert "acme 1.0  acme-ops 2.0" in done.stdout, done.stderr
+    done = tool("xonnc", "compile", model, "-o", "m.c", "--target", "cpu", cwd=tmp_path, PYTHONPATH=str(site))
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_package_that_fails_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyPatch):

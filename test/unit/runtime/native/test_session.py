@@ -77,7 +77,7 @@ def test_inputs_are_looked_at_in_each_run():
         ({"x": x, "w": w.astype(np.float64)}, "input 'w': float64 was fed, the model takes float32"),
         ({"x": x, "w": w[:, :2]}, r"input 'w': the shape \[2, 2\] was fed, the model takes \[\?, 3\]"),
         ({"x": x, "v": w}, "no input 'v'"),
-        ({"x": x}, "input 'w' is missing"),
+        ({"x": x}, "input 'w' is not given; the model takes x, w"),
         ({"x": x, "w": "w"}, "input 'w': a str is not an array"),
     ]
     for feeds, message in wrong:
