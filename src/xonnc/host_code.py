@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 
 import onnx
 
-from xonnc.artifacts import compile_artifact
 from xonnc.errors import RefusalError, XonncError
 from xonnc.runtime.native.jit import is_foreign
 from xonnc.targets.cpu import cpu_names, load_cpu
@@ -78,6 +77,9 @@ def host_code(model: onnx.ModelProto, number: int, host: str) -> dict[str, bytes
         >>> list(host_code(model, 0, "aarch64-linux-gnu"))
         ['parts/0.o', 'parts/0.h']
     """
+    # Here, since packages without a host need no code generation, which takes a second to load.
+    from xonnc.artifacts import compile_artifact
+
     with TemporaryDirectory() as folder:
         prefix = part_prefix(number)
         path = Path(folder) / f"{prefix}.o"

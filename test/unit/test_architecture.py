@@ -305,3 +305,9 @@ def test_native_code_starts_without_the_compiler_for_the_dla():
     code = "import sys, xonnc.native; print([name for name in sys.modules if 'dla' in name])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_packages_without_a_host_start_without_code_generation():
+    code = "import sys, xonnc.packages; print([name for name in sys.modules if 'krnl' in name])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
