@@ -200,7 +200,11 @@ class Rewrites:
         _remove_inputs(simplified, added)
         if runs_passes:
             simplified = _optimized(simplified, self.skipped)
-        return _after_passes(simplified, self.extra) if self.extra else simplified
+        passes = [*self.extra]
+        if not all(node.name for node in simplified.graph.node):
+            # Tools that come after know nodes by their names, so onnxsim gives each one.
+            passes.append("set_unique_name_for_nodes")
+        return _after_passes(simplified, passes) if passes else simplified
 
 
 def _converted(

@@ -221,3 +221,12 @@ def test_older_and_further_options_of_the_command(tmp_path: Path):
     assert operators(whole_model(load(output))) == ["Conv", "BatchNormalization", "Neg"]
     main([str(given), str(output), "--skip-fuse-bn", "--enable-optimization", "fuse_bn_into_conv"])
     assert operators(whole_model(load(output))) == ["Conv"]
+
+
+def test_nodes_get_unique_names():
+    text = "g (float[3] x) => (float[3] z) {a = Abs(x) [b] y = Softsign(a) z = Sin(y)}"
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 21]>\n{text}')
+    names = [node.name for node in simplify(model)[0].graph.node]
+    assert names[1] == "b"
+    assert all(names)
+    assert len(set(names)) == 3
