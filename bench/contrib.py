@@ -170,8 +170,14 @@ def cast(spec: OperatorSpec, index: int, operand: Array | None, dtype: np.dtype[
     return operand.astype(dtype) if dtype in [np.dtype(each) for each in allowed] else operand
 
 
-def model_of(group: Group, constants: Callable[[int], bool], is_dynamic: bool = False) -> onnx.ModelProto:
-    """A model with one node for each case; operands are inputs, or constants where `constants` says so."""
+def model_of(
+    group: Group, constants: Callable[[int], bool], is_dynamic: bool = False, has_widths: bool = False
+) -> onnx.ModelProto:
+    """
+    A model with one node for each case; operands are inputs, or constants where `constants` says so.
+
+    With `is_dynamic`, dimensions of inputs are symbolic; with `has_widths`, all but the last of each.
+    """
     nodes: list[onnx.NodeProto] = []
     inputs: list[onnx.ValueInfoProto] = []
     outputs: list[onnx.ValueInfoProto] = []
@@ -186,7 +192,11 @@ def model_of(group: Group, constants: Callable[[int], bool], is_dynamic: bool = 
             if constants(index):
                 weights.append(numpy_helper.from_array(each, name))
                 continue
-            shape = [f"{name}_{axis}" if is_dynamic else size for axis, size in enumerate(each.shape)]
+            shape: list[str | int] = [*each.shape]
+            if is_dynamic:
+                shape[: len(shape) - has_widths] = [
+                    f"{name}_{axis}" for axis in range(len(shape) - has_widths)
+                ]
             kind = helper.np_dtype_to_tensor_dtype(each.dtype)
             inputs.append(helper.make_tensor_value_info(name, kind, shape))
         results = [f"y{number}_{index}" for index in range(len(case.results))]
@@ -238,6 +248,8 @@ def measure(group: Group) -> Row:
     row.folded = attempt(row, lambda: check_fold(few))
     row.native = attempt(row, lambda: check_native(group, few, row))
     row.dynamic = either(row, lambda constants: check_dynamic(few, constants))
+    if row.dynamic == "no":
+        row.dynamic = attempt(row, lambda: check_dynamic(few, never, has_widths=True))
     row.ahead = either(row, lambda constants: check_ahead(few, constants))
     return row
 
@@ -269,7 +281,7 @@ def attempt(row: Row, check: Callable[[], str]) -> str:
         return "no"
 
 
-def either(row: Row, check: Callable[[Callable[[int], bool]], None]) -> str:
+def either(row: Row, check: Callable[[Callable[[int], bool]], object]) -> str:
     """Whether a check passes with all operands as inputs, else with all but the first as constants."""
     why = ""
     for constants, outcome in ((never, "yes"), (after_first, "constants")):
@@ -350,12 +362,13 @@ def check_native(group: Group, few: Group, row: Row) -> str:
     return "host" if session.host_calls() else "constants"
 
 
-def check_dynamic(group: Group, constants: Callable[[int], bool]) -> None:
+def check_dynamic(group: Group, constants: Callable[[int], bool], has_widths: bool = False) -> str:
     """Compile with symbolic dimensions and compare."""
-    session = compile_native(model_of(group, constants, True), cache=False)
+    session = compile_native(model_of(group, constants, True, has_widths), cache=False)
     check_results(group, session.run(None, feeds_of(group, constants)), "dynamic shapes")
     if calls := session.host_calls():
         raise XonncError(f"dynamic shapes: {', '.join(sorted(set(calls)))} on the host")
+    return "widths"
 
 
 def check_ahead(group: Group, constants: Callable[[int], bool]) -> None:

@@ -26,7 +26,8 @@ Results in 8 bits may differ by one quantization step where a tie is rounded.
 * *Fold*: nodes of constants are computed at compile time.
 * *Native*: compiled to machine code; "constants" if all operands but the first have to be constant, "host" if
   the host computes parts of the cases all the same.
-* *Dynamic*: all dimensions of all inputs are symbolic; "constants" as before.
+* *Dynamic*: all dimensions of all inputs are symbolic; "constants" as before, "widths" if the last dimension
+  of each input, the hidden or head size, has to be static.
 * *AOT*: compiled to a shared library ahead of time, for static shapes; "constants" as before.
 * *Steps*: elements of quantized results that differ by one step.
 

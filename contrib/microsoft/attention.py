@@ -111,8 +111,11 @@ def mask_bias_of(op: Any, b: Builder, mask: Value, k: Value, masked: float) -> V
 
 
 def require_plain_mask(op: Any, mask: Any, batch: Any) -> None:
-    """Raise `XonncError` for a mask of rank 1 that is not one length per sequence."""
-    if mask is not None and len(mask.shape or ()) == 1 and mask.shape[0] != batch:
+    """Raise `XonncError` for a mask of rank 1 that is known not to be one length per sequence."""
+    if mask is None or len(mask.shape or ()) != 1:
+        return
+    count = mask.shape[0]
+    if isinstance(count, int) and isinstance(batch, int) and count != batch:
         raise op.fail("the mask has more than one length for each sequence; give it one for each key")
 
 

@@ -126,9 +126,27 @@ def test_tokens_that_attend_to_a_cache_or_causally_have_a_kernel(text: str, leng
     assert session.host_calls() == []
 
 
+LENGTHS = f"""{HEAD}
+    g (float[b, 3, 32] q, float[b, 3, 32] k, float[b, 3, 32] v, int32[lengths] m) => (float[b, 3, 32] y)
+    {{ y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, v, , m) }}"""
+
+
+def test_a_mask_of_lengths_of_which_the_number_is_dynamic():
+    model = onnx.parser.parse_model(LENGTHS)
+    peer = import_module("onnxruntime").InferenceSession(model.SerializeToString())
+    rng = np.random.default_rng(6)
+    feeds: dict[str, Any] = {name: rng.normal(size=(2, 3, 32)).astype(np.float32) for name in "qkv"}
+    agree(xonnc.compile(model), peer, {**feeds, "m": np.array([1, 3], np.int32)})
+
+
 @pytest.mark.parametrize(
     ("text", "change", "message"),
     [
+        (
+            LENGTHS.replace("[b,", "[2,"),
+            ("lengths", "4"),
+            "the mask has more than one length for each sequence",
+        ),
         (GROUPED, ("pk, pv, n, t,", "pk, , n, t,"), "past_key and past_value are needed both, or neither"),
         (GROUPED, ("(q, k, v, pk", "(q, k, , pk"), "keys and values are needed both, or neither"),
         (MASKED, ("(q, k, v, m", "(q, , , m"), "packed queries, keys and values are not supported"),
