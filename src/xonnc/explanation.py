@@ -45,7 +45,6 @@ from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backend_lowering import lower_nodes
 from xonnc.plugins.backends import backend_of
 from xonnc.plugins.nvdla_bodies import lowered_by_nvdla
-from xonnc.plugins.op_class import PluginOp
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import load_target
 from xonnc.transforms.declared_types import with_claims
@@ -286,8 +285,7 @@ def _read_with(
     pool = DisposablePool.of(context)
     run_pass("dense-constants-onnx", context, module)
     run_pass("simplify-onnx", context, module)
-    if any(isinstance(op, PluginOp) for op in module.walk()):
-        legalize(module, context, is_lowered or lowered_by_nvdla(module, calibrate is not None))
+    legalize(module, context, is_lowered or lowered_by_nvdla(module, calibrate is not None))
     run_pass("decompose-quantized-onnx", context, module)
     pool.collect([module])
     if calibrate is not None:

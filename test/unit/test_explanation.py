@@ -24,7 +24,11 @@ def by_name(explanation: Explanation) -> dict[str, NodeExplanation]:
 
 
 def write(
-    path: Path, nodes: Sequence[NodeProto], shape: Sequence[int], weights: dict[str, npt.NDArray[np.float32]]
+    path: Path,
+    nodes: Sequence[NodeProto],
+    shape: Sequence[int],
+    weights: dict[str, npt.NDArray[np.float32]],
+    opset: int = 13,
 ) -> Path:
     """A model of `nodes` from `x` to `y`."""
     graph = helper.make_graph(
@@ -34,7 +38,7 @@ def write(
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
         [numpy_helper.from_array(array, name) for name, array in weights.items()],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     path.write_bytes(model.SerializeToString())
     return path
 
@@ -138,3 +142,20 @@ def test_no_emulator_for_cubes_of_16_bytes(small_model: SmallModel):
 def test_every_node_has_a_row(target: str, small_model: SmallModel):
     names = [node.node for node in explain_model(small_model("small.onnx"), target).nodes]
     assert names == ["conv1", "act1", "pool1", "flat1", "fc1", "prob"]
+
+
+def test_operators_of_old_opsets_are_explained_as_they_are_compiled(tmp_path: Path):
+    """Clip was another operator before opset 12; in a hard swish it is part of a lookup table."""
+    nodes = [
+        helper.make_node("Add", ["x", "three"], ["a"], "add"),
+        helper.make_node("Clip", ["a", "zero", "six"], ["c"], "clip"),
+        helper.make_node("Mul", ["x", "c"], ["m"], "gate"),
+        helper.make_node("Div", ["m", "six"], ["y"], "sixth"),
+    ]
+    numbers = {"zero": 0, "three": 3, "six": 6}
+    weights = {name: np.array(number, np.float32) for name, number in numbers.items()}
+    path = write(tmp_path / "m.onnx", nodes, (1, 8, 4, 4), weights, 11)
+    sample = {"x": np.linspace(-5, 5, 128, dtype=np.float32).reshape(1, 8, 4, 4)}
+    explanation = explain_model(path, "nv_small", lambda module: calibrate_module(module, [sample]))
+    assert explanation.refusals == ()
+    assert {node.engine for node in explanation.nodes} == {"CDP"}
