@@ -235,7 +235,8 @@ def _imported(model: Path, peer: PeerSettings) -> tuple[Context, ModuleOp]:
     if model.suffix == ".mlir":
         return ctx, _parsed(model, ctx, peer)
     loaded = load_with_options(str(model), None, None, import_options_of(peer) or ImportOptions())
-    return ctx, import_loaded(loaded, ctx)
+    # onnx-mlir's importer puts the bodies of a model's own functions in place of their calls.
+    return ctx, import_loaded(loaded, ctx, inline_functions=True)
 
 
 def _parsed(path: Path, ctx: Context, peer: PeerSettings) -> ModuleOp:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import onnx.parser
 import pytest
+from google.protobuf.json_format import MessageToJson
 
 from xonnc.tools.commands.emit import stages
 from xonnc.tools.driver import main
@@ -48,6 +49,26 @@ def test_the_model_as_imported(model: Path, capsys: pytest.CaptureFixture[str]):
     assert "__elided__" in elided.read_text()
     assert "__elided__" not in full.read_text()
     assert run_opt([str(full)])[0] == 0
+
+
+FUNCTION = """<ir_version: 8, opset_import: ["" : 20, "mine": 1]>
+g (float[2] x) => (float[2] y) { [call] y = mine.twice (x) }
+<domain: "mine", opset_import: ["" : 20]> twice (a) => (b) { b = Add (a, a) }"""
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".onnxtext", ".json"])
+def test_functions_of_the_model_are_inlined(suffix: str, tmp_path: Path):
+    path = tmp_path / f"m{suffix}"
+    parsed = onnx.parser.parse_model(FUNCTION)
+    if suffix == ".onnx":
+        path.write_bytes(parsed.SerializeToString())
+    else:
+        path.write_text(FUNCTION if suffix == ".onnxtext" else MessageToJson(parsed))
+    assert main(["emit", str(path), "--EmitONNXBasic"]) == 0
+    (written,) = tmp_path.glob("m*.mlir")
+    text = written.read_text()
+    assert '"onnx.Add"(%arg0, %arg0)' in text
+    assert "onnx.Custom" not in text
 
 
 def test_ir_as_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
