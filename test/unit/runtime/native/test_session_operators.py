@@ -314,3 +314,57 @@ def test_a_tensor_that_a_loop_appends_to():
         if count:
             np.testing.assert_array_equal(numbers(sums), expected)
     assert session.host_calls() == []
+
+
+LENGTHS = """
+model (float[n] x, float[m] z) => (float[k] y) {
+  y = Scan <num_scan_inputs = 2,
+    body = turn (float a, float b) => (float c) { c = Add(a, b) }
+  > (x, z)
+}
+"""
+
+
+@pytest.mark.parametrize(("left", "right"), [(2, 3), (3, 2), (0, 1)])
+def test_a_scan_goes_along_inputs_of_one_length(left: int, right: int):
+    session = session_of(LENGTHS)
+    x = np.ones(3, np.float32)
+    np.testing.assert_array_equal(numbers(session.run(None, {"x": x, "z": x})[0]), [2, 2, 2])
+    text = f"y: Scan: the scanned axes have lengths {min(left, right)} and {max(left, right)}"
+    with pytest.raises(XonncError, match=text):
+        session.run(None, {"x": np.ones(left, np.float32), "z": np.ones(right, np.float32)})
+
+
+GROWING = """
+model (int64 m, float[1] x) => (float[n,k] each) {
+  last, each = Loop(m, , x) <
+    body = turn (int64 i, bool go, float[a] before) => (bool on, float[b] after, float[c] seen) {
+      on = Identity(go)
+      after = Concat<axis = 0>(before, x)
+      seen = Identity(after)
+    }
+  >
+}
+"""
+
+
+def test_rows_of_a_loop_have_one_shape():
+    session = session_of(GROWING)
+    x = np.ones(1, np.float32)
+    assert numbers(session.run(None, {"m": np.array(1), "x": x})[0]).shape == (1, 2)
+    with pytest.raises(XonncError, match=r"scan outputs of shapes \[2\] and \[3\]"):
+        session.run(None, {"m": np.array(2), "x": x})
+
+
+def test_an_empty_list_has_no_shape_to_concatenate():
+    session = session_of("model (seq(float[n]) x) => (float[k] y) { y = ConcatFromSequence<axis = 0>(x) }")
+    assert numbers(session.run(None, {"x": [np.ones(2, np.float32)] * 2})[0]).shape == (4,)
+    with pytest.raises(XonncError, match="an empty sequence cannot be concatenated"):
+        session.run(None, {"x": []})
+
+
+def test_an_empty_optional_has_no_element():
+    session = session_of("model (optional(float[2]) x) => (float[2] y) { y = OptionalGetElement(x) }")
+    np.testing.assert_array_equal(numbers(session.run(None, {"x": np.ones(2, np.float32)})[0]), [1, 1])
+    with pytest.raises(XonncError, match="the optional value is empty"):
+        session.run(None, {"x": None})

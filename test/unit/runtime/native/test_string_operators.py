@@ -327,6 +327,33 @@ WRONG: Sequence[tuple[str, Mapping[str, object], str]] = [
         {"x": {2: None}},
         "input 'x': 2: None was fed",
     ),
+    (
+        "(string[2,3] x, bool[n] c) => (string[2,m] y) { [it] y = Compress<axis = 1>(x, c) }",
+        {"x": GRID, "c": np.ones(4, np.bool_)},
+        "it: a condition of 4 elements is longer than the axis",
+    ),
+    (
+        "(string[2,3] x, bool[n] c) => (string[m] y) { [it] y = Compress(x, c) }",
+        {"x": GRID, "c": np.ones(7, np.bool_)},
+        "it: a condition of 7 elements is longer than the axis",
+    ),
+    (
+        "(string[2,3] x, int64[2] n) => (string[2,3] y)"
+        " { [it] y = ReverseSequence<batch_axis = 0, time_axis = 1>(x, n) }",
+        {"x": GRID, "n": np.array([3, 4])},
+        "it: sequence length 4 exceeds the axis size 3",
+    ),
+    (
+        "(string[2,3] x, int64[2] n) => (string[2,3] y)"
+        " { [it] y = ReverseSequence<batch_axis = 0, time_axis = 1>(x, n) }",
+        {"x": GRID, "n": np.array([-1, 3])},
+        "it: sequence length -1 exceeds the axis size 3",
+    ),
+    (
+        "(string[n] x, string[m] z) => (bool[k] y) { [it] y = Equal(x, z) }",
+        {"x": strings("a", "b"), "z": strings("a", "b", "c")},
+        "it: Equal: Broadcast op with incompatible shapes: 2, 3",
+    ),
 ]
 
 
