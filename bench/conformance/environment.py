@@ -27,7 +27,7 @@ PACKAGES = (
 )
 """Packages installed with their dependencies."""
 
-ALONE = ("torchvision==0.29.2", "timm==1.0.31")
+ALONE = ("torchvision==0.29.1", "timm==1.0.31")
 """Packages installed without dependencies: these require a CUDA torch."""
 
 
