@@ -310,8 +310,11 @@ class _Inference:
 
     def _body(self, ctx: InferenceContext, block: Block) -> bool:
         for argument in block.args:
+            # An earlier inference of the body may have known the rank of a carried value.
             if is_ranked(argument.type):
                 self.facts.note(argument)
+            else:
+                self.facts.forget(argument)
         enter_body(ctx, self.facts)
         return self._block(block, certain=False)
 

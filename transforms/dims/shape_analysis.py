@@ -145,6 +145,11 @@ class ShapeAnalysis:
         self._sizes[value] = made
         return made
 
+    def forget(self, value: SSAValue) -> None:
+        """Drop what is known of a value, whose type has become a more general one."""
+        self._sizes.pop(value, None)
+        self._elements.pop(value, None)
+
     def learn(self, op: Operation) -> tuple[Sequence[Partly | None], Sequence[tuple[DimExpr, DimExpr]]]:
         """
         Analyse the results of an op.
@@ -162,6 +167,8 @@ class ShapeAnalysis:
         for index, result in enumerate(op.results):
             if is_ranked(result.type):
                 self.note(result, found[index] if index < len(found) else None)
+            else:
+                self.forget(result)
         for result in op.results:
             if holds_integers(result):
                 self._elements.pop(result, None)

@@ -165,3 +165,27 @@ func.func @declared(%c: tensor<i1>, %x: tensor<?x8x?xf32>) -> tensor<*xf32> {
   }) : (tensor<i1>) -> tensor<?x8xf32>
   onnx.Return %1 : tensor<?x8xf32>
 }
+
+// -----
+
+// A carried scalar becomes a vector: nothing in the body, branches included, keeps the rank of the first iteration.
+// CHECK-LABEL: func.func @rank_grows
+// CHECK:         ^bb0({{.*}}: tensor<i64>, {{.*}}: tensor<i1>, {{.*}}: tensor<*xi1>):
+// CHECK:           "onnx.Cast"({{.*}}) {{.*}} : (tensor<*xi1>) -> tensor<*xi64>
+// CHECK:         }) : (tensor<i64>, tensor<i1>, tensor<i1>) -> tensor<*xi1>
+func.func @rank_grows(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<i1>) -> tensor<*xi1> {
+  %zero = onnx.Constant dense<0> : tensor<1xi64>
+  %0 = "onnx.Loop"(%n, %c, %x) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %a: tensor<*xi1>):
+    %1 = "onnx.If"(%c) ({
+      onnx.Yield %c : tensor<i1>
+    }, {
+      %2 = "onnx.Cast"(%a) <{to = i64}> : (tensor<*xi1>) -> tensor<*xi64>
+      %3 = "onnx.Add"(%2, %zero) : (tensor<*xi64>, tensor<1xi64>) -> tensor<*xi64>
+      %4 = "onnx.Cast"(%3) <{to = i1}> : (tensor<*xi64>) -> tensor<*xi1>
+      onnx.Yield %4 : tensor<*xi1>
+    }) : (tensor<i1>) -> tensor<*xi1>
+    onnx.Yield %go, %1 : tensor<i1>, tensor<*xi1>
+  }) : (tensor<i64>, tensor<i1>, tensor<i1>) -> tensor<*xi1>
+  onnx.Return %0 : tensor<*xi1>
+}
