@@ -30,6 +30,7 @@ RANGES = {
     "l3_ways": (0, 1 << 10),
     "line_bytes": (16, 1 << 10),
     "prefetch_bytes": (0, 1 << 16),
+    "panel_prefetch_bytes": (0, 1 << 16),
 }
 """The allowed range of each property, both ends included."""
 
@@ -62,6 +63,10 @@ class Core:
     line_bytes: int
     prefetch_bytes: int
     """Software prefetch distance of kernels that stream weights; 0 if hardware prefetching suffices."""
+    panel_prefetch_bytes: int
+    """
+    Software prefetch distance of weights that several tiles read from L2; 0 if hardware prefetching suffices.
+    """
     prefetchers: str = ""
     """A description of the hardware prefetchers."""
     measured: str = ""

@@ -41,6 +41,7 @@ class KrnlAttachCore(ModulePass):
     l3_ways: int | None = None
     line_bytes: int | None = None
     prefetch_bytes: int | None = None
+    panel_prefetch_bytes: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Set the attribute of the module."""

@@ -24,6 +24,7 @@ GOOD: Mapping[str, Any] = {
     "l3_ways": 0,
     "line_bytes": 64,
     "prefetch_bytes": 0,
+    "panel_prefetch_bytes": 0,
 }
 
 

@@ -1,5 +1,5 @@
 // RUN: onnx-opt %s --krnl-attach-core="core=znver4 l2-bytes=2097152" --split-input-file | filecheck %s
-// RUN: onnx-opt %s --krnl-attach-core="core=haswell l1-bytes=49152 l1-ways=12 l2-ways=16 l3-bytes=0 l3-ways=0 line-bytes=128 prefetch-bytes=4096" --split-input-file | filecheck %s --check-prefix=ALL
+// RUN: onnx-opt %s --krnl-attach-core="core=haswell l1-bytes=49152 l1-ways=12 l2-ways=16 l3-bytes=0 l3-ways=0 line-bytes=128 prefetch-bytes=4096 panel-prefetch-bytes=1024" --split-input-file | filecheck %s --check-prefix=ALL
 // RUN: onnx-opt %s --convert-onnx-to-krnl="processor=avx512" --split-input-file | filecheck %s --check-prefix=KRNL
 
 // The core's parameters become a module attribute; options override single ones.
@@ -8,7 +8,7 @@
 // CHECK-SAME:    "fma_bytes" = 64 : i64
 // CHECK-SAME:    "l2_bytes" = 2097152 : i64
 // CHECK-LABEL: func.func @usual
-// ALL:         "l1_bytes" = 49152 : i64, "l1_ways" = 12 : i64, "l2_bytes" = 262144 : i64, "l2_ways" = 16 : i64, "l3_bytes" = 0 : i64, "l3_ways" = 0 : i64, "line_bytes" = 128 : i64, "prefetch_bytes" = 4096 : i64
+// ALL:         "l1_bytes" = 49152 : i64, "l1_ways" = 12 : i64, "l2_bytes" = 262144 : i64, "l2_ways" = 16 : i64, "l3_bytes" = 0 : i64, "l3_ways" = 0 : i64, "line_bytes" = 128 : i64, "prefetch_bytes" = 4096 : i64, "panel_prefetch_bytes" = 1024 : i64
 // Without the attribute, a default core of the processor is assumed: its first-level cache of 32 KiB does not
 // hold 128 KiB of weights, which are therefore prefetched, as they are read once.
 // KRNL-LABEL:  func.func @usual
@@ -24,7 +24,7 @@ func.func @usual(%x: tensor<1x512xf32>) -> tensor<1x64xf32> {
 // A larger first-level cache holds them.
 // KRNL-LABEL:  func.func @kept
 // KRNL-NOT:      prefetch = 
-module attributes {dlti.target_system_spec = #dlti.target_system_spec<"CPU" = #dlti.target_device_spec<"name" = "large", "fma_bytes" = 64 : i64, "load_bytes" = 64 : i64, "fma_latency" = 4 : i64, "l1_bytes" = 65536 : i64, "l1_ways" = 8 : i64, "l2_bytes" = 1048576 : i64, "l2_ways" = 8 : i64, "l3_bytes" = 0 : i64, "l3_ways" = 0 : i64, "line_bytes" = 64 : i64, "prefetch_bytes" = 2048 : i64>>} {
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<"CPU" = #dlti.target_device_spec<"name" = "large", "fma_bytes" = 64 : i64, "load_bytes" = 64 : i64, "fma_latency" = 4 : i64, "l1_bytes" = 65536 : i64, "l1_ways" = 8 : i64, "l2_bytes" = 1048576 : i64, "l2_ways" = 8 : i64, "l3_bytes" = 0 : i64, "l3_ways" = 0 : i64, "line_bytes" = 64 : i64, "prefetch_bytes" = 2048 : i64, "panel_prefetch_bytes" = 0 : i64>>} {
 func.func @kept(%x: tensor<1x512xf32>) -> tensor<1x64xf32> {
   %w = onnx.Constant dense<1.0> : tensor<512x64xf32>
   %0 = "onnx.MatMul"(%x, %w) : (tensor<1x512xf32>, tensor<512x64xf32>) -> tensor<1x64xf32>
@@ -43,4 +43,15 @@ func.func @measured(%x: tensor<1x512xf32>) -> tensor<1x64xf32> {
   %0 = "onnx.MatMul"(%x, %w) : (tensor<1x512xf32>, tensor<512x64xf32>) -> tensor<1x64xf32>
   onnx.Return %0 : tensor<1x64xf32>
 }
+}
+
+// -----
+
+// Each of 16 tiles of rows reads the panel of 512x48 weights, which the first-level cache does not hold.
+// KRNL-LABEL:  func.func @panels
+// KRNL:          prefetch = 2048 : i64
+func.func @panels(%x: tensor<128x512xf32>) -> tensor<128x96xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<512x96xf32>
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<128x512xf32>, tensor<512x96xf32>) -> tensor<128x96xf32>
+  onnx.Return %0 : tensor<128x96xf32>
 }

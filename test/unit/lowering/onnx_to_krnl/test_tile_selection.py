@@ -12,6 +12,7 @@ from xdsl.ir import Attribute
 
 from xonnc.errors import XonncError
 from xonnc.lowering.onnx_to_krnl.krnl_attach_core import SPEC, attach_core, attached_core, on_core
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import SymbolicSize
 from xonnc.lowering.onnx_to_krnl.tile_selection import (
     TILES,
     Tiles,
@@ -22,6 +23,7 @@ from xonnc.lowering.onnx_to_krnl.tile_selection import (
 )
 from xonnc.targets.cores import RANGES, load_core
 from xonnc.targets.cpu import load_cpu
+from xonnc.transforms.dims.expressions import ONE, DimSymbols
 
 ZEN4 = replace(load_cpu("avx512vnni"), core=load_core("znver4"))
 AVX2 = load_cpu("avx2")
@@ -74,13 +76,28 @@ def test_weights_read_once_from_beyond_the_first_cache_are_prefetched():
     target = load_cpu("avx512")
     tiles = Tiles(target)
     assert tiles.prefetch(4, (1, 64, 512), (1, 64)) == 2048
-    # They fit; they are read by a second tile of rows.
+    # They fit.
     assert tiles.prefetch(4, (1, 64, 511), (1, 64)) == 0
-    assert tiles.prefetch(4, (2, 64, 512), (1, 64)) == 0
     large = replace(target, core=replace(target.core, l1_bytes=1 << 16))
     assert Tiles(large).prefetch(4, (1, 64, 512), (1, 64)) == 0
     # Hardware is faster alone.
     assert Tiles(ZEN4).prefetch(4, (1, 2048, 512), (1, 192)) == 0
+
+
+OPEN = SymbolicSize(ONE, DimSymbols())
+
+
+def test_panels_read_by_several_tiles_from_the_second_cache_are_prefetched():
+    tiles = Tiles(replace(ZEN4, core=load_core("skylake-avx512")))
+    assert tiles.prefetch(4, (128, 768, 768), (8, 48)) == 2048
+    assert tiles.prefetch(4, (OPEN, OPEN, 768), (8, 48)) == 2048
+    # L1 holds the panel; the number of its rows is unknown.
+    assert tiles.prefetch(4, (3136, 256, 170), (8, 48)) == 0
+    assert tiles.prefetch(4, (3136, 256, 171), (8, 48)) == 2048
+    assert tiles.prefetch(4, (128, 768, OPEN), (8, 48)) == 0
+    # Hardware is faster alone.
+    for core in ("znver4", "znver5"):
+        assert Tiles(replace(ZEN4, core=load_core(core))).prefetch(4, (128, 768, 768), (8, 48)) == 0
 
 
 def test_blocks_of_channels_beyond_the_first_cache_are_prefetched():
