@@ -28,6 +28,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_SEEDS.seed)
 
 
+def draw_seed() -> int:
+    """Return a random seed of 32 bits, another one in a child process."""
+    return _SEEDS.getrandbits(32)
+
+
 def prepare_step(step: SessionStep) -> Implementation:
     """Return the implementation of a step. Calls of it raise `XonncError` for invalid operands."""
     prepare = string_operators.PREPARED_IMPLEMENTATIONS.get(step.operator)
@@ -276,8 +281,7 @@ def _keep(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _seed(call: OperatorCall) -> Sequence[RuntimeValue]:
-    """Return a random seed."""
-    return [np.array([_SEEDS.getrandbits(32)], np.int64)]
+    return [np.array([draw_seed()], np.int64)]
 
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = {

@@ -12,6 +12,7 @@ import onnx.parser
 import pytest
 
 from xonnc import native
+from xonnc.runtime.native import session_operators
 from xonnc.runtime.native.session import Session
 
 X = np.linspace(-2, 2, 65536, dtype=np.float32).reshape(256, 256)
@@ -63,3 +64,18 @@ def test_a_child_runs_while_another_thread_does(threads: int, sizes: str):
         ends.set()
         thread.join()
     assert np.array_equal(np.asarray(session.run(None, {"x": X})[0]), np.asarray(expected))
+
+
+def test_a_child_draws_other_random_numbers_than_its_parent():
+    read, write = os.pipe()
+    process = os.fork()
+    if not process:
+        # A child must not go on in the test framework.
+        try:
+            os.write(write, session_operators.draw_seed().to_bytes(4, "little"))
+        finally:
+            os._exit(0)
+    os.waitpid(process, 0)
+    assert int.from_bytes(os.read(read, 4), "little") != session_operators.draw_seed()
+    os.close(read)
+    os.close(write)
