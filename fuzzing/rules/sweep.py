@@ -38,6 +38,8 @@ MAX_TRIES = 8
 """Maximum number of instances generated for each one on which the rule must fire."""
 PATIENCE = 8
 """Number of instances of an element type without a match after which the type is skipped."""
+REFUSALS = 3
+"""Number of instances that the verifier refuses after which an element type is skipped, if none matched."""
 EACH_EXAMPLE = 2
 """Number of element types on which the rule must fire before the next fixed example is tried."""
 CHECK: Callable[[onnx.ModelProto], None] = vars(onnx.checker)["check_model"]
@@ -55,8 +57,8 @@ class Tally:
     failures: int = 0
     kinds: Counter[str] = field(default_factory=Counter[str])
     """Number of generated instances on which it fired, by element type."""
-    refused: set[Kind] = field(default_factory=set[Kind])
-    """Element types that an op of the pattern does not support."""
+    refused: Counter[str] = field(default_factory=Counter[str])
+    """Number of generated instances that the verifier refused, by element type."""
     wrong: list[str] = field(default_factory=list[str])
     """Failures, each with what is needed to reproduce the instance."""
 
@@ -79,6 +81,8 @@ class Sweep:
                 if fired == EACH_EXAMPLE:
                     break
             self.tally.fixed += fired
+        # Examples say for themselves which element types they have.
+        self.tally.refused.clear()
         for number, kind in self.numbered():
             draw = Draw(self.random(f"{number}"), np.dtype(kind), number)
             if self.example(self.table.generator(self.name)(draw), kind, f"instance {number} {draw.dtype}"):
@@ -92,19 +96,17 @@ class Sweep:
         """Yield indices of instances and element types in turn, without types on which it never fires."""
         kinds, tried = list(self.table.kinds.get(self.name, KINDS)), Counter[Kind]()
         for number in count():
-            kinds = [
-                kind for kind in kinds if tried[kind] < PATIENCE or self.tally.kinds[np.dtype(kind).name]
-            ]
+            kinds = [kind for kind in kinds if self.is_promising(kind, tried[kind])]
             if not kinds or number >= MAX_TRIES * self.requested + PATIENCE * len(KINDS):
                 return
             kind = kinds[number % len(kinds)]
             tried[kind] += 1
             yield number, kind
 
-    def promises(self, kind: Kind, tried: int) -> bool:
-        """Whether the rule may fire on an element type: it has, or the op takes it and tries are left."""
+    def is_promising(self, kind: Kind, tried: int) -> bool:
+        """Whether the rule may fire on an element type: it has, or tries are left."""
         name = np.dtype(kind).name
-        return self.tally.kinds[name] > 0 or (kind not in self.tally.refused and tried < PATIENCE)
+        return self.tally.kinds[name] > 0 or (tried < PATIENCE and self.tally.refused[name] < REFUSALS)
 
     def random(self, what: str) -> np.random.Generator:
         return np.random.default_rng(zlib.crc32(f"{self.name} {what} {self.seed}".encode()))
@@ -114,7 +116,7 @@ class Sweep:
         try:
             instance = self.instance(example, kind, what)
         except VerifyException:
-            self.tally.refused.add(kind)
+            self.tally.refused[np.dtype(kind).name] += 1
             return False
         fired, problem = self.check(instance)
         if problem is not None:
