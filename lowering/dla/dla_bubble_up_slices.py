@@ -12,21 +12,26 @@ before it reads:
 
 Poolings whose windows leave rows over read such slices (docs/internals/nvdla-hardware.md §9.2). This way they
 can take their input on the fly all the same.
+
+A slice of a concatenation drops the sources of which it reads nothing, and the layers that compute them: no
+layer may write what none reads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from xonnc.dialects.dla.attributes import OperandMode
 from xonnc.dialects.dla.engines import ConvOp, SdpOp
-from xonnc.dialects.dla.storage import SliceOp
+from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, FlowType, ImageType, cube_of, image_of, tensor_of
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
@@ -50,12 +55,22 @@ def bubble_up_slices(module: ModuleOp) -> None:
     for block in blocks(module):
         worklist = [op for op in block.ops if isinstance(op, SliceOp)]
         while worklist:
-            worklist += _bubble_up(worklist.pop())
+            while worklist:
+                op = worklist.pop()
+                # Slices of a layer that nothing reads any more have gone with it.
+                worklist += _bubble_up(op) if op.parent is not None else []
+            concats = [op for op in block.ops if isinstance(op, ConcatOp)]
+            worklist = [op for concat in concats for op in _drop_unread_sources(concat)]
 
 
 def _bubble_up(op: SliceOp) -> list[SliceOp]:
     """Shrink the layer before `op`; return the new slices of its inputs."""
     layer, part = op.source.owner, cube_of(op.result.type)
+    if isinstance(layer, SliceOp):
+        offsets = zip(layer.offsets.get_values(), op.offsets.get_values(), strict=True)
+        return _slice_instead(op, layer.source, [sum(pair) for pair in offsets])
+    if isinstance(layer, ConcatOp):
+        return _slice_source(op, layer)
     if not isinstance(layer, SdpOp) or not op.source.has_one_use() or not _keeps_the_begin(op):
         return []
     conv = layer.source.owner if isinstance(layer.source.type, FlowType) else None
@@ -83,6 +98,112 @@ def _bubble_up(op: SliceOp) -> list[SliceOp]:
     if isinstance(layer.source.owner, ConvOp):
         Rewriter.erase_op(layer.source.owner)
     return cut.slices
+
+
+def _slice_instead(op: SliceOp, source: SSAValue, offsets: Sequence[int]) -> list[SliceOp]:
+    """Replace `op` by a slice of `source`, or by `source` itself if that has its shape."""
+    before = op.source.owner
+    if cube_of(source.type) == cube_of(op.result.type):
+        new = []
+        Rewriter.replace_op(op, [], [source])
+    else:
+        new = [SliceOp(source, offsets, op.result.type)]
+        new[0].location = op.location
+        Rewriter.replace_op(op, new)
+    if isinstance(before, Operation):
+        _erase_dead(before)
+    return new
+
+
+def _slice_source(op: SliceOp, concat: ConcatOp) -> list[SliceOp]:
+    """Slice the source of `concat` that has all of `op`, if there is one."""
+    axis, part = concat.axis.value.data - 1, cube_of(op.result.type)
+    offsets = list(op.offsets.get_values())
+    if concat.is_interleaved is None:
+        for source, begin in zip(concat.sources, concat.begins[:-1], strict=True):
+            end = begin + cube_of(source.type)[axis]
+            if begin <= offsets[axis] and offsets[axis] + part[axis] <= end:
+                if not may_decide(DlaBubbleUpSlices.name, "source", op):
+                    return []
+                offsets[axis] -= begin
+                return _slice_instead(op, source, offsets)
+    return []
+
+
+def _drop_unread_sources(concat: ConcatOp) -> list[SliceOp]:
+    """Drop the sources of `concat` of which its slices read nothing; return the slices that replace these."""
+    slices = [use.operation for use in concat.result.uses if isinstance(use.operation, SliceOp)]
+    if not slices or len(slices) < concat.result.uses.get_length() or concat.alignment is not None:
+        return []
+    if concat.is_interleaved is not None:
+        return _take_rows(slices[0], concat) if len(slices) == 1 else []
+    axis = concat.axis.value.data - 1
+    begins = [op.offsets.get_values()[axis] for op in slices]
+    ends = [begin + cube_of(op.result.type)[axis] for begin, op in zip(begins, slices, strict=True)]
+    read: list[SSAValue] = []
+    moved = list(begins)
+    for source, start in zip(concat.sources, concat.begins[:-1], strict=True):
+        size = cube_of(source.type)[axis]
+        if any(begin < start + size and start < end for begin, end in zip(begins, ends, strict=True)):
+            read.append(source)
+        else:
+            moved = [at - size * (start < begin) for at, begin in zip(moved, begins, strict=True)]
+    if len(read) == len(concat.sources) or not may_decide(DlaBubbleUpSlices.name, "sources", concat):
+        return []
+    result = _concatenated(concat, read)
+    new: list[SliceOp] = []
+    for op, begin in zip(slices, moved, strict=True):
+        offsets = list(op.offsets.get_values())
+        offsets[axis] = begin
+        new += _slice_instead(op, result, offsets)
+    return new
+
+
+def _take_rows(op: SliceOp, concat: ConcatOp) -> list[SliceOp]:
+    """Take single rows of the sources that `op` reads, if it has fewer rows than `concat` interleaves."""
+    count, rows = len(concat.sources), cube_of(op.result.type).height
+    if rows >= count or not may_decide(DlaBubbleUpSlices.name, "sources", concat):
+        return []
+    offsets = list(op.offsets.get_values())
+    new: list[SliceOp] = []
+    taken: list[SSAValue] = []
+    for row in range(offsets[1], offsets[1] + rows):
+        source = concat.sources[row % count]
+        channels, height, width = cube_of(source.type)
+        if height > 1:
+            type_ = tensor_type((1, channels, 1, width), tensor_of(source.type).element_type)
+            new.append(SliceOp(source, (0, row // count, 0), type_))
+            new[-1].location = derived(op.location)
+            Rewriter.insert_op(new[-1], InsertPoint.before(concat))
+            source = new[-1].result
+        taken.append(source)
+    offsets[1] = 0
+    return [*new, *_slice_instead(op, _concatenated(concat, taken), offsets)]
+
+
+def _concatenated(concat: ConcatOp, sources: Sequence[SSAValue]) -> SSAValue:
+    """Return the concatenation of `sources`, one after another, before `concat`."""
+    if len(sources) == 1:
+        return sources[0]
+    axis = concat.axis.value.data
+    shape = [1, *cube_of(sources[0].type)]
+    shape[axis] = sum(cube_of(source.type)[axis - 1] for source in sources)
+    type_ = tensor_type(tuple(shape), tensor_of(concat.result.type).element_type)
+    narrow = ConcatOp(sources, axis, type_)
+    narrow.location = concat.location
+    Rewriter.insert_op(narrow, InsertPoint.before(concat))
+    return narrow.result
+
+
+def _erase_dead(op: Operation) -> None:
+    """Erase `op` and what it alone reads, if nothing reads its results."""
+    if is_trivially_dead(op):
+        owners = [operand.owner for operand in op.operands]
+        Rewriter.erase_op(op)
+        for owner in owners:
+            # An operation that is read twice has gone the first time.
+            if isinstance(owner, Operation) and owner.parent is not None:
+                _erase_dead(owner)
 
 
 def _keeps_the_begin(op: SliceOp) -> bool:

@@ -80,3 +80,64 @@ func.func @image(%x: !dla.image<R8, tensor<1x1x9x9xi8>>, %w: tensor<8x3x3x1xi8>)
   %y = "dla.slice"(%s) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x8x7x7xi8>) -> tensor<1x8x6x7xi8>
   func.return %y : tensor<1x8x6x7xi8>
 }
+
+// -----
+
+// A slice of a slice is one slice; a part of one source of a concatenation is a slice of that source.
+// CHECK-LABEL: @one_source
+// CHECK-NEXT:    %[[Y:.*]] = "dla.slice"(%arg1) <{offsets = array<i64: 0, 2, 1>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x2x3xf16>
+// CHECK-NEXT:    return %[[Y]], %arg0
+func.func @one_source(%x: tensor<1x16x2x4xf16>, %y: tensor<1x16x4x4xf16>) -> (tensor<1x16x2x3xf16>, tensor<1x16x2x4xf16>) {
+  %c = "dla.concat"(%x, %y) <{axis = 2 : i64}> : (tensor<1x16x2x4xf16>, tensor<1x16x4x4xf16>) -> tensor<1x16x6x4xf16>
+  %0 = "dla.slice"(%c) <{offsets = array<i64: 0, 1, 0>}> : (tensor<1x16x6x4xf16>) -> tensor<1x16x5x4xf16>
+  %1 = "dla.slice"(%0) <{offsets = array<i64: 0, 3, 1>}> : (tensor<1x16x5x4xf16>) -> tensor<1x16x2x3xf16>
+  %2 = "dla.slice"(%c) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x16x6x4xf16>) -> tensor<1x16x2x4xf16>
+  func.return %1, %2 : tensor<1x16x2x3xf16>, tensor<1x16x2x4xf16>
+}
+
+// -----
+
+// The first and the last source are read by no slice: they go, and so does the layer that computes the last.
+// CHECK-LABEL: @unread_sources
+// CHECK-NEXT:    %[[C:.*]] = "dla.concat"(%arg0, %arg2) <{axis = 3 : i64}> : {{.*}} -> tensor<1x8x2x4xf16>
+// CHECK-NEXT:    %[[X:.*]] = "dla.slice"(%[[C]]) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x8x2x4xf16>) -> tensor<1x8x1x3xf16>
+// CHECK-NEXT:    %[[Y:.*]] = "dla.slice"(%[[C]]) <{offsets = array<i64: 0, 0, 1>}> : (tensor<1x8x2x4xf16>) -> tensor<1x8x2x2xf16>
+// CHECK-NEXT:    return %[[X]], %[[Y]], %arg3
+func.func @unread_sources(%a: tensor<1x8x2x2xf16>, %b: tensor<1x8x2x1xf16>, %c: tensor<1x8x2x2xf16>, %d: tensor<1x8x2x2xf16>) -> (tensor<1x8x1x3xf16>, tensor<1x8x2x2xf16>, tensor<1x8x2x2xf16>) {
+  %s = "dla.sdp"(%d) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x8x2x2xf16>) -> tensor<1x8x2x2xf16>
+  %t = "dla.concat"(%b, %a, %c, %d, %s) <{axis = 3 : i64}>
+     : (tensor<1x8x2x1xf16>, tensor<1x8x2x2xf16>, tensor<1x8x2x2xf16>, tensor<1x8x2x2xf16>, tensor<1x8x2x2xf16>) -> tensor<1x8x2x9xf16>
+  %0 = "dla.slice"(%t) <{offsets = array<i64: 0, 0, 1>}> : (tensor<1x8x2x9xf16>) -> tensor<1x8x1x3xf16>
+  %1 = "dla.slice"(%t) <{offsets = array<i64: 0, 0, 2>}> : (tensor<1x8x2x9xf16>) -> tensor<1x8x2x2xf16>
+  %2 = "dla.slice"(%t) <{offsets = array<i64: 0, 0, 5>}> : (tensor<1x8x2x9xf16>) -> tensor<1x8x2x2xf16>
+  func.return %0, %1, %2 : tensor<1x8x1x3xf16>, tensor<1x8x2x2xf16>, tensor<1x8x2x2xf16>
+}
+
+// -----
+
+// Rows 2 and 3 of six: the first row of the third source, and the second one of the first.
+// CHECK-LABEL: @interleaved
+// CHECK-NEXT:    %[[B:.*]] = "dla.slice"(%arg2) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x8x2x4xf16>) -> tensor<1x8x1x4xf16>
+// CHECK-NEXT:    %[[A:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 1, 0>}> : (tensor<1x8x2x4xf16>) -> tensor<1x8x1x4xf16>
+// CHECK-NEXT:    "dla.concat"(%[[B]], %[[A]]) <{axis = 2 : i64}> : {{.*}} -> tensor<1x8x2x4xf16>
+func.func @interleaved(%x: tensor<1x8x2x4xf16>, %y: tensor<1x8x2x4xf16>, %z: tensor<1x8x2x4xf16>) -> tensor<1x8x2x4xf16> {
+  %c = "dla.concat"(%x, %y, %z) <{axis = 2 : i64, is_interleaved}> : (tensor<1x8x2x4xf16>, tensor<1x8x2x4xf16>, tensor<1x8x2x4xf16>) -> tensor<1x8x6x4xf16>
+  %0 = "dla.slice"(%c) <{offsets = array<i64: 0, 2, 0>}> : (tensor<1x8x6x4xf16>) -> tensor<1x8x2x4xf16>
+  func.return %0 : tensor<1x8x2x4xf16>
+}
+
+// -----
+
+// As many rows as sources: each is read. A reader other than a slice takes all as well.
+// CHECK-LABEL: @all_read
+// CHECK:         "dla.concat"(%arg0, %arg1) <{axis = 2 : i64, is_interleaved}>
+// CHECK-NEXT:    "dla.slice"
+// CHECK-NEXT:    "dla.concat"(%arg0, %arg1) <{axis = 2 : i64}>
+// CHECK-NEXT:    return
+func.func @all_read(%x: tensor<1x8x2x4xf16>, %y: tensor<1x8x2x4xf16>) -> (tensor<1x8x2x4xf16>, tensor<1x8x4x4xf16>, tensor<1x8x2x4xf16>) {
+  %c = "dla.concat"(%x, %y) <{axis = 2 : i64, is_interleaved}> : (tensor<1x8x2x4xf16>, tensor<1x8x2x4xf16>) -> tensor<1x8x4x4xf16>
+  %0 = "dla.slice"(%c) <{offsets = array<i64: 0, 1, 0>}> : (tensor<1x8x4x4xf16>) -> tensor<1x8x2x4xf16>
+  %d = "dla.concat"(%x, %y) <{axis = 2 : i64}> : (tensor<1x8x2x4xf16>, tensor<1x8x2x4xf16>) -> tensor<1x8x4x4xf16>
+  %1 = "dla.slice"(%d) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x8x4x4xf16>) -> tensor<1x8x2x4xf16>
+  func.return %0, %d, %1 : tensor<1x8x2x4xf16>, tensor<1x8x4x4xf16>, tensor<1x8x2x4xf16>
+}

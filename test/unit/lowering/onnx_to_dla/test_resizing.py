@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -31,6 +32,43 @@ CASES: list[tuple[tuple[int, ...], tuple[int, int], str]] = [
 ]
 
 
+def quantized_model(
+    inner: list[onnx.NodeProto], shape: tuple[int, ...], zero: int, **constants: npt.NDArray[Any]
+) -> onnx.ModelProto:
+    """Return a model of nodes from `d` to `c` between QDQ pairs."""
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], "first"),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "read"),
+        *inner,
+        helper.make_node("QuantizeLinear", ["c", "t", "z"], ["r"], "round"),
+        helper.make_node("DequantizeLinear", ["r", "t", "z"], ["y"], "give"),
+    ]
+    scales = {"s": np.array(0.03, np.float32), "t": np.array(0.017, np.float32), "z": np.array(zero, np.int8)}
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(array, name) for name, array in (scales | constants).items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def simulated(
+    model: onnx.ModelProto, target: str, folder: Path
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32]]:
+    """Return the output of the simulator, that of the exact reference, and the input."""
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    hardware = load_target(target)
+    simulator = Simulator(parse_loadable(to_bytes(compile_model(path, target).loadable)), hardware)
+    shape = [size.dim_value for size in model.graph.input[0].type.tensor_type.shape.dim]
+    numbers = np.random.default_rng(8).standard_normal(shape).astype(np.float32)
+    (found,) = simulator.run([numbers.reshape(simulator.inputs[0].shape)])
+    (expected,) = QuantizedReference(model, PlannedLayers(hardware)).run({"x": numbers})
+    return found.tensor.reshape(expected.shape), expected, numbers
+
+
 @pytest.mark.parametrize("zero", [0, -21])
 @pytest.mark.parametrize("target", ["nv_small", "nv_full"])
 @pytest.mark.parametrize(("shape", "factors", "coordinates"), CASES)
@@ -38,35 +76,58 @@ def test_the_integers_of_the_model(
     shape: tuple[int, ...], factors: tuple[int, int], coordinates: str, target: str, zero: int, tmp_path: Path
 ):
     attributes: dict[str, Any] = {"mode": "linear", "coordinate_transformation_mode": coordinates}
-    nodes = [
-        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], "first"),
-        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "read"),
-        helper.make_node("Resize", ["d", "", "f"], ["c"], "resize", **attributes),
-        helper.make_node("QuantizeLinear", ["c", "t", "z"], ["r"], "round"),
-        helper.make_node("DequantizeLinear", ["r", "t", "z"], ["y"], "give"),
-    ]
-    constants: dict[str, npt.NDArray[Any]] = {
-        "s": np.array(0.03, np.float32),
-        "t": np.array(0.017, np.float32),
-        "z": np.array(zero, np.int8),
-        "f": np.array([1, 1, *factors], np.float32),
-    }
-    graph = helper.make_graph(
-        nodes,
-        "network",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(array, name) for name, array in constants.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    path = tmp_path / "model.onnx"
-    path.write_bytes(model.SerializeToString())
-    hardware = load_target(target)
-    simulator = Simulator(parse_loadable(to_bytes(compile_model(path, target).loadable)), hardware)
-    numbers = np.random.default_rng(8).standard_normal(shape).astype(np.float32)
-    (found,) = simulator.run([numbers.reshape(simulator.inputs[0].shape)])
-    (expected,) = QuantizedReference(model, PlannedLayers(hardware)).run({"x": numbers})
-    assert np.array_equal(found.tensor.reshape(expected.shape), expected)
+    resize = helper.make_node("Resize", ["d", "", "f"], ["c"], "resize", **attributes)
+    model = quantized_model([resize], shape, zero, f=np.array([1, 1, *factors], np.float32))
+    found, expected, numbers = simulated(model, target, tmp_path)
+    assert np.array_equal(found, expected)
     # The reference itself, against another one: rounded once, half a step.
-    (by_floats,) = Onnxruntime(path).run({"x": numbers})
+    (by_floats,) = Onnxruntime(tmp_path / "model.onnx").run({"x": numbers})
     assert np.abs((expected - zero) * 0.017 - by_floats).max() <= 0.01701
+
+
+@pytest.mark.parametrize("target", ["nv_small", "nv_full"])
+@pytest.mark.parametrize(
+    ("shape", "factors", "kernel", "strides", "pads"),
+    [
+        # Of three rows from a row each the last is not read.
+        ((1, 1, 1, 3), (3, 1), (3, 2), (2, 1), (1, 0, 0, 0)),
+        # Of six rows from two the first two are read.
+        ((1, 4, 2, 5), (3, 1), (2, 2), (5, 1), (0, 0, 0, 0)),
+        ((1, 4, 2, 5), (3, 2), (1, 1), (7, 3), (0, 0, 0, 0)),
+        ((1, 20, 2, 2), (4, 3), (3, 3), (6, 4), (0, 0, 0, 0)),
+    ],
+)
+def test_rows_that_a_pooling_does_not_read_are_not_computed(
+    shape: tuple[int, ...],
+    factors: tuple[int, int],
+    kernel: tuple[int, int],
+    strides: tuple[int, int],
+    pads: tuple[int, ...],
+    target: str,
+    tmp_path: Path,
+):
+    resize = helper.make_node("Resize", ["d", "", "f"], ["e"], "resize", mode="linear")
+    pool = helper.make_node("MaxPool", ["e"], ["c"], "pool", kernel_shape=kernel, strides=strides, pads=pads)
+    model = quantized_model([resize, pool], shape, 0, f=np.array([1, 1, *factors], np.float32))
+    found, expected, _ = simulated(model, target, tmp_path)
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("target", ["nv_small", "nv_full"])
+@pytest.mark.parametrize("rows", [(1, 3), (2, 3), (4, 6), (5, 6)])
+def test_rows_that_a_slice_does_not_take_are_not_computed(rows: tuple[int, int], target: str, tmp_path: Path):
+    nodes = [
+        helper.make_node("Resize", ["d", "", "f"], ["e"], "resize", mode="linear"),
+        helper.make_node("Slice", ["e", "begin", "end", "axis"], ["c"], "slice"),
+    ]
+    model = quantized_model(
+        nodes,
+        (1, 5, 2, 3),
+        0,
+        f=np.array([1, 1, 3, 1], np.float32),
+        begin=np.array([rows[0]]),
+        end=np.array([rows[1]]),
+        axis=np.array([2]),
+    )
+    found, expected, _ = simulated(model, target, tmp_path)
+    assert np.array_equal(found, expected)
