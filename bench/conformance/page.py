@@ -36,7 +36,7 @@ shape.
 
 CONTRIB_OPERATORS = """\
 Some models have operators of the domain com.microsoft, which onnxruntime's tools emit and ONNX does not
-define. They are imported, simplified and exported; native code supports only a few of these operators.
+define ([those of native code](contrib-operators.md)). By model:
 """
 
 NOT_RUN = "onnxruntime itself does not run these; their outputs are not compared:"
