@@ -160,7 +160,7 @@ def test_programs_with_strings_are_kept(folder: Path, monkeypatch: pytest.Monkey
         return found
 
     expected = results()
-    reason = "StringNormalizer: the string b'\\xff\\x00' is not UTF-8 text"
+    reason = "y: the string b'\\xff\\x00' is not UTF-8 text"
     assert (expected == [reason] * 2) == (text == b"\xff\x00")
     assert len(list(folder.iterdir())) == 1
 

@@ -121,7 +121,7 @@ def test_binding(session: Session):
     session.run_with_iobinding(binding)
     assert len(binding.get_outputs()) == 2
     binding.clear_binding_inputs()
-    with pytest.raises(XonncError, match="input 'x' is missing"):
+    with pytest.raises(XonncError, match="input 'x' is not given; the model takes x, k"):
         session.run_with_iobinding(binding)
 
 
@@ -151,7 +151,7 @@ def test_runs_in_another_thread(session: Session):
     assert (data, error) == ("mine", "")
     outputs, _, error = asynchronous(session, {"x": X})
     assert outputs == []
-    assert error.startswith("input 'k' is missing")
+    assert error.startswith("input 'k' is not given; the model takes x, k")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
