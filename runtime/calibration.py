@@ -66,9 +66,9 @@ class Histogram:
             case "percentile":
                 last = _percentile(self.counts)
             case "entropy":
-                last = _least_divergence(self.counts, levels)
+                last = _min_divergence_bins(self.counts, levels)
             case _:
-                last = _least_error(self.counts, self.range)
+                last = _min_mse_bins(self.counts, self.range)
         limit = (self.range.magnitude or 1.0) * last / BINS
         return replace(
             self.range, least=max(self.range.least, -limit), largest=min(self.range.largest, limit)
@@ -81,7 +81,7 @@ def _percentile(counts: Array) -> int:
     return int((below < PERCENTILE * below[-1]).sum()) + 1
 
 
-def _least_divergence(counts: Array, levels: int) -> int:
+def _min_divergence_bins(counts: Array, levels: int) -> int:
     """Return the number of bins to keep for the least Kullback-Leibler divergence after quantization."""
     counts = counts.copy()
     # The bin of zero says nothing about where to cut: ReLUs fill it.
@@ -95,7 +95,7 @@ def _least_divergence(counts: Array, levels: int) -> int:
     return min(ends, key=lambda end: _divergence(counts, end, levels))
 
 
-def _least_error(counts: Array, found: Range) -> int:
+def _min_mse_bins(counts: Array, found: Range) -> int:
     """Return the number of bins to keep for the least mean squared error of rounding and clipping."""
     middles = np.arange(BINS) + 0.5
     ends = np.arange(BINS // 16, BINS + 1, BINS // 128)

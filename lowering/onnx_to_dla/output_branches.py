@@ -15,33 +15,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from xonnc.dialects.onnx.ops.builtin import ReturnOp
-from xonnc.dialects.onnx.ops.nn import FlattenOp
-from xonnc.dialects.onnx.ops.tensor import (
-    ConcatOp,
-    IdentityOp,
-    ReshapeOp,
-    SqueezeOp,
-    SqueezeV11Op,
-    TransposeOp,
-    UnsqueezeOp,
-    UnsqueezeV11Op,
-)
+from xonnc.dialects.onnx.ops.tensor import ConcatOp, TransposeOp
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.quantization import covering
 from xonnc.lowering.onnx_to_dla.keep_float import mark_float
+from xonnc.lowering.onnx_to_dla.softmax_logits import VIEWS
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
-
-VIEWS = (
-    FlattenOp,
-    IdentityOp,
-    ReshapeOp,
-    SqueezeOp,
-    SqueezeV11Op,
-    TransposeOp,
-    UnsqueezeOp,
-    UnsqueezeV11Op,
-)
-"""Ops that may follow a concatenation on the way to an output."""
 
 MAX_RATIO = 8.0
 """The largest ratio of the scales of two operands that share one: the smaller loses 3 of 8 bits."""
@@ -81,7 +60,7 @@ def _unequal(value: SSAValue, ranges: ValueRanges) -> Iterator[Operation]:
     """Yield the concatenations of unequal operands that end in `value` alone, and the ops between."""
     if not isinstance(value, OpResult) or not value.has_one_use():
         return
-    if isinstance(value.op, VIEWS):
+    if isinstance(value.op, (*VIEWS, TransposeOp)):
         found = list(_unequal(value.op.operands[0], ranges))
         yield from [value.op, *found] if found else []
     if isinstance(value.op, ConcatOp):

@@ -109,7 +109,7 @@ def _channels(numbers: Array) -> Array:
     return numbers.mean(axis=tuple(axis for axis in range(numbers.ndim) if axis != 1), dtype=np.float64)
 
 
-def systematic(shifts: Array) -> Array:
+def james_stein_means(shifts: Array) -> Array:
     """
     Return the mean of each column, reduced by the variance of that mean relative to its square, at most to 0.
 
@@ -147,7 +147,7 @@ class _PartitionedRun:
             self._run(part)
             sum_ = part.nodes[-1]
             shifts = np.stack([_channels(values[sum_.output[0]]) for values in self._values]) - mean
-            change = systematic(shifts)
+            change = james_stein_means(shifts)
             bias = _bias(sum_, self._initializers)
             self.biases.append(None if bias is None else bias - change)
             for values in self._values if bias is not None else ():

@@ -17,7 +17,11 @@ from xonnc.calibration import calibrate_module, open_model
 from xonnc.compiler import run_frontend
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.quantization_statistics.bias_correction import MIN_SAMPLES, bias_corrections, systematic
+from xonnc.lowering.quantization_statistics.bias_correction import (
+    MIN_SAMPLES,
+    bias_corrections,
+    james_stein_means,
+)
 from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
 from xonnc.runtime.reference import ReferenceModel
 
@@ -83,7 +87,7 @@ def test_means_are_what_they_were(path: Path):
 def test_shifts_that_differ_between_images_are_reduced():
     """Columns: equal in all images; without a mean; as uncertain as it is large; between; zero."""
     shifts = np.array([[2.0, 1.0, 2.0, 3.0, 0.0], [2.0, -1.0, 0.0, 1.0, 0.0]])
-    assert systematic(shifts).tolist() == pytest.approx([2.0, 0.0, 0.0, 1.5, 0.0])
+    assert james_stein_means(shifts).tolist() == pytest.approx([2.0, 0.0, 0.0, 1.5, 0.0])
 
 
 def test_few_samples_tell_nothing(path: Path):
