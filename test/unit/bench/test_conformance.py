@@ -112,7 +112,7 @@ def test_the_page_has_a_line_a_model_and_says_what_is_wrong():
     assert "| bad | by hand |  | 2 | yes | **no** | yes, host: STFT 2 | 1.25 |  |  |" in text
     assert "\nonnxruntime itself does not run these; their outputs are not compared: ugly.\n" in text
     assert "Not exported by these versions: one, other.\n\n| model |" in text
-    assert "native code supports only a few of these operators.\n\n* bad: FusedConv, Gelu\n\n" in text
+    assert "(contrib-operators.md)). By model:\n\n* bad: FusedConv, Gelu\n\n" in text
     assert "* simplified with equal outputs: 1 of 2 measured" in text
     assert "* native with equal outputs: 2 of 2 measured" in text
     assert "* without a call of the reference evaluator: 1 of 2 that run natively" in text
