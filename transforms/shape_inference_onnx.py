@@ -26,18 +26,6 @@ from xonnc.transforms.dims.functions import enter_function, leave_function, name
 from xonnc.transforms.dims.shape_analysis import ShapeAnalysis, holds_integers, is_static
 from xonnc.transforms.invalid_branches import drop_branch, drops_invalid_branches, drops_of_shapes
 from xonnc.transforms.onnx_package_hooks import inference
-from xonnc.transforms.shapes import (
-    attention,
-    control_flow,
-    convolution,
-    custom,
-    data_movement,
-    elementwise,
-    ml_operators,
-    reduction,
-    resampling,
-    slicing,
-)
 from xonnc.transforms.shapes.axes_operands import write_axes
 from xonnc.transforms.shapes.bodies import infer_body
 from xonnc.transforms.shapes.control_flow import union
@@ -49,22 +37,9 @@ from xonnc.transforms.shapes.inference_context import (
     ShapeError,
     Types,
 )
+from xonnc.transforms.shapes.operand_types import refine_operands
 
-THEMES = (
-    attention,
-    control_flow,
-    convolution,
-    custom,
-    elementwise,
-    ml_operators,
-    data_movement,
-    reduction,
-    resampling,
-    slicing,
-)
-"""Modules whose functions are registered in `SHAPE_FUNCTIONS`."""
-
-WITH_BODY = frozenset(("Loop", "Scan", "ScanV8", "SequenceMap"))
+WITH_BODY = frozenset(("Fused", "Loop", "Scan", "ScanV8", "SequenceMap"))
 """Ops whose body has arguments with types from outside."""
 
 
@@ -73,16 +48,26 @@ class ShapeInference(ModulePass):
     """
     Infer the types of all values from the function arguments, then the result types of the functions.
 
-    Static dimensions are kept and dynamic ones refined; a contradiction is an error that names the node and
-    both types. Axes become non-negative; those left out of Squeeze and Slice, and steps, become constants.
-    Attributes of convolutions and pooling stay as they are. Dynamic dimensions of results that follow from
-    named input dimensions are named (`onnx.dim_params`): `seq + 1`.
+    Static dimensions are kept and dynamic ones refined, those of operands too where another operand tells
+    them: the common dimension of a matrix product, the input size of a recurrence. A contradiction is an
+    error that names the node and both types. Axes become non-negative; those left out of Squeeze and Slice,
+    and steps, become constants. Attributes of convolutions and pooling stay as they are. Dynamic dimensions
+    of results that follow from named input dimensions are named (`onnx.dim_params`): `seq + 1`.
     """
 
     name = "shape-inference-onnx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        # Where a function is called, its arguments have the types of the calls.
+        called = {inner.callee.string_value() for inner in op.walk() if isinstance(inner, CallOp)}
+        functions = [
+            inner
+            for inner in op.walk()
+            if isinstance(inner, FuncOp) and inner.sym_name.data not in called and inner.body.blocks
+        ]
         _Inference(op, keeps_windows=True).inside(op)
+        while any([refine_operands(function) for function in functions]):
+            _Inference(op, keeps_windows=True).inside(op)
         write_axes(op)
 
 

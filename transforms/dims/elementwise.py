@@ -8,7 +8,7 @@ from xonnc.transforms.dims.dim_context import DimContext, Partly, sizes_of
 from xonnc.transforms.shapes.elementwise import equate_channels
 
 LIKE_FIRST = (
-    "Bernoulli ClipV6 ClipV11 ClipV12 DequantizeLinear DynamicQuantizeLinear EyeLike GroupNormalizationV18"
+    "Bernoulli ClipV6 ClipV11 ClipV12 DynamicQuantizeLinear EyeLike GroupNormalizationV18"
     " HardmaxV11 LogSoftmaxV11 QuantizeLinear RandomNormalLike RandomUniformLike ReverseSequence"
 )
 

@@ -27,6 +27,20 @@ from xonnc.transforms.dims.dim_context import (
     Partly,
 )
 from xonnc.transforms.dims.expressions import DimExpr, DimSymbols, number
+from xonnc.transforms.shapes import (
+    attention,
+    convolution,
+    custom,
+    extra,
+    ml_operators,
+    reduction,
+    resampling,
+    sequences,
+    slicing,
+)
+from xonnc.transforms.shapes import control_flow as control_flow_shapes
+from xonnc.transforms.shapes import data_movement as data_movement_shapes
+from xonnc.transforms.shapes import elementwise as elementwise_shapes
 from xonnc.transforms.shapes.inference_context import (
     SHAPE_FUNCTIONS,
     SYMBOLIC,
@@ -47,6 +61,22 @@ THEMES = (
     windows,
 )
 """Modules whose rules are registered in `SIZES` and `ELEMENTS`."""
+
+SHAPE_THEMES = (
+    attention,
+    control_flow_shapes,
+    convolution,
+    custom,
+    data_movement_shapes,
+    elementwise_shapes,
+    extra,
+    ml_operators,
+    reduction,
+    resampling,
+    sequences,
+    slicing,
+)
+"""Modules whose functions are registered in `SHAPE_FUNCTIONS`."""
 
 INTEGERS = (i1, i32, i64)
 """Element types of shape tensors and of conditions on them."""

@@ -60,14 +60,14 @@ def drops_axes(keepdims: int) -> str | None:
     return "the axes reduced stay" if keepdims else None
 
 
-def largest(x: SSAValue, axes: SSAValue | Node, noop: int) -> Node:
+def largest(x: SSAValue, axes: SSAValue | Node, noop: int, keepdims: int = 1) -> Node:
     """Return the maximum, clipped to finite values so that subtracting it cannot give inf - inf."""
     element = element_type(x.type)
     assert element is not None
     dtype = numpy_dtype(element)
     limit = np.nextafter(np.array(np.inf, dtype), np.array(0, dtype))
     bounds = np.asarray(np.negative(limit)), np.asarray(limit)
-    return Clip(ReduceMax(x, axes, keepdims=1, noop_with_empty_axes=noop), *bounds)
+    return Clip(ReduceMax(x, axes, keepdims=keepdims, noop_with_empty_axes=noop), *bounds)
 
 
 def log_of_sum(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> tuple[Node, Node]:
@@ -93,13 +93,14 @@ def log_sum_exp(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> Rewrit
     """
     log(sum(exp(x))) = log(sum(exp(x - m))) + squeeze(m) for m = max(x), finite as above
 
-    The number of axes must be static: with none, all axes are reduced, or none if `noop_with_empty_axes`.
+    With no axes, all are reduced, or none if `noop_with_empty_axes`. Where their number is not known, the
+    maximum is reduced again instead of squeezed, which is right for none too.
     """
     count = None if is_absent(axes) else static_shape(axes.type)
-    if not is_absent(axes) and count is None:
-        return MatchFailure("the number of axes is not known")
     nothing = is_absent(axes) or count == (0,)
     m, log = log_of_sum(x, axes, keepdims, noop)
+    if not nothing and count is None:
+        return Add(log, largest(x, axes, noop, keepdims=0))
     if nothing and noop:
         return Add(log, m)
     return Add(log, Squeeze(m, absent if nothing else axes))

@@ -124,6 +124,8 @@ def argument_types(ctx: InferenceContext) -> list[Attribute | None]:
             return [*states, *(without_axis(type_, axis) for type_, axis in pairs)]
         case "ScanV8":
             return _batched(ctx, types[1:])
+        case "Fused":
+            return [*types]
         case "SequenceMap":
             return [type_.element_type if isinstance(type_, SeqType) else type_ for type_ in types]
         case _:

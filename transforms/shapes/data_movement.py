@@ -140,22 +140,31 @@ def flatten(ctx: InferenceContext) -> Types:
 def transpose(ctx: InferenceContext) -> Types:
     """Axis i of the result is axis perm[i]; an absent perm reverses the axes."""
     data = ctx.dims(0)
-    if data is None:
-        return [None]
+    return [None] if data is None else ctx.ranked(permuted(ctx, data))
+
+
+def permuted(ctx: InferenceContext, data: Dims) -> Dims:
+    """Return dimensions permuted by the property `perm`; an absent one is written."""
     perm = ctx.integers("perm") or tuple(reversed(range(len(data))))
     axes = [ctx.axis(axis, len(data)) for axis in perm]
     if sorted(axes) != list(range(len(data))):
         raise ctx.fail(f"perm {shown(perm)} is no permutation of {len(data)} axes")
     ctx.set("perm", perm)
-    return ctx.ranked(tuple(data[axis] for axis in axes))
+    return tuple(data[axis] for axis in axes)
 
 
 @infers_dims("Concat")
 def concat(ctx: InferenceContext) -> Types:
     """The dimensions along `axis` add up; a negative axis is normalised."""
+    whole = joined(ctx)
+    return [None] if whole is None else ctx.ranked(whole)
+
+
+def joined(ctx: InferenceContext) -> Dims | None:
+    """Return the dimensions of the concatenation of all operands, or `None` if a rank is unknown."""
     shapes = ctx.all_dims()
     if not shapes:
-        return [None]
+        return None
     full = [shape for shape in shapes if shape != (0,)] or shapes
     rank = len(full[0])
     axis = ctx.own_axis(rank)
@@ -176,7 +185,7 @@ def concat(ctx: InferenceContext) -> Types:
             if index != axis and size != other:
                 ctx.equate(size, other)
     ctx.set("axis", axis)
-    return ctx.ranked(tuple(sizes))
+    return tuple(sizes)
 
 
 def _differing(ctx: InferenceContext, kind: Callable[[Shape], int]) -> str:

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute
 
 from xonnc.dialects.onnx.types import OptType, SeqType
 from xonnc.transforms.shapes.inference_context import (
+    UNKNOWN,
     InferenceContext,
     Types,
     any_shape,
@@ -90,6 +91,21 @@ def cast(ctx: InferenceContext) -> Types:
     """The operand's shape with element type `to`."""
     shape, to = ctx.dims(0), ctx.op.properties["to"]
     return any_shape(to) if shape is None else typed(shape, to)
+
+
+@infers_dims("DequantizeLinear")
+def dequantize(ctx: InferenceContext) -> Types:
+    """The data's shape; scales along an axis tell its size."""
+    shape, scales = ctx.dims(0), ctx.dims(1)
+    if shape is None:
+        return [None]
+    # A single scale is of the whole tensor; with a block size, several elements share one.
+    is_by_axis = scales is not None and len(scales) == 1 and scales[0] != 1 and not ctx.integer("block_size")
+    if is_by_axis and scales is not None and isinstance(scales[0], int) and scales[0] != UNKNOWN:
+        axis = ctx.own_axis(len(shape), 1)
+        ctx.equate(shape[axis], scales[0])
+        shape = (*shape[:axis], scales[0], *shape[axis + 1 :])
+    return typed(shape, ctx.result_element())
 
 
 @infers_dims("CastLike")

@@ -39,6 +39,20 @@ func.func @log_sum_exp(%x: tensor<2x3xf32>, %axes: tensor<1xi64>) -> tensor<2xf3
 
 // -----
 
+// Squeeze takes no axes for all of size 1, so the maximum is reduced again where their number is not known.
+// CHECK-LABEL: @log_sum_exp_of_some_axes
+// CHECK:         "onnx.ReduceMax"(%arg0, %arg1) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}>
+// CHECK:         %[[LOG:[0-9]+]] = "onnx.Log"
+// CHECK-NEXT:    %[[M:[0-9]+]] = "onnx.ReduceMax"(%arg0, %arg1) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}>
+// CHECK:         %[[C:[0-9]+]] = "onnx.Clip"(%[[M]],
+// CHECK-NEXT:    "onnx.Add"(%[[LOG]], %[[C]])
+func.func @log_sum_exp_of_some_axes(%x: tensor<2x3xf32>, %axes: tensor<?xi64>) -> tensor<*xf32> {
+  %0 = "onnx.ReduceLogSumExp"(%x, %axes) <{keepdims = 0 : si64}> : (tensor<2x3xf32>, tensor<?xi64>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
 // Integers: not decomposed, as Sqrt takes floats only.
 // CHECK-LABEL: @integers
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.ReduceL2"(%arg0, %arg1) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3xi32>, tensor<1xi64>) -> tensor<*xi32>

@@ -91,3 +91,37 @@ func.func @unranked(%x: tensor<?xf32>) -> (tensor<*xf32>, tensor<?xf32>) {
   %1 = "onnx.Relu"(%x) : (tensor<?xf32>) -> tensor<?xf32>
   onnx.Return %0, %1 : tensor<*xf32>, tensor<?xf32>
 }
+
+// -----
+
+// Ops that are not ONNX operators.
+// CHECK-LABEL: func.func @own_ops
+// CHECK:         %[[COLUMNS:.*]] = "onnx.Im2Col"
+// CHECK-NEXT:    "onnx.DimGroup"(%[[COLUMNS]]) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK-NEXT:    "onnx.DimGroup"(%[[COLUMNS]]) <{axis = 1 : si64, group_id = 1 : si64}>
+// CHECK-NEXT:    %[[SPREAD:.*]] = "onnx.UpsampleAndPad"
+// CHECK-NEXT:    "onnx.DimGroup"(%[[SPREAD]]) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK-NEXT:    "onnx.DimGroup"(%[[SPREAD]]) <{axis = 1 : si64, group_id = 1 : si64}>
+// CHECK-NEXT:    %[[SHAPE:.*]], %[[TURNED:.*]] = "onnx.ConcatShapeTranspose"
+// CHECK-NEXT:    "onnx.DimGroup"(%[[TURNED]]) <{axis = 1 : si64, group_id = 4 : si64}>
+func.func @own_ops(%x: tensor<?x?x5x6xf32>, %y: tensor<?x4xf32>) {
+  %0 = "onnx.Im2Col"(%x) <{kernel_shape = [1, 1]}> : (tensor<?x?x5x6xf32>) -> tensor<?x?x30xf32>
+  %1 = "onnx.UpsampleAndPad"(%0) <{strides = [2]}> : (tensor<?x?x30xf32>) -> tensor<?x?x59xf32>
+  %2, %3 = "onnx.ConcatShapeTranspose"(%y, %y) <{axis = 1 : si64, perm = [1, 0]}> : (tensor<?x4xf32>, tensor<?x4xf32>) -> (tensor<2xi64>, tensor<8x?xf32>)
+  onnx.Return
+}
+
+// -----
+
+// The shape functions of all operators are at hand, also if no other pass has needed them.
+// CHECK-LABEL: func.func @batch
+// CHECK:         %[[Y:.*]] = "onnx.Conv"
+// CHECK-NEXT:    "onnx.DimGroup"(%[[Y]]) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK:         %[[A:.*]], %{{.*}}, %{{.*}}, %{{.*}} = "onnx.Attention"
+// CHECK-NEXT:    "onnx.DimGroup"(%[[A]]) <{axis = 0 : si64, group_id = 0 : si64}>
+func.func @batch(%x: tensor<?x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<?x4x6x6xf32> {
+  %n = "onnx.NoValue"() : () -> none
+  %0 = "onnx.Conv"(%x, %w, %n) : (tensor<?x3x8x8xf32>, tensor<4x3x3x3xf32>, none) -> tensor<?x4x6x6xf32>
+  %1:4 = "onnx.Attention"(%x, %x, %x, %n, %n, %n, %n) : (tensor<?x3x8x8xf32>, tensor<?x3x8x8xf32>, tensor<?x3x8x8xf32>, none, none, none, none) -> (tensor<?x3x8x8xf32>, none, none, none)
+  onnx.Return %0 : tensor<?x4x6x6xf32>
+}

@@ -167,3 +167,19 @@ func.func @no_broadcast(%x: tensor<2x3xf32>, %y: tensor<4xf32>) -> tensor<*xf32>
   %0 = "onnx.Custom"(%x, %y) {function_name = "F", shape_infer_pattern = "MDBroadcast"} : (tensor<2x3xf32>, tensor<4xf32>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
+
+// -----
+
+func.func @folded_map(%a: tensor<4x4xf32>) -> tensor<*xf32> {
+  // expected-error @+1 {{ShapeTransform: index_map takes the input [4, 4] to [2, 4]: it is not one-to-one}}
+  %0 = "onnx.ShapeTransform"(%a) <{index_map = affine_map<(d0, d1) -> (d0 floordiv 2, d1)>}> : (tensor<4x4xf32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+func.func @pads_of_more_axes(%a: tensor<4xf32>) -> tensor<*xf32> {
+  // expected-error @+1 {{UpsampleAndPad: pads [1, 1, 2, 2] do not fit 1 axes and strides [1, 1]}}
+  %0 = "onnx.UpsampleAndPad"(%a) <{pads = [1, 1, 2, 2]}> : (tensor<4xf32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
