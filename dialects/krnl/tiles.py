@@ -183,6 +183,8 @@ class ConvOp(IRDLOperation):
     tile = prop_def(DenseArrayBase.constr(i64))
     prefetch = opt_prop_def(IntegerAttr)
     """Cache line size in bytes, if pixels of the next block of channels are prefetched."""
+    weight_prefetch = opt_prop_def(IntegerAttr)
+    """The prefetch distance of weights, in bytes ahead of their loads."""
     depthwise = opt_prop_def(UnitAttr)
     low = opt_prop_def(FloatAttr)
     """Lower bound of results."""
@@ -225,6 +227,12 @@ class ConvOp(IRDLOperation):
             raise VerifyException("krnl.conv: a residual and where it starts come together")
         if self.prefetch is not None and (len(shape_of(self.x)) != 5 or self.prefetch.value.data < 1):
             raise VerifyException("krnl.conv: prefetch is a number of bytes above 0, for a channel-blocked x")
+        if self.weight_prefetch is not None and (
+            self.depthwise is not None or self.weight_prefetch.value.data < 1
+        ):
+            raise VerifyException(
+                "krnl.conv: weight_prefetch is a number of bytes above 0, and no depthwise convolution has it"
+            )
         if self.depthwise is not None and (len(shape_of(self.x)) != 5 or self.tile.get_values()[1] != 1):
             raise VerifyException("krnl.conv: depthwise takes a channel-blocked x, and tiles of one block")
         if self.epilogue is not None:

@@ -174,6 +174,10 @@ def _accumulate_dense(
         """Emit the FMAs of one input channel at one window position."""
         at, *sums = carried
         row_of_weights = builder.address(weights, at, conv.element)
+        if op.weight_prefetch is not None:
+            ahead = op.weight_prefetch.value.data
+            for each in range(width):
+                builder.prefetch(row_of_weights, each * conv.lanes * size_of(conv.element) + ahead)
         vectors = [
             builder.load(
                 builder.address(row_of_weights, each * conv.lanes, conv.element), conv.element, conv.lanes

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeVar
 
 import numpy as np
@@ -123,11 +124,14 @@ def _lower_phase(
         "out_strides": pair(_ordered(is_transposed, sub_convolution.out_strides)),
         "tile": pair(tile),
     }
-    line = 0 if fusion.is_depthwise else builder.tiles.prefetched_line(kernel_shape, source.shape)
-    if line:
-        properties["prefetch"] = IntegerAttr(line, i64)
     if fusion.is_depthwise:
         properties["depthwise"] = UnitAttr()
+    else:
+        distances = {
+            "prefetch": builder.tiles.prefetched_line(kernel_shape, source.shape),
+            "weight_prefetch": builder.tiles.weight_prefetch(4 * prod(taps.shape[1:]), tile),
+        }
+        properties |= {name: IntegerAttr(distance, i64) for name, distance in distances.items() if distance}
     for name, bound in (("low", fusion.low), ("high", fusion.high)):
         if bound is not None:
             properties[name] = FloatAttr(bound, f32)

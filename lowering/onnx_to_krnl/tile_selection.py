@@ -129,6 +129,18 @@ class Tiles:
             return core.prefetch_bytes if is_large else 0
         return core.panel_prefetch_bytes if is_static(k) and k * tile[1] * size > core.l1_bytes else 0
 
+    def weight_prefetch(self, size: int, tile: Tile) -> int:
+        """
+        Return how many bytes ahead a convolution prefetches weights, or 0.
+
+        `size` is the bytes of weights for one output channel, which is also the most that a tile reads of the
+        image for one pixel. If L1 does not hold both for a tile, each tile reads the weights from L2.
+        """
+        pixels, width = tile
+        lanes = self.target.vector_bytes // 4
+        core = self.target.core
+        return core.panel_prefetch_bytes if size * (width * lanes + pixels) > core.l1_bytes else 0
+
     def prefetched_line(self, kernel: Sequence[int], image: Sequence[Size]) -> int:
         """
         Return the cache line size if a convolution of NCHWc f32 images should prefetch, or 0.

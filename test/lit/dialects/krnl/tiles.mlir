@@ -36,6 +36,16 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 // -----
 
+// Weights that are prefetched.
+// CHECK-LABEL: @prefetched
+// CHECK:         weight_prefetch = 2048 : i64
+func.func @prefetched(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, weight_prefetch = 2048 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  return
+}
+
+// -----
+
 // An epilogue region: applied to each result of a convolution before it is stored.
 // CHECK-LABEL: @epilogue
 // CHECK:         "krnl.conv"

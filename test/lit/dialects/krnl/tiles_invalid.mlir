@@ -241,6 +241,22 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 // -----
 
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
+  // expected-error @+1 {{krnl.conv: weight_prefetch is a number of bytes above 0, and no depthwise convolution has it}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, weight_prefetch = 0 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<144xf32>) {
+  // expected-error @+1 {{krnl.conv: weight_prefetch is a number of bytes above 0, and no depthwise convolution has it}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, depthwise, weight_prefetch = 64 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<144xf32>) -> ()
+  return
+}
+
+// -----
+
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %z: memref<32xi8>, %i: index) {
   // expected-error @+1 {{krnl.dequantize_gemm: m, n, k and block are above 0, found [0, 16, 64, 32]}}
   "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, m = 0 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>) -> ()

@@ -112,6 +112,24 @@ func.func private @announced(%y: memref<1x1x1x4x16xf32>, %x: memref<1x2x1x4x16xf
 
 // -----
 
+// Weights of a convolution are prefetched as many bytes ahead as `weight_prefetch` says: two vectors in each
+// step, of two blocks of channels.
+// CHECK-LABEL: llvm.func internal @weights_ahead
+// CHECK:         llvm.getelementptr %[[W:.*]][2048]
+// CHECK-NEXT:    "llvm.prefetch.p0"
+// CHECK-NEXT:    llvm.getelementptr %[[W]][2112]
+// CHECK-NEXT:    "llvm.prefetch.p0"
+// CHECK-NOT:     "llvm.prefetch.p0"
+// CHECK-COUNT-6: llvm.intr.fma
+// CHECK-NOT:     "llvm.prefetch.p0"
+// CHECK:         llvm.return
+func.func private @weights_ahead(%y: memref<1x2x1x4x16xf32>, %x: memref<1x2x1x4x16xf32>, %w: memref<1024xf32>, %i: index, %n: index) {
+  "krnl.conv"(%y, %x, %w, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2, 0>, depth = 32 : i64, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 1, 3>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 3, 2>, weight_prefetch = 2048 : i64}> : (memref<1x2x1x4x16xf32>, memref<1x2x1x4x16xf32>, memref<1024xf32>, index, index) -> ()
+  return
+}
+
+// -----
+
 // A convolution: 6 pixels of one channel block are 6 accumulators, carried through the loops over the window.
 // CHECK-LABEL: llvm.func internal @conv
 // CHECK-SAME:    %{{[^:]*}}: i64, %{{[^:]*}}: i64

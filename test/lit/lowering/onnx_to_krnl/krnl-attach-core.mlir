@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --krnl-attach-core="core=znver4 l2-bytes=2097152" --split-input-file | filecheck %s
 // RUN: onnx-opt %s --krnl-attach-core="core=haswell l1-bytes=49152 l1-ways=12 l2-ways=16 l3-bytes=0 l3-ways=0 line-bytes=128 prefetch-bytes=4096 panel-prefetch-bytes=1024" --split-input-file | filecheck %s --check-prefix=ALL
-// RUN: onnx-opt %s --convert-onnx-to-krnl="processor=avx512" --split-input-file | filecheck %s --check-prefix=KRNL
+// RUN: onnx-opt %s --fuse-onnx="processor=avx512" --assign-layout="processor=avx512" --convert-onnx-to-krnl="processor=avx512" --split-input-file | filecheck %s --check-prefix=KRNL
 
 // The core's parameters become a module attribute; options override single ones.
 // CHECK:       dlti.target_system_spec = #dlti.target_system_spec<"CPU" = #dlti.target_device_spec<
@@ -54,4 +54,44 @@ func.func @panels(%x: tensor<128x512xf32>) -> tensor<128x96xf32> {
   %w = onnx.Constant dense<1.0> : tensor<512x96xf32>
   %0 = "onnx.MatMul"(%x, %w) : (tensor<128x512xf32>, tensor<512x96xf32>) -> tensor<128x96xf32>
   onnx.Return %0 : tensor<128x96xf32>
+}
+
+// -----
+
+// Each of 56 tiles of 14 pixels reads the weights of 32 channels, 36 KiB, which the first-level cache does not hold.
+// KRNL-LABEL:  func.func @weights
+// KRNL:          weight_prefetch = 2048 : i64
+func.func @weights(%x: tensor<1x32x28x28xf32>) -> tensor<1x32x28x28xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<32x32x3x3xf32>
+  %b = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Conv"(%x, %w, %b) <{pads = [1, 1, 1, 1]}> : (tensor<1x32x28x28xf32>, tensor<32x32x3x3xf32>, none) -> tensor<1x32x28x28xf32>
+  onnx.Return %0 : tensor<1x32x28x28xf32>
+}
+
+// -----
+
+// It holds 18 KiB and the pixels of a tile.
+// KRNL-LABEL:  func.func @few_weights
+// KRNL:          "krnl.conv"
+// KRNL-NOT:      weight_prefetch
+func.func @few_weights(%x: tensor<1x16x28x28xf32>) -> tensor<1x32x28x28xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<32x16x3x3xf32>
+  %b = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Conv"(%x, %w, %b) <{pads = [1, 1, 1, 1]}> : (tensor<1x16x28x28xf32>, tensor<32x16x3x3xf32>, none) -> tensor<1x32x28x28xf32>
+  onnx.Return %0 : tensor<1x32x28x28xf32>
+}
+
+// -----
+
+// The hardware prefetchers of this core suffice.
+// KRNL-LABEL:  func.func @weights_on_another_core
+// KRNL:          "krnl.conv"
+// KRNL-NOT:      weight_prefetch
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<"CPU" = #dlti.target_device_spec<"name" = "znver4", "fma_bytes" = 64 : i64, "load_bytes" = 64 : i64, "fma_latency" = 4 : i64, "l1_bytes" = 32768 : i64, "l1_ways" = 8 : i64, "l2_bytes" = 1048576 : i64, "l2_ways" = 8 : i64, "l3_bytes" = 0 : i64, "l3_ways" = 0 : i64, "line_bytes" = 64 : i64, "prefetch_bytes" = 0 : i64, "panel_prefetch_bytes" = 0 : i64>>} {
+func.func @weights_on_another_core(%x: tensor<1x32x28x28xf32>) -> tensor<1x32x28x28xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<32x32x3x3xf32>
+  %b = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Conv"(%x, %w, %b) <{pads = [1, 1, 1, 1]}> : (tensor<1x32x28x28xf32>, tensor<32x32x3x3xf32>, none) -> tensor<1x32x28x28xf32>
+  onnx.Return %0 : tensor<1x32x28x28xf32>
+}
 }

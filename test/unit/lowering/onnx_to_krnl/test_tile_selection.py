@@ -100,6 +100,20 @@ def test_panels_read_by_several_tiles_from_the_second_cache_are_prefetched():
         assert Tiles(replace(ZEN4, core=load_core(core))).prefetch(4, (128, 768, 768), (8, 48)) == 0
 
 
+def test_weights_of_convolutions_read_by_several_tiles_from_the_second_cache_are_prefetched():
+    tiles = Tiles(replace(ZEN4, core=load_core("skylake-avx512")))
+    # 32 output channels and 14 pixels of 64 and of 16 channels, in windows of 3x3.
+    assert tiles.weight_prefetch(4 * 64 * 9, (14, 2)) == 2048
+    assert tiles.weight_prefetch(4 * 16 * 9, (14, 2)) == 0
+    # The weights alone fill L1; the pixels share it; both fit.
+    assert tiles.weight_prefetch(4 * 256, (14, 2)) == 2048
+    assert tiles.weight_prefetch(4 * 180, (14, 2)) == 2048
+    assert tiles.weight_prefetch(4 * 178, (14, 2)) == 0
+    # Hardware is faster alone.
+    for core in ("znver4", "znver5"):
+        assert Tiles(replace(ZEN4, core=load_core(core))).weight_prefetch(4 * 512 * 9, (7, 3)) == 0
+
+
 def test_blocks_of_channels_beyond_the_first_cache_are_prefetched():
     tiles = Tiles(ZEN4)
     assert tiles.prefetched_line((1, 1), (1, 4, 56, 56, 16)) == 64
