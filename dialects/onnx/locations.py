@@ -114,6 +114,15 @@ def output_names(op: Operation) -> tuple[str, ...]:
     return names or ()
 
 
+def location_of_results(op: Operation, kept: Sequence[int]) -> LocationAttr:
+    """The location for an op that replaces `op` and has only some of its results."""
+    names = output_names(op)
+    if not isinstance(op.location, FusedLoc) or len(names) != len(op.results):
+        return op.location
+    locations = op.location.locations.data if is_array(op.location.locations) else ()
+    return fused(locations, _list([StringAttr(names[index]) for index in kept]))
+
+
 def derived(location: LocationAttr) -> LocationAttr:
     """The location for an op that helps to replace another: its nodes' names without its results' names."""
     if isinstance(location, FusedLoc) and strings_of(location.metadata) is not None:

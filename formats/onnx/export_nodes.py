@@ -68,12 +68,15 @@ def _export(
     captured = captures(op)
     inputs = [_operand(value, names) for value in op.operands]
     read, inner = inputs[: len(inputs) - len(captured)], inputs[len(inputs) - len(captured) :]
-    node.input.extend(_trimmed(read, op, "onnx.empty_inputs"))
+    signature = op_signature_of(type(op))
+    # ONNX lists absent inputs before a variadic one, even if that is empty (a Loop that carries nothing).
+    least = signature.operands if signature.has_variadic_operand else 0
+    node.input.extend(_trimmed(read, op, "onnx.empty_inputs", least))
     node.output.extend(_trimmed([_result(value, names) for value in op.results], op, "onnx.empty_outputs"))
     kinds = attribute_kinds(domain, node.op_type, opset)
     for name, value in _written(op, kinds).items():
         node.attribute.append(from_attribute(name, value, kinds.get(name, _UNDEFINED)))
-    for name, region in zip(op_signature_of(type(op)).regions, op.regions, strict=True):
+    for name, region in zip(signature.regions, op.regions, strict=True):
         if not region.blocks:
             continue
         details = op.attributes.get(f"onnx.{name}")
@@ -138,9 +141,10 @@ def _result(value: SSAValue, names: ValueNames) -> str:
     return names[value] if value in names else ""
 
 
-def _trimmed(names: list[str], op: Operation, key: str) -> list[str]:
-    """Drop absent names at the end of a list, except those that the imported model had."""
+def _trimmed(names: list[str], op: Operation, key: str, least: int = 0) -> list[str]:
+    """Drop absent names at the end of a list, except the first `least` and those of the imported model."""
     while names and not names[-1]:
         names.pop()
     empty = op.attributes.get(key)
-    return [*names, *("",) * (empty.value.data if isinstance(empty, IntegerAttr) else 0)]
+    had = empty.value.data if isinstance(empty, IntegerAttr) else 0
+    return [*names, *("",) * max(had, least - len(names))]

@@ -38,6 +38,22 @@ func.func @main_graph(%x: tensor<2xf32> {{onnx.name = "x"}}, %go: tensor<i1> {{o
   onnx.Return %r#0, %r#2, %r#3 : tensor<{type}>, tensor<2xf32>, tensor<?x2xf32>
 }}"""
 
+INVARIANT_LOOP = """
+func.func @main_graph(
+  %x: tensor<{shape}{type}> {{onnx.name = "x"}}, %w: tensor<{shape}{type}> {{onnx.name = "w"}}
+) -> (tensor<{shape}{type}>, tensor<{shape}{type}>, tensor<?x{shape}{type}>) {{
+  %most = onnx.Constant dense<{most}> : tensor<i64>
+  %n = "onnx.NoValue"() <{{value}}> : () -> none
+  %r:3 = "onnx.Loop"(%most, %n, %{first}, %{second}) ({{
+  ^bb0(%i: tensor<i64>, %cond: tensor<i1>, %a: tensor<{shape}{type}>, %b: tensor<{shape}{type}>):
+    %0 = "onnx.{name}"(%a, %b) : (tensor<{shape}{type}>, tensor<{shape}{type}>) -> tensor<{shape}{type}>
+    onnx.Yield %cond, {given}, %{row}
+      : tensor<i1>, tensor<{shape}{type}>, tensor<{shape}{type}>, tensor<{shape}{type}>
+  }}) : (tensor<i64>, none, tensor<{shape}{type}>, tensor<{shape}{type}>)
+    -> (tensor<{shape}{type}>, tensor<{shape}{type}>, tensor<?x{shape}{type}>)
+  onnx.Return %r#0, %r#1, %r#2 : tensor<{shape}{type}>, tensor<{shape}{type}>, tensor<?x{shape}{type}>
+}}"""
+
 IF = """
 func.func @main_graph(%x: {type} {{onnx.name = "x"}}) -> {type} {{
   %0 = onnx.Constant dense<{condition}> : tensor<i1>
@@ -74,6 +90,22 @@ def loop(draw: Draw) -> Text:
     )
     x = draw.random.normal(0, 2, 2).astype(np.float32)
     return Text(text, {"x": x, "go": np.array(bool(draw.flag()))}, opset=13)
+
+
+def invariant_loop(draw: Draw) -> Text:
+    """A loop that passes one of its values on, or both; the reference fails for loops of 0 iterations."""
+    type_, shape = element_type_of(draw.dtype), draw.shape()
+    text = INVARIANT_LOOP.format(
+        type=type_,
+        shape="".join(f"{size}x" for size in shape),
+        most=draw.pick(1, 2, 3),
+        first=draw.pick("x", "w"),
+        second=draw.pick("x", "w"),
+        name=draw.pick("Add", "Sub", "Mul"),
+        given=draw.pick("%a, %0", "%0, %b", "%a, %b"),
+        row=draw.pick("a", "b", "0"),
+    )
+    return Text(text, {"x": draw.array(shape, special=True), "w": draw.array(shape)}, opset=14)
 
 
 def if_known(draw: Draw) -> Text:
@@ -177,6 +209,7 @@ def same_layout(draw: Draw) -> Example:
 
 CANONICALIZE: dict[str, Generator] = {
     "LoopOpRewriteMaxTripCountPattern": loop,
+    "LoopInvariantCarriedValuePattern": invariant_loop,
     "ONNXLayoutTransformFusionPattern": two_layouts,
     "ONNXLayoutTransformEliminationPattern": same_layout,
     "ShapeTransformComposePattern": two_maps,
@@ -186,6 +219,7 @@ CANONICALIZE: dict[str, Generator] = {
 CANONICALIZE_KINDS: dict[str, tuple[Kind, ...]] = {
     # The type of the counter.
     "LoopOpRewriteMaxTripCountPattern": (np.int32, np.int64),
+    "LoopInvariantCarriedValuePattern": (np.float32, np.float64, np.int32, np.int8),
     **{f"ONNXLayoutTransform{name}Pattern": (np.float32, np.float16) for name in ("Fusion", "Elimination")},
     **{f"ShapeTransform{name}Pattern": (np.float32,) for name in ("Compose", "Identity")},
 }

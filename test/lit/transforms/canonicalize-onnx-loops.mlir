@@ -85,3 +85,50 @@ func.func @counted_loop() -> tensor<i32> {
   }) : (tensor<i64>, tensor<i1>, tensor<i32>) -> tensor<i32>
   onnx.Return %0 : tensor<i32>
 }
+
+// -----
+
+// TensorFlow's loops have no limit, and compare in floats: four iterations. The limit, carried unchanged, is
+// read from outside.
+// CHECK-LABEL: @counts_in_floats
+// CHECK:         %[[MOST:.*]] = onnx.Constant dense<4> : tensor<i64>
+// CHECK:         "onnx.Loop"(%[[MOST]], %{{.*}}, %{{.*}}) ({
+// CHECK-NEXT:    ^{{.*}}(%{{.*}}: tensor<i64>, %[[COND:.*]]: tensor<i1>, %[[N:.*]]: tensor<i32>):
+// CHECK-NEXT:      %[[NEXT:.*]] = "onnx.Add"(%[[N]], %{{.*}})
+// CHECK-NEXT:      onnx.Yield %[[COND]], %[[NEXT]] : tensor<i1>, tensor<i32>
+func.func @counts_in_floats() -> tensor<i32> {
+  %most = "onnx.NoValue"() <{value}> : () -> none
+  %true = onnx.Constant dense<true> : tensor<i1>
+  %start = onnx.Constant dense<0> : tensor<i32>
+  %limit = onnx.Constant dense<4> : tensor<i32>
+  %step = onnx.Constant dense<1> : tensor<i32>
+  %0:2 = "onnx.Loop"(%most, %true, %start, %limit) ({
+  ^bb0(%i: tensor<i64>, %cond: tensor<i1>, %n: tensor<i32>, %end: tensor<i32>):
+    %next = "onnx.Add"(%n, %step) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %a = "onnx.Cast"(%next) <{to = f32}> : (tensor<i32>) -> tensor<f32>
+    %b = "onnx.Cast"(%end) <{to = f32}> : (tensor<i32>) -> tensor<f32>
+    %again = "onnx.Less"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    onnx.Yield %again, %next, %end : tensor<i1>, tensor<i32>, tensor<i32>
+  }) : (none, tensor<i1>, tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  onnx.Return %0#0 : tensor<i32>
+}
+
+// -----
+
+// A value that the body passes on unchanged is read from outside, in the body and after it.
+// CHECK-LABEL: @passed_on
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x3xf32>, %[[W:.*]]: tensor<3x3xf32>, %[[TRIPS:.*]]: tensor<i64>)
+// CHECK:         %[[R:.*]] = "onnx.Loop"(%[[TRIPS]], %{{.*}}, %[[X]]) ({
+// CHECK-NEXT:    ^{{.*}}(%{{.*}}: tensor<i64>, %[[COND:.*]]: tensor<i1>, %[[H:.*]]: tensor<2x3xf32>):
+// CHECK-NEXT:      %[[NEXT:.*]] = "onnx.MatMul"(%[[H]], %[[W]])
+// CHECK-NEXT:      onnx.Yield %[[COND]], %[[NEXT]] : tensor<i1>, tensor<2x3xf32>
+// CHECK:         onnx.Return %[[R]], %[[W]]
+func.func @passed_on(%x: tensor<2x3xf32>, %w: tensor<3x3xf32>, %trips: tensor<i64>) -> (tensor<2x3xf32>, tensor<3x3xf32>) {
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %0:2 = "onnx.Loop"(%trips, %n, %w, %x) ({
+  ^bb0(%i: tensor<i64>, %cond: tensor<i1>, %v: tensor<3x3xf32>, %h: tensor<2x3xf32>):
+    %1 = "onnx.MatMul"(%h, %v) : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x3xf32>
+    onnx.Yield %cond, %v, %1 : tensor<i1>, tensor<3x3xf32>, tensor<2x3xf32>
+  }) : (tensor<i64>, none, tensor<3x3xf32>, tensor<2x3xf32>) -> (tensor<3x3xf32>, tensor<2x3xf32>)
+  onnx.Return %0#1, %0#0 : tensor<2x3xf32>, tensor<3x3xf32>
+}

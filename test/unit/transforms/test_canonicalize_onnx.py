@@ -118,6 +118,136 @@ def test_loop_that_is_not_counted(start: int, step: int, limit: int, type_: str)
     assert rewritten(text, "LoopOpRewriteMaxTripCountPattern")[1] == 0
 
 
+FLOAT_LOOP = """
+func.func @main_graph(%x: tensor<2xf32> {{onnx.name = "x"}}, %go: tensor<i1> {{onnx.name = "go"}})
+    -> (tensor<i32>, tensor<2xf32>) {{
+  %most = "onnx.NoValue"() <{{value}}> : () -> none
+  %start = onnx.Constant dense<{start}> : tensor<i32>
+  %step = onnx.Constant dense<1> : tensor<i32>
+  %limit = onnx.Constant dense<{limit}> : tensor<i32>
+  %float_limit = onnx.Constant dense<{float_limit}> : tensor<{type}>
+  %r:3 = "onnx.Loop"(%most, %go, %start, %limit, %x) ({{
+  ^bb0(%i: tensor<i64>, %cond: tensor<i1>, %n: tensor<i32>, %end: tensor<i32>, %sum: tensor<2xf32>):
+    %next = "onnx.Add"(%n, %step) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %float_next = "onnx.Cast"(%next) <{{to = {type}}}> : (tensor<i32>) -> tensor<{type}>
+    %float_end = "onnx.Cast"(%end) <{{to = {type}}}> : (tensor<i32>) -> tensor<{type}>
+    %again = "onnx.Less"(%float_next, %{bound}) : (tensor<{type}>, tensor<{type}>) -> tensor<i1>
+    %more = "onnx.Add"(%sum, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    onnx.Yield %again, %next, %end, %more : tensor<i1>, tensor<i32>, tensor<i32>, tensor<2xf32>
+  }}) : (none, tensor<i1>, tensor<i32>, tensor<i32>, tensor<2xf32>)
+    -> (tensor<i32>, tensor<i32>, tensor<2xf32>)
+  onnx.Return %r#0, %r#2 : tensor<i32>, tensor<2xf32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "start", "limit", "float_limit", "type_", "trip_count"),
+    [
+        ("float_end", 0, 4, 9.0, "f32", 4),
+        ("float_limit", 0, 9, 4.0, "f32", 4),
+        ("float_limit", -3, 9, -2.0, "f32", 1),
+        ("float_end", (1 << 24) - 3, 1 << 24, 9.0, "f32", 3),
+        ("float_end", 1 << 24, (1 << 24) + 3, 9.0, "f64", 3),
+    ],
+)
+def test_loop_that_counts_in_floats(
+    bound: str, start: int, limit: int, float_limit: float, type_: str, trip_count: int
+) -> None:
+    text = FLOAT_LOOP.format(bound=bound, start=start, limit=limit, float_limit=float_limit, type=type_)
+    made, fired = rewritten(text, "LoopOpRewriteMaxTripCountPattern")
+    assert fired == 1
+    for go in (True, False):
+        feeds = {"x": np.array([1.5, -2], np.float32), "go": np.array(go)}
+        before, after = run(module(text)[1], feeds, True), run(made, feeds, True)
+        for old, new in zip(before, after, strict=True):
+            np.testing.assert_array_equal(new, old)
+        assert after[0] == start + (trip_count if go else 0)
+
+
+@pytest.mark.parametrize(
+    ("bound", "start", "limit", "float_limit", "type_"),
+    [
+        # 2^24 + 1 is 2^24 in float32: the loop ends an iteration later than in integers.
+        ("float_end", (1 << 24) - 1, (1 << 24) + 1, 9.0, "f32"),
+        ("float_end", 2047, 2050, 9.0, "f16"),
+        ("float_limit", -(1 << 24) - 3, 9, -16777217.0, "f32"),
+        ("float_limit", 0, 9, 4.5, "f32"),
+        ("float_limit", 0, 9, "0x7FC00000", "f32"),
+        ("float_limit", 0, 9, "0x7F800000", "f32"),
+    ],
+)
+def test_loop_whose_comparison_rounds_is_not_counted(
+    bound: str, start: int, limit: int, float_limit: float | str, type_: str
+) -> None:
+    text = FLOAT_LOOP.format(bound=bound, start=start, limit=limit, float_limit=float_limit, type=type_)
+    assert rewritten(text, "LoopOpRewriteMaxTripCountPattern")[1] == 0
+
+
+INVARIANT = """
+func.func @main_graph(
+  %x: tensor<2x3xf32> {onnx.name = "x"}, %w: tensor<3x3xf32> {onnx.name = "w"},
+  %trips: tensor<i64> {onnx.name = "trips"}
+) -> (tensor<2x3xf32>, tensor<3x3xf32>, tensor<?x3xf32>, tensor<3xf32>) {
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %b = onnx.Constant dense<[1.0, -2.0, 0.5]> : tensor<3xf32>
+  %r:4 = "onnx.Loop"(%trips, %n, %w, %x, %b) ({
+  ^bb0(%i: tensor<i64>, %cond: tensor<i1>, %v: tensor<3x3xf32>, %h: tensor<2x3xf32>, %c: tensor<3xf32>):
+    %0 = "onnx.MatMul"(%h, %v) : (tensor<2x3xf32>, tensor<3x3xf32>) -> tensor<2x3xf32>
+    %1 = "onnx.Add"(%0, %c) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    onnx.Yield %cond, %v, %1, %c, %c
+      : tensor<i1>, tensor<3x3xf32>, tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>
+  }) : (tensor<i64>, none, tensor<3x3xf32>, tensor<2x3xf32>, tensor<3xf32>)
+    -> (tensor<3x3xf32>, tensor<2x3xf32>, tensor<3xf32>, tensor<?x3xf32>)
+  onnx.Return %r#1, %r#0, %r#3, %r#2 : tensor<2x3xf32>, tensor<3x3xf32>, tensor<?x3xf32>, tensor<3xf32>
+}"""
+
+
+@pytest.mark.parametrize("trips", [0, 1, 3])
+def test_values_that_a_loop_passes_on(trips: int) -> None:
+    made, fired = rewritten(INVARIANT, "LoopInvariantCarriedValuePattern")
+    assert fired == 1
+    (loop,) = (op for op in ops(made) if op.name == "onnx.Loop")
+    # The number of iterations, the condition, and the value that changes.
+    assert len(loop.operands) == 3
+    assert len(loop.results) == 2
+    random = np.random.default_rng(0)
+    feeds: dict[str, Array] = {
+        "x": random.normal(size=(2, 3)).astype(np.float32),
+        "w": random.normal(size=(3, 3)).astype(np.float32),
+        "trips": np.array(trips),
+    }
+    before, after = run(module(INVARIANT)[1], feeds, True), run(made, feeds, True)
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(new, old)
+
+
+def test_values_that_change_places_stay_carried() -> None:
+    text = """
+func.func @main_graph(%x: tensor<2xf32> {onnx.name = "x"}, %trips: tensor<i64> {onnx.name = "trips"})
+    -> (tensor<2xf32>, tensor<2xf32>) {
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %y = "onnx.Neg"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %r:2 = "onnx.Loop"(%trips, %n, %x, %y) ({
+  ^bb0(%i: tensor<i64>, %cond: tensor<i1>, %a: tensor<2xf32>, %b: tensor<2xf32>):
+    onnx.Yield %cond, %b, %a : tensor<i1>, tensor<2xf32>, tensor<2xf32>
+  }) : (tensor<i64>, none, tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  onnx.Return %r#0, %r#1 : tensor<2xf32>, tensor<2xf32>
+}"""
+    assert rewritten(text, "LoopInvariantCarriedValuePattern")[1] == 0
+
+
+def test_a_loop_without_invariants_keeps_names_of_its_results() -> None:
+    """Export gives the results that are left the names that they had."""
+    text = INVARIANT.replace(
+        "(tensor<3x3xf32>, tensor<2x3xf32>, tensor<3xf32>, tensor<?x3xf32>)\n  onnx.Return",
+        "(tensor<3x3xf32>, tensor<2x3xf32>, tensor<3xf32>, tensor<?x3xf32>)"
+        ' loc(fused<["weights", "state", "bias", "rows"]>["loop"])\n  onnx.Return',
+    )
+    made, _ = rewritten(text, "LoopInvariantCarriedValuePattern")
+    (loop,) = (node for node in export_proto(made).graph.node if node.op_type == "Loop")
+    assert (loop.name, list(loop.output)) == ("loop", ["state", "rows"])
+
+
 ALIGNED = """
 func.func @main_graph(
   %a: tensor<2x3x4x5x{type}> {{onnx.name = "a"}}, %b: tensor<{b}x{type}> {{onnx.name = "b"}}

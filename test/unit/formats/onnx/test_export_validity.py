@@ -236,3 +236,25 @@ def test_pads_are_not_beside_auto_pad(auto_pad: str, attributes: set[str]):
     found = {attribute.name for attribute in model.graph.node[0].attribute}
     assert found & {"auto_pad", "pads"} == attributes
     open_session(model.SerializeToString(), "model")
+
+
+def test_a_loop_that_carries_nothing_lists_its_absent_condition():
+    model = export_proto(
+        parsed(
+            """
+            builtin.module attributes {onnx.ir_version = 8 : i64, onnx.opset_imports = {"" = 17 : i64}} {
+            func.func @main_graph(%n: tensor<i64> {onnx.name = "n"}) -> (tensor<?xi64> {onnx.name = "y"}) {
+              %none = "onnx.NoValue"() <{value}> : () -> none
+              %0 = "onnx.Loop"(%n, %none) ({
+              ^bb0(%i: tensor<i64>, %c: tensor<i1>):
+                %1 = "onnx.Neg"(%i) : (tensor<i64>) -> tensor<i64>
+                onnx.Yield %c, %1 : tensor<i1>, tensor<i64>
+              }) : (tensor<i64>, none) -> tensor<?xi64>
+              onnx.Return %0 : tensor<?xi64>
+            }
+            }
+            """
+        )
+    )
+    check(model)
+    assert list(model.graph.node[0].input) == ["n", ""]

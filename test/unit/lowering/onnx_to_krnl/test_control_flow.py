@@ -435,3 +435,55 @@ def test_a_branch_that_an_input_chooses_is_compiled_alone():
     np.testing.assert_array_equal(np.asarray(given), [3])
     with pytest.raises(XonncError, match="Reshape"):
         session.run(None, {"rate": np.array(8000), "x": x})
+
+
+# As tf2onnx writes a Keras layer: no limit, a comparison of floats, and weights that the loop carries.
+WHILE_LOOP = """
+model (float[4,2,3] x, float[2,3] h) => (float[N,2,3] y, float[2,3] last) {
+  none = Constant<value = int32 {0}>()
+  steps = Constant<value = int32 {4}>()
+  true = Constant<value = bool {1}>()
+  w = Constant<value = float[3,3] {1.0, 0.5, -0.5, 0.25, -1.0, 0.5, 2.0, 0.0, 0.125}>()
+  axes = Constant<value = int64[3] {1, 0, 2}>()
+  n, last, s, v, rows = Loop(, true, none, h, steps, w) <
+    body = turn (int64 i, bool go, int32 k, float[2,3] p, int32 s0, float[3,3] v0)
+        => (bool on, int32 k2, float[2,3] q, int32 s1, float[3,3] v1, float[2,3] row) {
+      one = Constant<value = int32 {1}>()
+      k2 = Add(k, one)
+      part = Gather(x, k)
+      product = MatMul(p, v0)
+      sum = Add(product, part)
+      q = Tanh(sum)
+      row = Identity(q)
+      s1 = Identity(s0)
+      v1 = Identity(v0)
+      fk = Cast<to = 1>(k2)
+      fs = Cast<to = 1>(s0)
+      on = Less(fk, fs)
+    }
+  >
+  lengths = Constant<value = int64[2] {4, 3}>()
+  back = ReverseSequence<batch_axis = 1, time_axis = 0>(rows, lengths)
+  y = Neg(back)
+}
+"""
+
+
+def test_a_loop_that_counts_in_floats_has_results_of_static_shape():
+    """What reads its scan outputs, too, is compiled, although the model says no number of iterations."""
+    random = np.random.default_rng(0)
+    feeds: dict[str, Array] = {
+        "x": random.normal(size=(4, 2, 3)).astype(np.float32),
+        "h": random.normal(size=(2, 3)).astype(np.float32),
+    }
+    w = np.array([[1, 0.5, -0.5], [0.25, -1, 0.5], [2, 0, 0.125]], np.float32)
+    state, rows = feeds["h"], np.empty((4, 2, 3), np.float32)
+    for index, row in enumerate(feeds["x"]):
+        state = rows[index] = np.tanh(state @ w + row)
+    # The reference evaluator stacks scan outputs of rank 2 wrongly.
+    expected = np.stack([-rows[::-1, 0], -rows[[2, 1, 0, 3], 1]], 1)
+    session = compile_native(model_of(WHILE_LOOP))
+    y, last = session.run(None, feeds)
+    np.testing.assert_allclose(y, expected, rtol=1e-5)
+    np.testing.assert_allclose(last, rows[-1], rtol=1e-5)
+    assert {line.where for line in session.report()} == {"native"}
