@@ -211,13 +211,17 @@ class Instance:
             # Captured values of a loop body are the same objects in each iteration.
             if value is not values[index]:
                 self._bind_value(index, value)
-        given = self._usable_output_arrays(fed) if self.output_arrays else {}
-        self.output_arrays = {}
+        given: dict[int, Array] = {}
+        if self.output_arrays:
+            given = self._usable_output_arrays(fed)
+            self.output_arrays = {}
         for root, index, shape, dtype in self._new_per_run:
             array = given.get(root)
             if array is None or array.size != prod(shape):
                 array = np.empty(shape, dtype)
-            values[index] = array = array.reshape(shape)
+            elif array.shape != shape:
+                array = array.reshape(shape)
+            values[index] = array
             cells[root] = address_of(array)
         for index, root in self._pointers:
             cells[index] = cells[root]
@@ -272,7 +276,10 @@ class Instance:
                 inputs = list(zip([*reads, *body.captured], body.program.inputs, strict=True))
                 return partial(self._run_later, step, instance, inputs)
             case SessionStep(bodies=[]):
-                return partial(self._run_without_bodies, step, prepare_step(step))
+                # One call object for all runs: a new one takes a microsecond of a model that runs for ten.
+                call = OperatorCall(step, (), ())
+                perform = prepare_step(step, self._constant_operands(step))
+                return partial(self._run_without_bodies, call, perform, self._targets(step))
             case SessionStep():
                 return partial(self._run_in_session, number, step, prepare_step(step))
             case HostStep():
@@ -332,12 +339,38 @@ class Instance:
             if index is not None:
                 self._write(step, index, result)
 
-    def _run_without_bodies(self, step: SessionStep, perform: Implementation) -> None:
+    def _constant_operands(self, step: SessionStep) -> dict[int, Array]:
+        """Return the operands of a step that are constants, by number."""
+        found: dict[int, Array] = {}
+        for number, index in enumerate(step.reads):
+            if index is not None and self.program.values[self._roots[index]].storage is Storage.CONSTANT:
+                value = self._values[index]
+                if isinstance(value, np.ndarray):
+                    found[number] = value
+        return found
+
+    def _targets(self, step: SessionStep) -> list[tuple[int | None, bool]]:
+        """Return the results of a step, and whether they are objects without aliases, which are assigned."""
+        return [
+            (
+                index,
+                index is not None
+                and self.program.values[index].storage is Storage.OBJECT
+                and index not in self._followers,
+            )
+            for index in step.writes
+        ]
+
+    def _run_without_bodies(
+        self, call: OperatorCall, perform: Implementation, targets: Sequence[tuple[int | None, bool]]
+    ) -> None:
         """Run an operator of the session that has no bodies, as most have."""
-        values = self._values
-        operands = [None if index is None else values[index] for index in step.reads]
-        for index, result in zip(step.writes, perform(OperatorCall(step, operands, ())), strict=True):
-            if index is not None:
+        values, step = self._values, call.step
+        call.operands = [None if index is None else values[index] for index in step.reads]
+        for (index, is_assigned), result in zip(targets, perform(call), strict=True):
+            if is_assigned and index is not None:
+                values[index] = result
+            elif index is not None:
                 self._write(step, index, result)
 
     def _run_later(

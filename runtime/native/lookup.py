@@ -19,6 +19,9 @@ NAN = object()
 """Sentinel key for NaN."""
 
 
+KEY_TYPES = (str, int, float)
+
+
 class Lookup(dict[object, Any]):
     """A dictionary with a default, which `map(table.__getitem__, keys)` reads without a call per key."""
 
@@ -27,14 +30,14 @@ class Lookup(dict[object, Any]):
         self._default = default
 
     def __missing__(self, key: object) -> object:
-        if not isinstance(key, str | int | float) and key is not NAN:
+        if not isinstance(key, KEY_TYPES) and key is not NAN:
             raise KeyError(key)
         return self._default
 
     def of(self, call: OperatorCall, dtype: np.dtype[np.generic]) -> Array:
         """Return the values of the elements of operand 0; bytes are decoded only if there are any."""
         x = call.array(0)
-        elements: Iterable[object] = x.reshape(-1).tolist()
+        elements: Iterable[object] = x.ravel().tolist()
         if x.dtype.kind == "f":
             elements = map(key_of, elements)
         try:

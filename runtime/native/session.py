@@ -337,12 +337,8 @@ class Session(OnnxruntimeApi):
         """
         if debug:
             return self._named_values(feeds)
-        known = [spec.name for spec in self.outputs]
-        if names is not None:
-            require_outputs(names, known)
-        if out is not None:
-            require_arrays(out, "arrays for outputs")
-            require_outputs(list(out), known)
+        if names is not None or out is not None:
+            self._require_known(names, out)
         with self._lock:
             try:
                 results = self._checked_results(feeds, out or {})
@@ -355,6 +351,15 @@ class Session(OnnxruntimeApi):
             write_output(name, by_name[name], array)
             by_name[name] = array
         return list(by_name.values()) if names is None else [by_name[name] for name in names]
+
+    def _require_known(self, names: Sequence[str] | None, out: Mapping[str, Array] | None) -> None:
+        """Check the names of outputs."""
+        known = [spec.name for spec in self.outputs]
+        if names is not None:
+            require_outputs(names, known)
+        if out is not None:
+            require_arrays(out, "arrays for outputs")
+            require_outputs(list(out), known)
 
     def _named_values(self, feeds: Mapping[str, object]) -> dict[str, RuntimeValue]:
         """Run a program whose outputs are all named values."""
@@ -424,13 +429,16 @@ class Session(OnnxruntimeApi):
         arrays: list[RuntimeValue] = []
         for name, dtype, shape, is_of_strings in self._bound:
             array = feeds.get(name)
-            if type(array) is not np.ndarray or array.dtype != dtype or array.shape != shape:
+            if type(array) is not np.ndarray or array.shape != shape:
                 return None
-            if array.flags.num & CONTIGUOUS != CONTIGUOUS:
+            if is_of_strings:
+                # A copy, whatever the type: NumPy's texts become Python objects, and results may share these
+                # with inputs, which the caller may change.
+                arrays.append(array.astype(np.object_))
+            elif array.dtype != dtype or array.flags.num & CONTIGUOUS != CONTIGUOUS:
                 return None
-            # Elements of string arrays are Python objects, which results may share: copy the array, so that
-            # the caller may change it.
-            arrays.append(array.copy() if is_of_strings else array)
+            else:
+                arrays.append(array)
         return arrays
 
     def _with_defaults_overridden(self, feeds: Mapping[str, object]) -> Session | None:

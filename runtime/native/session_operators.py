@@ -15,7 +15,13 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import RuntimeValue, SessionStep, TensorSpec
 from xonnc.runtime.native import string_data_movement, string_operators
-from xonnc.runtime.native.operator_call import Array, Implementation, OperatorCall
+from xonnc.runtime.native.operator_call import (
+    Array,
+    Implementation,
+    OperatorAttributes,
+    OperatorCall,
+    PrepareImplementation,
+)
 
 _MAX_ITERATIONS = int(np.iinfo(np.int64).max)
 """The iterations of a loop without a limit."""
@@ -33,17 +39,22 @@ def draw_seed() -> int:
     return _SEEDS.getrandbits(32)
 
 
-def prepare_step(step: SessionStep) -> Implementation:
-    """Return the implementation of a step. Calls of it raise `XonncError` for invalid operands."""
-    prepare = string_operators.PREPARED_IMPLEMENTATIONS.get(step.operator)
+def prepare_step(step: SessionStep, constants: Mapping[int, Array] | None = None) -> Implementation:
+    """
+    Return the implementation of a step, some of whose operands are constants.
+
+    Calls of it raise `XonncError` for invalid operands.
+    """
+    prepare = PREPARED_IMPLEMENTATIONS.get(step.operator)
     if prepare is None:
         return IMPLEMENTATIONS[step.operator]
+    settings = OperatorAttributes(step, constants)
     prepared: list[Implementation] = []
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         # Invalid attributes raise at the first call, not here: the step may never run.
         if not prepared:
-            prepared.append(prepare(call))
+            prepared.append(prepare(settings))
         return prepared[0](call)
 
     return perform
@@ -306,3 +317,9 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
     **string_operators.IMPLEMENTATIONS,
 }
 """The implementation of each operator."""
+
+PREPARED_IMPLEMENTATIONS: Mapping[str, PrepareImplementation] = {
+    **string_data_movement.PREPARED_IMPLEMENTATIONS,
+    **string_operators.PREPARED_IMPLEMENTATIONS,
+}
+"""Operators that are prepared once, for their attributes and constant operands."""

@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.formats.native.program import RuntimeValue
-from xonnc.runtime.native.operator_call import Array, OperatorCall
+from xonnc.runtime.native.operator_call import (
+    Array,
+    Implementation,
+    OperatorAttributes,
+    OperatorCall,
+    PrepareImplementation,
+)
 
 Integers = npt.NDArray[np.int64]
 
@@ -18,11 +24,20 @@ def _identity(call: OperatorCall) -> Sequence[RuntimeValue]:
     return [call.array(0).copy()]
 
 
-def _reshape(call: OperatorCall) -> Sequence[RuntimeValue]:
-    x, requested = call.array(0), call.integers(1) or []
-    keeps = not call.int_attribute("allowzero")
-    shape = [x.shape[axis] if not size and keeps else size for axis, size in enumerate(requested)]
-    return [_shaped(call, x, shape)]
+def _reshape(settings: OperatorAttributes) -> Implementation:
+    keeps = not settings.int_attribute("allowzero")
+    constant: list[int] | None = None
+    if 1 in settings.constants:
+        constant = settings.constants[1].astype(np.int64).ravel().tolist()
+
+    def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
+        x, requested = call.array(0), call.integers(1) if constant is None else constant
+        shape = requested or []
+        if keeps and 0 in shape:
+            shape = [size or x.shape[axis] for axis, size in enumerate(shape)]
+        return [_shaped(call, x, shape)]
+
+    return perform
 
 
 def _shaped(call: OperatorCall, x: Array, shape: Sequence[int]) -> Array:
@@ -86,10 +101,36 @@ def _indices(call: OperatorCall, number: int, sizes: Sequence[int]) -> Integers:
     return np.where(found < 0, found + most, found)
 
 
-def _gather(call: OperatorCall) -> Sequence[RuntimeValue]:
-    x = call.array(0)
-    axis = call.axis(x.ndim)
-    return [x.take(_indices(call, 1, [x.shape[axis]]), axis)]
+IndicesOf = Callable[[OperatorCall, int], Integers]
+"""Return the checked indices of a call into an axis of some size."""
+
+
+def _indices_of(settings: OperatorAttributes) -> IndicesOf:
+    """Return a function that checks operand 1, indices into one axis; constants are checked once a size."""
+    if 1 not in settings.constants:
+        return lambda call, size: _indices(call, 1, [size])
+    checked: dict[int, Integers] = {}
+
+    def of_constant(call: OperatorCall, size: int) -> Integers:
+        found = checked.get(size)
+        if found is None:
+            # The latest size alone: models with dynamic shapes may have any number of them.
+            checked.clear()
+            found = checked[size] = _indices(call, 1, [size])
+        return found
+
+    return of_constant
+
+
+def _gather(settings: OperatorAttributes) -> Implementation:
+    indices = _indices_of(settings)
+
+    def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
+        x = call.array(0)
+        axis = call.axis(x.ndim)
+        return [x.take(indices(call, x.shape[axis]), axis)]
+
+    return perform
 
 
 def _gather_elements(call: OperatorCall) -> Sequence[RuntimeValue]:
@@ -110,10 +151,15 @@ def _gather_nd(call: OperatorCall) -> Sequence[RuntimeValue]:
     return [np.array(found, np.object_).reshape(shape)]
 
 
-def _extract_features(call: OperatorCall) -> Sequence[RuntimeValue]:
-    x = call.array(0)
-    rows = x.reshape(1, -1) if x.ndim < 2 else x
-    return [rows.take(_indices(call, 1, [rows.shape[-1]]).reshape(-1), -1)]
+def _extract_features(settings: OperatorAttributes) -> Implementation:
+    indices = _indices_of(settings)
+
+    def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
+        x = call.array(0)
+        rows = x.reshape(1, -1) if x.ndim < 2 else x
+        return [rows.take(indices(call, rows.shape[-1]).ravel(), -1)]
+
+    return perform
 
 
 def _scatter(call: OperatorCall) -> Sequence[RuntimeValue]:
@@ -262,18 +308,15 @@ def _size(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 IMPLEMENTATIONS: Mapping[str, Callable[[OperatorCall], Sequence[RuntimeValue]]] = {
-    "ArrayFeatureExtractor": _extract_features,
     "Compress": _compress,
     "Concat": _concat,
     "Equal": _equal,
     "Expand": _expand,
     "Flatten": _flatten,
-    "Gather": _gather,
     "GatherElements": _gather_elements,
     "GatherND": _gather_nd,
     "Identity": _identity,
     "Pad": _pad,
-    "Reshape": _reshape,
     "ReverseSequence": _reverse_sequence,
     "ScatterElements": _scatter,
     "ScatterND": _scatter_nd,
@@ -289,3 +332,10 @@ IMPLEMENTATIONS: Mapping[str, Callable[[OperatorCall], Sequence[RuntimeValue]]] 
     "Where": _where,
 }
 """The implementation of each operator."""
+
+PREPARED_IMPLEMENTATIONS: Mapping[str, PrepareImplementation] = {
+    "ArrayFeatureExtractor": _extract_features,
+    "Gather": _gather,
+    "Reshape": _reshape,
+}
+"""Operators whose constant operands are checked once."""

@@ -7,8 +7,8 @@ Native code does not support strings: they are Python objects in object arrays.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import chain, pairwise
 
 import ml_dtypes
@@ -27,6 +27,8 @@ from xonnc.runtime.native.operator_call import (
 )
 
 Numbers = npt.NDArray[np.generic]
+
+INDEX, NUMBER, TEXT = (np.dtype(each) for each in (np.intp, np.int64, np.object_))
 
 
 def _cast(call: OperatorCall) -> Sequence[RuntimeValue]:
@@ -84,8 +86,10 @@ def _normalize(settings: OperatorAttributes) -> Implementation:
         shape = call.array(0).shape
         if len(shape) not in (1, 2) or (len(shape) == 2 and shape[0] != 1):
             raise call.fail(f"it takes one row of strings, found shape {list(shape)}")
-        remaining = [change(text) for text in call.strings(0) if not stops or compared(text) not in stops]
-        remaining = remaining or [""]
+        texts = call.strings(0)
+        if stops:
+            texts = [text for text in texts if compared(text) not in stops]
+        remaining = list(map(change, texts)) or [""]
         return [string_tensor(remaining, [1, len(remaining)] if len(shape) == 2 else [len(remaining)])]
 
     return perform
@@ -134,27 +138,42 @@ def _tokenize(settings: OperatorAttributes) -> Implementation:
     tokens = _tokens_of(settings)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
-        rows = [[token for token in tokens(text) if len(token) >= min_length] for text in call.strings(0)]
+        rows = tokens(call.strings(0))
+        if min_length > 1:
+            rows = [[token for token in row if len(token) >= min_length] for row in rows]
         if has_marks:
             rows = [["\x02", *row, "\x03"] for row in rows]
         width = max(map(len, rows), default=0)
-        filled = [token for row in rows for token in [*row, *[pad] * (width - len(row))]]
-        return [string_tensor(filled, [*call.array(0).shape, width])]
+        for row in rows:
+            if len(row) < width:
+                row += [pad] * (width - len(row))
+        return [string_tensor(list(chain.from_iterable(rows)), [*call.array(0).shape, width])]
 
     return perform
 
 
-def _tokens_of(settings: OperatorAttributes) -> Callable[[str], Iterable[str]]:
-    """Return a function that splits a string into tokens."""
+def _tokens_of(settings: OperatorAttributes) -> Callable[[list[str]], list[list[str]]]:
+    """Return a function that splits strings into tokens, none of which is empty."""
     expression = settings.string_attribute("tokenexp")
     if expression:
         finder = _regex(settings, expression)
-        return lambda text: [token for found in finder.finditer(text) if (token := found.group())]
+        if finder.groups:
+            return lambda texts: [
+                [token for found in finder.finditer(text) if (token := found.group())] for text in texts
+            ]
+        return partial(_matches_in, finder.findall)
     separators = [str(each) for each in settings.list_attribute("separators") or ()]
     if separators in ([""], []):
-        return list
+        return lambda texts: list(map(list, texts))
     splitter = _regex(settings, "|".join(separators))
-    return lambda text: [part for part in splitter.split(text) if part]
+    return lambda texts: [[part for part in splitter.split(text) if part] for text in texts]
+
+
+def _matches_in(find: Callable[[str], list[str]], texts: list[str]) -> list[list[str]]:
+    """Return the matches in each text of an expression without groups, except empty ones."""
+    rows = list(map(find, texts))
+    # Few expressions match the empty string, and one search in all rows is faster than a loop.
+    return [list(filter(None, row)) for row in rows] if "" in chain.from_iterable(rows) else rows
 
 
 def _tf_idf(settings: OperatorAttributes) -> Implementation:
@@ -162,7 +181,7 @@ def _tf_idf(settings: OperatorAttributes) -> Implementation:
     targets = [int(each) for each in settings.list_attribute("ngram_indexes") or ()]
     size = max(targets, default=-1) + 1
     known = _ngram_indices(settings, targets)
-    unigrams = Lookup(((gram[0], target) for gram, target in known.items() if len(gram) == 1), -1)
+    unigrams = Lookup(((gram[0], target) for gram, target in known.items() if len(gram) == 1), size)
     has_longer = any(len(gram) > 1 for gram in known)
     has_unigrams = settings.int_attribute("min_gram_length", 1) <= 1
     mode = settings.string_attribute("mode")
@@ -176,22 +195,24 @@ def _tf_idf(settings: OperatorAttributes) -> Implementation:
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         shape = call.array(0).shape
         rows, length = shape if len(shape) == 2 else (1, call.array(0).size)
-        counts = np.zeros(rows * size, np.float32)
+        # A row has one more count than n-grams: that of unknown words.
+        total = rows * (size + 1)
+        counts: npt.NDArray[np.float32] | npt.NDArray[np.int64] = np.zeros(total, np.int64)
+        if has_unigrams:
+            words = unigrams.of(call, INDEX).astype(np.intp, copy=False).reshape(rows, length)
+            words += np.arange(0, total, size + 1)[:, None]
+            counts = np.bincount(words.ravel(), minlength=total)
         if has_longer:
             texts = call.strings(0)
             found = [
-                row * size + target
+                row * (size + 1) + target
                 for row in range(rows)
                 for target in _matching_ngrams(call, texts[row * length : (row + 1) * length], known)
             ]
             np.add.at(counts, np.array(found, np.intp), 1)
-        if has_unigrams:
-            words = unigrams.of(call, np.dtype(np.intp)).reshape(-1).astype(np.intp, copy=False)
-            first = np.repeat(np.arange(rows, dtype=np.intp) * size, length)
-            counts += np.bincount((first + words)[words >= 0], minlength=len(counts))
+        counts = counts.reshape(rows, size + 1)[:, :size].astype(np.float32)
         if mode == "IDF":
             counts = np.minimum(counts, 1)
-        counts = counts.reshape(rows, size)
         if weights is not None:
             counts *= weights
         return [counts if len(shape) == 2 else counts[0]]
@@ -240,10 +261,10 @@ def _label_encoder(settings: OperatorAttributes) -> Implementation:
     *made, default = (
         map(str, (*values, _default(settings))) if to == "object" else (*values, _default(settings))
     )
-    table = Lookup(zip(map(key_of, keys), made, strict=True), default)
+    table, dtype = Lookup(zip(map(key_of, keys), made, strict=True), default), _dtype(to)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
-        return [table.of(call, _dtype(to))]
+        return [table.of(call, dtype)]
 
     return perform
 
@@ -284,8 +305,8 @@ def _category_mapper(settings: OperatorAttributes) -> Implementation:
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         if call.array(0).dtype.hasobject:
-            return [to_number.of(call, np.dtype(np.int64))]
-        return [to_text.of(call, np.dtype(np.object_))]
+            return [to_number.of(call, NUMBER)]
+        return [to_text.of(call, TEXT)]
 
     return perform
 
@@ -299,10 +320,10 @@ def _one_hot_encoder(settings: OperatorAttributes) -> Implementation:
     takes_others = settings.int_attribute("zeros", 1)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
-        found = indices.of(call, np.dtype(np.intp)).astype(np.intp, copy=False)
+        found = indices.of(call, INDEX).astype(np.intp, copy=False)
         if not takes_others and (unknown := np.count_nonzero(found == len(categories))):
             raise call.fail(f"{unknown} elements are not in any category, which zeros = 0 forbids")
-        return [rows[found]]
+        return [rows.take(found, 0)]
 
     return perform
 
@@ -310,16 +331,33 @@ def _one_hot_encoder(settings: OperatorAttributes) -> Implementation:
 def _zip_map(settings: OperatorAttributes) -> Implementation:
     """ZipMap: a map of class to score for each row."""
     keys = _keys(_first_attribute(settings, "classlabels_strings", "classlabels_int64s"))
+    dictionaries = _dictionary_maker(keys)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         scores = call.array(0)
         rows = scores if scores.ndim > 1 else scores.reshape(1, -1)
         if rows.shape[-1] != len(keys):
             raise call.fail(f"{rows.shape[-1]} scores in a row for {len(keys)} classes")
-        dictionaries: list[OnnxMap] = [dict(zip(keys, row, strict=True)) for row in rows.tolist()]
-        return [tuple(dictionaries)]
+        return [tuple(dictionaries(rows.tolist()))]
 
     return perform
+
+
+MAX_DISPLAYED_KEYS = 32
+"""Keys of a map up to which a display makes it: `{k0: v0, k1: v1}`."""
+
+
+def _dictionary_maker(keys: Sequence[int | str]) -> Callable[[list[list[int | float]]], list[OnnxMap]]:
+    """Return a function that makes a map of keys to values for each row of values."""
+    if not 0 < len(keys) <= MAX_DISPLAYED_KEYS:
+        return lambda rows: [dict(zip(keys, row, strict=True)) for row in rows]
+    # A display takes a third of the time of `dict(zip(…))`, but its length is known only now. All that the
+    # text has of the model is the number of keys.
+    numbers = range(len(keys))
+    names, values = (", ".join(f"{letter}{number}" for number in numbers) for letter in "kv")
+    pairs = ", ".join(f"k{number}: v{number}" for number in numbers)
+    text = f"lambda {names}: lambda rows: [{{{pairs}}} for {values}, in rows]"
+    return eval(text)(*keys)
 
 
 def _dict_vectorizer(call: OperatorCall) -> Sequence[RuntimeValue]:

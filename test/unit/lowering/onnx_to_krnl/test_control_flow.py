@@ -472,18 +472,16 @@ model (float[4,2,3] x, float[2,3] h) => (float[N,2,3] y, float[2,3] last) {
 def test_a_loop_that_counts_in_floats_has_results_of_static_shape():
     """What reads its scan outputs, too, is compiled, although the model says no number of iterations."""
     random = np.random.default_rng(0)
-    feeds: dict[str, Array] = {
-        "x": random.normal(size=(4, 2, 3)).astype(np.float32),
-        "h": random.normal(size=(2, 3)).astype(np.float32),
-    }
+    x = random.normal(size=(4, 2, 3)).astype(np.float32)
+    state = h = random.normal(size=(2, 3)).astype(np.float32)
     w = np.array([[1, 0.5, -0.5], [0.25, -1, 0.5], [2, 0, 0.125]], np.float32)
-    state, rows = feeds["h"], np.empty((4, 2, 3), np.float32)
-    for index, row in enumerate(feeds["x"]):
+    rows = np.empty((4, 2, 3), np.float32)
+    for index, row in enumerate(x):
         state = rows[index] = np.tanh(state @ w + row)
     # The reference evaluator stacks scan outputs of rank 2 wrongly.
     expected = np.stack([-rows[::-1, 0], -rows[[2, 1, 0, 3], 1]], 1)
     session = compile_native(model_of(WHILE_LOOP))
-    y, last = session.run(None, feeds)
-    np.testing.assert_allclose(y, expected, rtol=1e-5)
-    np.testing.assert_allclose(last, rows[-1], rtol=1e-5)
+    y, last = map(np.asarray, session.run(None, {"x": x, "h": h}))
+    np.testing.assert_allclose(y.astype(np.float32), expected, rtol=1e-5)
+    np.testing.assert_allclose(last.astype(np.float32), rows[-1], rtol=1e-5)
     assert {line.where for line in session.report()} == {"native"}

@@ -185,6 +185,48 @@ CASES: Sequence[tuple[str, str, Mapping[str, object], Sequence[object]]] = [
         {"x": strings("ab, c")},
         [[["ab", "c"]]],
     ),
+    # Matches of an expression, not of its groups, and no empty ones.
+    (
+        "Tokenizer with groups",
+        "(string[2] x) => (string[2,n] y) { y = com.microsoft.Tokenizer<mark = 0, mincharnum = 1,"
+        ' pad_value = "#", tokenexp = "(a)(b)*">(x) }',
+        {"x": strings("abb a", "b")},
+        [[["abb", "a"], ["#", "#"]]],
+    ),
+    (
+        "Tokenizer with empty matches",
+        "(string[2] x) => (string[2,n] y) { y = com.microsoft.Tokenizer<mark = 0, mincharnum = 1,"
+        ' pad_value = "#", tokenexp = "a*">(x) }',
+        {"x": strings("baa a", "b")},
+        [[["aa", "a"], ["#", "#"]]],
+    ),
+    (
+        "Tokenizer into characters",
+        "(string[1] x) => (string[1,n] y) { y = com.microsoft.Tokenizer<mark = 0, mincharnum = 1,"
+        ' pad_value = "#", separators = [""]>(x) }',
+        {"x": strings("añ")},
+        [[["a", "ñ"]]],
+    ),
+    (
+        "ZipMap of one class",
+        "(float[2,1] x) => (seq(map(int64, float)) y) { y = ai.onnx.ml.ZipMap<classlabels_int64s = [7]>(x) }",
+        {"x": np.array([[0.5], [-1.0]], np.float32)},
+        [({7: 0.5}, {7: -1.0})],
+    ),
+    (
+        "ZipMap of many classes",
+        f"(float[1,40] x) => (seq(map(int64, float)) y)"
+        f" {{ y = ai.onnx.ml.ZipMap<classlabels_int64s = {list(range(40))}>(x) }}",
+        {"x": np.arange(40, dtype=np.float32).reshape(1, 40)},
+        [({number: float(number) for number in range(40)},)],
+    ),
+    (
+        "Reshape that keeps an axis",
+        "(string[2,3] x) => (string[2,1,3] y) { s = Constant<value = int64[3] {0, -1, 3}>()"
+        " y = Reshape(x, s) }",
+        {"x": strings("a", "b", "c", "d", "e", "f").reshape(2, 3)},
+        [[[["a", "b", "c"]], [["d", "e", "f"]]]],
+    ),
 ]
 
 
@@ -375,6 +417,30 @@ def test_strings_of_each_run_are_its_own():
     with pytest.raises(XonncError, match="index 3 is out of range"):
         session.run(None, {"x": x, "i": np.array([0, 3])})
     assert np.asarray(session.run(None, {"x": x, "i": np.zeros(0, np.int64)})[0]).tolist() == []
+
+
+def test_texts_of_numpy_become_strings_in_each_run():
+    """Runs on inputs of the same shape take a short way; NumPy's texts have a type for each length."""
+    session = session_of("model (string[n] x) => (string[n] y) { y = StringNormalizer(x) }")
+    x = np.array(["a", "b"])
+    results = [session.run(None, {"x": x})[0]]
+    x[0] = "c"
+    for fed in (x, np.array(["longer", "ü"]), strings("d", "e"), np.array(["long", "short"])[::-1]):
+        results += session.run(None, {"x": fed})
+    expected = [["a", "b"], ["c", "b"], ["longer", "ü"], ["d", "e"], ["short", "long"]]
+    assert [listed(each) for each in results] == expected
+    assert all(np.asarray(each).dtype == np.object_ for each in results)
+
+
+def test_constant_indices_are_checked_for_each_size():
+    session = session_of(
+        "model (string[n] x) => (string[2] y) { i = Constant<value = int64[2] {-1, 1}>() y = Gather(x, i) }"
+    )
+    x = strings("a", "b", "c", "d")
+    for size, expected in ((4, ["d", "b"]), (2, ["b", "b"]), (4, ["d", "b"]), (3, ["c", "b"])):
+        assert listed(session.run(None, {"x": x[:size]})[0]) == expected
+    with pytest.raises(XonncError, match="index 1 is out of range"):
+        session.run(None, {"x": x[:1]})
 
 
 def test_a_normalizer_takes_one_row():
