@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import bf16, f32, i1
 from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.types import OptType, SeqType
+from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, OptType, SeqType
 from xonnc.transforms.shapes.inference_context import (
     UNKNOWN,
     InferenceContext,
@@ -95,7 +95,7 @@ def cast(ctx: InferenceContext) -> Types:
 
 @infers_dims("DequantizeLinear")
 def dequantize(ctx: InferenceContext) -> Types:
-    """The data's shape; scales along an axis tell its size."""
+    """The data's shape; scales along an axis tell its size. The element type is that of the scales."""
     shape, scales = ctx.dims(0), ctx.dims(1)
     if shape is None:
         return [None]
@@ -105,7 +105,9 @@ def dequantize(ctx: InferenceContext) -> Types:
         axis = ctx.own_axis(len(shape), 1)
         ctx.equate(shape[axis], scales[0])
         shape = (*shape[:axis], scales[0], *shape[axis + 1 :])
-    return typed(shape, ctx.result_element())
+    # A new op has the type of its first operand until it is inferred.
+    code = ctx.integer("output_dtype")
+    return typed(shape, ELEMENT_TYPES_BY_CODE.get(code) if code else ctx.element(1))
 
 
 @infers_dims("CastLike")
