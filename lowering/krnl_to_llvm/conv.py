@@ -173,6 +173,7 @@ def _accumulate_dense(
     def term(pointer: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
         """Emit the FMAs of one input channel at one window position."""
         at, *sums = carried
+        pointer = builder.opaque(pointer)
         row_of_weights = builder.address(weights, at, conv.element)
         if op.weight_prefetch is not None:
             ahead = op.weight_prefetch.value.data

@@ -62,6 +62,9 @@ def returned_type(types: Iterable[Attribute]) -> Attribute | None:
 PREFETCH = "llvm.prefetch.p0"
 """The LLVM intrinsic for a software prefetch."""
 
+POINTER_MASK = "llvm.ptrmask.p0.i64"
+"""The LLVM intrinsic that clears bits of a pointer."""
+
 
 MAX_CONSTANT_INDEX = (1 << 31) - 1
 """The largest constant index of `llvm.getelementptr`, whose attribute has 32 bits."""
@@ -236,6 +239,17 @@ class LLVMBuilder:
         return self.add(
             llvm.GEPOp(buffer, [llvm.GEP_USE_SSA_VAL], element, ssa_indices=[index], inbounds=True)
         )
+
+    def opaque(self, pointer: SSAValue) -> SSAValue:
+        """
+        Return an equal pointer whose computation LLVM's loop strength reduction does not analyze.
+
+        Addresses at constant distances from it remain displacements in the loads. Otherwise each may become
+        a loop-carried pointer of its own, and a tile of many pixels has more of them than there are
+        registers.
+        """
+        all_ones = self.constant(-1)
+        return self.add(llvm.CallIntrinsicOp(POINTER_MASK, [pointer, all_ones], [pointer.type]))
 
     def load(self, pointer: SSAValue, element: Attribute, lanes: int = 0) -> SSAValue:
         """Load one element, or `lanes` contiguous ones; a boolean is stored as a byte."""

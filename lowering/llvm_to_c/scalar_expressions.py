@@ -220,6 +220,9 @@ def _intrinsic(full: str, result: Attribute, source: Attribute, operands: Sequen
             assert is_integer(result)
             sign = "i" if name == "fptosi.sat" else "u"
             return f"({c_type(result)})xonnc_to_{sign}64({operands[0]}, {result.width.data})"
+        case "ptrmask":
+            # All bits are kept (`LLVMBuilder.opaque`).
+            return operands[0]
         case "x86" if names[2] == "vpdpbusd":
             return _int8_dot(operands)
         case "abs" if is_integer(source):

@@ -131,9 +131,14 @@ func.func private @weights_ahead(%y: memref<1x2x1x4x16xf32>, %x: memref<1x2x1x4x
 // -----
 
 // A convolution: 6 pixels of one channel block are 6 accumulators, carried through the loops over the window.
+// Their elements are at constant distances from one pointer, which is hidden from loop strength reduction.
 // CHECK-LABEL: llvm.func internal @conv
 // CHECK-SAME:    %{{[^:]*}}: i64, %{{[^:]*}}: i64
-// CHECK-COUNT-6: llvm.intr.fma
+// CHECK:         %[[X:.*]] = llvm.call_intrinsic "llvm.ptrmask.p0.i64"
+// CHECK:         llvm.load %[[X]]
+// CHECK:         llvm.intr.fma
+// CHECK:         llvm.getelementptr inbounds %[[X]][16]
+// CHECK-COUNT-5: llvm.intr.fma
 // CHECK-NOT:     llvm.intr.fma
 // CHECK:         llvm.store
 func.func private @conv(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>, %i: index, %n: index) {

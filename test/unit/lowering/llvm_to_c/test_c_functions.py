@@ -70,6 +70,14 @@ def test_vectors_of_single_numbers_are_refused(kernel: Kernel) -> None:
         kernel.text()
 
 
+def test_pointers_hidden_from_analysis_are_the_pointers(kernel: Kernel) -> None:
+    builder = kernel.builder
+    builder.store(builder.load(builder.opaque(kernel.source), f32), kernel.target)
+    text = kernel.text()
+    assert "ptrmask" not in text
+    assert "= a0;" in text
+
+
 def test_what_is_fetched_ahead_is_left_out(kernel: Kernel) -> None:
     builder = kernel.builder
     builder.prefetch(kernel.source, 2048)
