@@ -329,7 +329,12 @@ DRIVER = (
             ("onnx-op-transform", "onnx-op-transform-simd-data-layout"),
         ),
     ),
-    PeerFlag("ops-for-call", "onnx-mlir", "none; every operator is a call of a kernel", "OPS"),
+    PeerFlag(
+        "ops-for-call",
+        "onnx-mlir",
+        "none; with `c_source`, the native code of an operator of a plug-in is a call of a C function",
+        "OPS",
+    ),
     PeerFlag(
         "verifyInputTensors",
         "onnx-mlir",

@@ -52,6 +52,16 @@ class OnnxOp(IRDLOperation, ABC):
                     )
 
 
+_FORMS = {"BatchNormalizationInferenceMode": "BatchNormalization", "MaxPoolSingleOut": "MaxPool"}
+"""Operators by the names of ops that stand for them with one result."""
+
+
+def operator_name(op: Operation) -> str:
+    """Return the name of an op for messages: of its ONNX operator, else its own without the dialect."""
+    name = op.name.removeprefix("onnx.")
+    return (isinstance(op, OnnxOp) and op.OP_TYPE) or _FORMS.get(name, name)
+
+
 @cache
 def _bare_names(kind: type[OnnxOp]) -> frozenset[str]:
     """

@@ -50,7 +50,7 @@ def export_module(module: ModuleOp, dim_names: DimNames = no_dim_names) -> Expor
     retained = {
         name.removeprefix("onnx."): value
         for name, value in module.attributes.items()
-        if name.startswith("onnx.") and name != "onnx.opset_imports"
+        if name.startswith("onnx.") and name not in ("onnx.graph", "onnx.opset_imports")
     }
     message_codec.fill(model, retained, array_of)
     opsets = choose_opsets(function, _opset_imports(module))
@@ -60,7 +60,7 @@ def export_module(module: ModuleOp, dim_names: DimNames = no_dim_names) -> Expor
         model.ir_version = _ir_version(opsets)
     if not retained:
         model.producer_name = PRODUCER
-    interface = replace(_interface(function, model.ir_version), dim_names=dim_names)
+    interface = replace(_interface(module, function, model.ir_version), dim_names=dim_names)
     known = {canonical_domain(domain): version for domain, version in opsets.items()}
     graph, initializers = export_graph(function.body.block, interface, known)
     model.graph.CopyFrom(graph)
@@ -105,9 +105,9 @@ def _ir_version(opsets: Mapping[str, int]) -> int:
     return onnx.helper.find_min_ir_version_for(imports, ignore_unknown=True)
 
 
-def _interface(function: FuncOp, ir_version: int) -> GraphSignature:
+def _interface(module: ModuleOp, function: FuncOp, ir_version: int) -> GraphSignature:
     count = len(function.body.block.args)
-    graph = function.attributes.get("onnx.graph", DictionaryAttr({}))
+    graph = module.attributes.get("onnx.graph", DictionaryAttr({}))
     if not isinstance(graph, DictionaryAttr):
         raise XonncError(f"onnx.graph: {graph} where a dictionary is needed")
     return GraphSignature(

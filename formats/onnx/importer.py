@@ -4,9 +4,11 @@ Import of ONNX models into the `onnx` dialect.
 A model becomes this module:
 
 ```mlir
-builtin.module attributes {onnx.ir_version = 8 : i64, onnx.opset_imports = {"" = 17 : i64}} {
+builtin.module attributes {
+  onnx.graph = {name = "g"}, onnx.ir_version = 8 : i64, onnx.opset_imports = {"" = 17 : i64}
+} {
   func.func @main_graph(%0: tensor<?x4xf32> {onnx.name = "x", onnx.dim_params = "0:batch"})
-      -> (tensor<?x4xf32> {onnx.name = "y"}) attributes {onnx.graph = {name = "g"}} {
+      -> (tensor<?x4xf32> {onnx.name = "y"}) {
     %1 = onnx.Constant dense<…> : tensor<4xf32>             // an initializer
     %2 = "onnx.Add"(%0, %1) : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
     onnx.Return %2 : tensor<?x4xf32>
@@ -144,6 +146,7 @@ def _import(
     module.attributes["onnx.opset_imports"] = DictionaryAttr(
         {entry.domain: IntegerAttr(entry.version, i64) for entry in proto.opset_import}
     )
+    module.attributes["onnx.graph"] = DictionaryAttr(graph.details)
     fields = message_codec.fields(proto, constants.dense, skip=("graph", "opset_import"))
     module.attributes.update({f"onnx.{name}": value for name, value in fields.items()})
     return module
@@ -173,7 +176,6 @@ def _function(graph: ImportedGraph, constants: ConstantReader) -> FuncOp:
             ]
         ),
     )
-    function.attributes["onnx.graph"] = DictionaryAttr(graph.details)
     return function
 
 

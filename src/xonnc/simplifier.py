@@ -274,10 +274,9 @@ def _drop_listed(module: ModuleOp) -> None:
     version = module.attributes.get("onnx.ir_version")
     if isinstance(version, IntegerAttr) and version.value.data < OVERRIDABLE_SINCE:
         return
-    for function in module.ops:
-        if isinstance(graph := function.attributes.get("onnx.graph"), DictionaryAttr):
-            retained = {name: value for name, value in graph.data.items() if name != "all_inputs"}
-            function.attributes["onnx.graph"] = DictionaryAttr(retained)
+    if isinstance(graph := module.attributes.get("onnx.graph"), DictionaryAttr):
+        retained = {name: value for name, value in graph.data.items() if name != "all_inputs"}
+        module.attributes["onnx.graph"] = DictionaryAttr(retained)
 
 
 def _simplify(module: ModuleOp, context: Context, passes: Passes) -> None:

@@ -72,8 +72,11 @@ def has_32_bits(root: Operation) -> str | None:
 def per_channel(c: Constant, root: Operation, channels: SSAValue) -> DisposableElementsAttr | MatchFailure:
     """Return c as a vector over the output channels, if it is constant along all other axes."""
     filters, result_rank = static_shape(channels.type), rank(root.results[0])
-    if filters is None or result_rank is None:
+    if filters is None:
         return MatchFailure("the number of channels is not known")
+    if result_rank is None:
+        # That of the convolution, which has the rank of its weights.
+        result_rank = len(filters)
     shape = c.tensor.shape
     if len(shape) > result_rank:
         return MatchFailure("c has more axes than the result")
@@ -119,7 +122,14 @@ def fuse_mul_conv_null_bias(
 ) -> RewriteResult:
     """c conv(x, w) = conv(x, c w) for a finite c"""
     factor = per_channel(c, root, w)
-    return factor if isinstance(factor, MatchFailure) else _scaled(conv, x, w, absent, factor)
+    if isinstance(factor, MatchFailure):
+        return factor
+    filters = static_shape(w.type)
+    if filters is not None and c.type.get_shape() == (filters[0], *(1 for _ in filters[2:])):
+        # An axis more and c fits the weights.
+        scaled = Mul(w, Unsqueeze(root.operands[1], np.array([len(filters) - 1])))
+        return Conv(x, scaled, absent, like=conv)
+    return _scaled(conv, x, w, absent, factor)
 
 
 @rule(Mul(one_use(conv_with_bias), c), where=(has_32_bits, is_finite))

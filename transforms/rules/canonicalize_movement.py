@@ -192,11 +192,25 @@ def same_shape(root: Operation, x: SSAValue) -> str | None:
 
 @rule(Reshape(x, value.shape, allowzero=1), bonus=-1)
 def without_allowzero(root: Operation, x: SSAValue, shape: SSAValue) -> RewriteResult:
-    """Clear `allowzero` where shapes are static and have no 0: it has no effect there"""
-    data, made = static_shape(x.type), static_shape(root.results[0].type)
-    if data is None or made is None or 0 in made:
+    """
+    Clear `allowzero` where it has no effect: no size is 0, or the only one that may be is that of the same
+    axis of x
+    """
+    data, made = (each.get_shape() if is_ranked(each) else None for each in (x.type, root.results[0].type))
+    if data is None or made is None or 0 in made or not _keeps_dynamic_axis(data, made):
         return MatchFailure("a size is, or may be, 0")
     return Reshape(x, shape, allowzero=0)
+
+
+def _keeps_dynamic_axis(data: Sequence[int], made: Sequence[int]) -> bool:
+    """Return whether all sizes are static, or all but one which both shapes have at one position."""
+    dynamic = [index for index, size in enumerate(made) if size == DYNAMIC_INDEX]
+    if len(dynamic) != data.count(DYNAMIC_INDEX) or len(dynamic) > 1:
+        return False
+    if not dynamic:
+        return True
+    others = [prod(size for size in shape if size != DYNAMIC_INDEX) for shape in (data, made)]
+    return dynamic[0] < len(data) and data[dynamic[0]] == DYNAMIC_INDEX and others[0] == others[1]
 
 
 def axes_of(axes: Constant | tuple[int, ...] | None) -> tuple[int, ...] | None:

@@ -76,6 +76,10 @@ def comparing(ctx: InferenceContext) -> Types:
 
 
 def _together(ctx: InferenceContext, element: Attribute | None) -> Types:
+    if {"axis", "broadcast"} <= ctx.op.attributes.keys():
+        # Before opset 7, the right operand broadcasts to the left one from an axis on.
+        shape = ctx.dims(0)
+        return any_shape(element) if shape is None else typed(shape, element)
     shapes = ctx.all_dims()
     return any_shape(element) if shapes is None else typed(ctx.broadcast(shapes, ctx.operands), element)
 

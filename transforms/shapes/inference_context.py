@@ -16,6 +16,7 @@ from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.locations import describe, output_names
+from xonnc.dialects.onnx.op import operator_name
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, tensor_type, unranked
 from xonnc.errors import XonncError
@@ -74,7 +75,7 @@ class InferenceContext:
 
     def fail(self, problem: str) -> ShapeError:
         """Return an error that names the node."""
-        return ShapeError(f"{describe(self.op)}: {self.name}: {problem}", self.op)
+        return ShapeError(f"{describe(self.op)}: {operator_name(self.op)}: {problem}", self.op)
 
     @property
     def symbols(self) -> DimSymbols | None:

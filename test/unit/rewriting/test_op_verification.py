@@ -23,12 +23,66 @@ INVALID = {
     ),
     "no weights": (
         "(float[1,2,3,3] x) => (float[1,2,3,3] y) { [n] y = Conv (x) }",
-        "n: Conv: operand 'W' at position 1 does not verify: none is not a tensor of floats, bf16",
+        "n: Conv: input 'W' is missing; the operator requires it",
     ),
     "two element types": (
         "(float[3] x, int64[3] i) => (float[3] y) { [n] y = Add (x, i) }",
-        "n: Add: operand 'B' at position 1 does not verify: tensor<3xi64> has element type i64, "
-        "but T is f32 in an earlier value",
+        "n: Add: input 'B' is int64, but input 'A' is float32; the operator needs one type for both",
+    ),
+    "two element types in a list": (
+        "(float[3] x, int64[3] i) => (float[9] y) { [n] y = Concat <axis: int = 0> (x, x, i) }",
+        "n: Concat: input 'inputs[2]' is int64, but input 'inputs[0]' is float32; "
+        "the operator needs one type for both",
+    ),
+    "an empty list": (
+        "(float[3] x) => (float[3] y) { [n] y = Concat <axis: int = 0> () }",
+        "n: Concat: there are no inputs; the operator needs at least one",
+    ),
+    "another element type": (
+        "(float[3] x) => (float[3] y) { [n] y = Gather (x, x) }",
+        "n: Gather: input 'indices' is float32; the operator takes int32 or int64",
+    ),
+    "a string": (
+        "(string[3] x) => (string[3] y) { [n] y = Relu (x) }",
+        "n: Relu: input 'X' is string; the operator takes signed integers, bfloat16, float16, float32 "
+        "or float64",
+    ),
+    "an output of another type": (
+        "(float[3] x) => (int64[3] y) { [n] y = Relu (x) }",
+        "n: Relu: output 'Y' is declared int64, but input 'X' is float32; "
+        "the operator needs one type for both",
+    ),
+    "a result that cannot be": (
+        "(float[3] x, float s) => (float[3] y) { [n] y = QuantizeLinear (x, s) }",
+        "n: QuantizeLinear: output 'y' is declared float32; the operator gives 4-bit integers, "
+        "2-bit integers, 8-bit floats, 6-bit floats, float4_e2m1fn, int8, int16, uint8 or uint16",
+    ),
+    "no sequence": (
+        "(float[3] x, int64 i) => (float[3] y) { [n] y = SequenceAt (x, i) }",
+        "n: SequenceAt: input 'input_sequence' is float32; the operator takes sequences",
+    ),
+    "a sequence": (
+        "(seq(float[3]) x) => (seq(float[3]) y) { [n] y = Relu (x) }",
+        "n: Relu: input 'X' is a sequence of float32; the operator takes signed integers, bfloat16, float16, "
+        "float32 or float64",
+    ),
+    "a sequence of others": (
+        "(seq(float[3]) x) => (float[3] y) { [n] y = SequenceErase (x, x) }",
+        "n: SequenceErase: input 'position' is a sequence of float32; the operator takes int32 or int64",
+    ),
+    "a sequence that is not one of text": (
+        "(seq(float[3]) x) => (seq(int64[3]) y) { [n] y = SequenceErase (x) }",
+        "n: SequenceErase: output 'output_sequence' is declared a sequence of int64, "
+        "but input 'input_sequence' is a sequence of float32; the operator needs one type for both",
+    ),
+    "a batch normalization": (
+        "(float[1,2,3] x, int64[2] i) => (float[1,2,3] y) { [n] y = BatchNormalization (x, i, i, i, i) }",
+        "n: BatchNormalization: input 'scale' is int64; the operator takes bfloat16, float16, float32 "
+        "or float64",
+    ),
+    "a constant without a value": (
+        "(float[3] x) => (float[3] y) { [n] y = Constant () }",
+        "n: Constant: takes one value, found none",
     ),
     "too few scales": (
         "(int8[3,4] x, float[2] s) => (float[3,4] y) { [n] y = DequantizeLinear (x, s) }",

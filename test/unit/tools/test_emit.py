@@ -67,6 +67,8 @@ def test_functions_of_the_model_are_inlined(suffix: str, tmp_path: Path):
     assert main(["emit", str(path), "--EmitONNXBasic"]) == 0
     (written,) = tmp_path.glob("m*.mlir")
     text = written.read_text()
+    named = {name: f'tensor<2xf32> {{onnx.name = "{name}"}}' for name in "xy"}
+    assert f"func.func @main_graph(%arg0: {named['x']}) -> ({named['y']}) {{\n" in text
     assert '"onnx.Add"(%arg0, %arg0)' in text
     assert "onnx.Custom" not in text
 

@@ -81,7 +81,7 @@ BAD: dict[str, tuple[str, dict[str, Array], str]] = {
     "BatchNormalization": (
         "(float[1,N,4] x, float[M] s) => (float[1,N,4] y) { [n] y = BatchNormalization (x, s, s, s, s) }",
         {"x": real(1, 3, 4), "s": real(2)},
-        "n: BatchNormalizationInferenceMode: Wrong rank for the scale: not one number for each channel",
+        "n: BatchNormalization: Wrong rank for the scale: not one number for each channel",
     ),
     "AffineGrid": (
         "(float[1,2,3] x, int64[4] s) => (float[A,B,C,D] y) { [n] y = AffineGrid (x, s) }",
