@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, StringAttr, f32, i8, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
@@ -18,8 +17,14 @@ from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.lowering.onnx_to_krnl.convolution import pair
 from xonnc.lowering.onnx_to_krnl.int8_epilogues import int8_epilogue
 from xonnc.lowering.onnx_to_krnl.int8_fusion import VECTOR, Int8Buffer, Int8Fusion, NHWCShape
-from xonnc.lowering.onnx_to_krnl.int8_layout import copy_to_row_major, int8_buffer, int8_result
+from xonnc.lowering.onnx_to_krnl.int8_layout import (
+    copy_to_row_major,
+    int8_buffer,
+    int8_result,
+    pixel_indices,
+)
 from xonnc.lowering.onnx_to_krnl.int8_patterns import QuantizedMatmul
+from xonnc.lowering.onnx_to_krnl.int8_weight_offsets import add_weight_offsets, window_sums
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import Halo
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
@@ -34,12 +39,71 @@ ASSUMED_ROW_PIXELS = 64
 
 
 def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
-    """Emit one kernel call for an int8 convolution or matrix product and its epilogue."""
+    """
+    Emit one kernel call for an int8 convolution or matrix product and its epilogue.
+
+    Weights that exceed 8 bits have their sums corrected before the epilogue, which is a kernel of its own.
+    """
     product = fusion.product
     assert product is not None
+    if product.offsets is not None and product.scales is not None:
+        _lower_scaled_with_offsets(fusion, product, product.offsets, builder)
+        return
+    target = int8_result(fusion.result, builder) if product.scales is not None else _sums(product, builder)
+    _lower_matmul(fusion, product, target, builder)
+    if product.scales is None:
+        buffer = copy_to_row_major(fusion.result, target, builder)
+        if product.offsets is not None:
+            add_weight_offsets(product, product.offsets, buffer, builder)
+
+
+def _lower_scaled_with_offsets(
+    fusion: Int8Fusion, product: QuantizedMatmul, offsets: npt.NDArray[np.int32], builder: LoweringBuilder
+) -> None:
+    """Emit the i32 sums of an int8 product, and its epilogue with `Σ x (w + d) = Σ x w + d Σ x`."""
+    unscaled = replace(product, scales=None, bias=None, quantization=None)
+    sums = _sums(product, builder)
+    _lower_matmul(Int8Fusion(unscaled, (), (), ()), unscaled, sums, builder)
+    seen = window_sums(product, builder)
+    images = [int8_buffer(value, builder) for value in fusion.images]
+    target = int8_result(fusion.result, builder)
+    count, _, rows, columns = builder.int8.sizes_of(product.result)
+    depth = target.extents.channels
+    arrays = (product.scales, product.bias, *map(constant_elements, fusion.channels))
+    numbers = [pad_channels(array.reshape(-1), depth) for array in arrays if array is not None]
+    corrections = pad_channels(offsets, depth)
+    kernel = KernelBuilder(
+        [
+            buffer_type(target.extents, i8),
+            buffer_type(sums.extents, i32),
+            buffer_type([count, rows, columns], i32),
+            buffer_type(corrections.shape, i32),
+            *(buffer_type(array.shape, f32) for array in numbers),
+            *(buffer_type(image.extents, i8) for image in images),
+        ]
+    )
+    out, totals, window, correction, *rest = kernel.buffers
+    with kernel.loops([count, rows, columns, depth]) as (number, row, column, channel):
+        pixel = number, row, column
+        total = Scalar(kernel, kernel.load(window, pixel)) * Scalar(
+            kernel, kernel.load(correction, [channel])
+        )
+        total = total + Scalar(kernel, kernel.load(totals, [*pixel, channel]))
+        read = [kernel.load(buffer, [channel]) for buffer in rest[: len(numbers)]]
+        for image, buffer in zip(images, rest[len(numbers) :], strict=True):
+            read.append(kernel.load(buffer, [*pixel_indices(kernel, image, pixel), channel]))
+        stored = int8_epilogue(fusion, kernel, total.value, read)
+        kernel.store(stored, out, [*pixel_indices(kernel, target, pixel), channel])
+    inputs = [sums.buffer, seen, *(builder.constant_buffer(array) for array in (corrections, *numbers))]
+    builder.call("weight_offsets", kernel, [target.buffer], [*inputs, *(image.buffer for image in images)])
+
+
+def _lower_matmul(
+    fusion: Int8Fusion, product: QuantizedMatmul, target: Int8Buffer, builder: LoweringBuilder
+) -> None:
+    """Emit the kernel call of a product and its epilogue, without the offsets of weights."""
     source = int8_buffer(product.x, builder)
     others = [int8_buffer(value, builder) for value in fusion.images]
-    target = _target(fusion, product, builder)
     lanes, depth, products = (
         builder.target.vector_bytes // 4,
         source.extents.channels,
@@ -109,69 +173,6 @@ def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
     kernel.block.add_op(Int8ConvOp(operands=operands, properties=properties, regions=[body]))
     name = "int8_conv" if sum(window.kernel) > 2 else "int8_gemm"
     builder.call(name, kernel, buffers[:1], buffers[1:], iterations)
-    if product.scales is None:
-        buffer = copy_to_row_major(fusion.result, target, builder)
-        if product.offsets is not None:
-            _add_offsets(product, product.offsets, source, buffer, builder)
-
-
-def _add_offsets(
-    product: QuantizedMatmul,
-    offsets: npt.NDArray[np.int32],
-    source: Int8Buffer,
-    sums: SSAValue,
-    builder: LoweringBuilder,
-) -> None:
-    """
-    Correct for weights that exceed 8 bits: `Σ x (w + d) = Σ x w + d Σ x`.
-
-    `d` is one offset per output channel; `Σ x` is the sum of the window of each pixel.
-    """
-    window = product.window
-    images, channels, _, _ = builder.int8.sizes_of(product.x)
-    _, filters, rows, columns = builder.int8.sizes_of(product.result)
-    _, height, width, _ = source.extents
-    pixels = builder.allocate([images, height, width], i32)
-    kernel = KernelBuilder([buffer_type([images, height, width], i32), buffer_type(source.extents, i8)])
-    with kernel.loops([images, height, width]) as pixel:
-        with kernel.reducing([channels], [kernel.constant(0, i32)]) as ((channel,), accumulators, results):
-            byte = kernel.add(arith.ExtUIOp(kernel.load(kernel.buffers[1], [*pixel, channel]), i32))
-            results.append(kernel.add(arith.AddiOp(accumulators[0], byte)))
-        kernel.store(results[0], kernel.buffers[0], pixel)
-    builder.call("channel_sums", kernel, [pixels], [source.buffer])
-    seen = builder.allocate([images, rows, columns], i32)
-    kernel = KernelBuilder(
-        [buffer_type([images, rows, columns], i32), buffer_type([images, height, width], i32)]
-    )
-    first = source.start[0] - window.begins[0], source.start[1] - window.begins[1]
-    with kernel.loops([images, rows, columns]) as (image, *pixel):
-        total: SSAValue | None = None
-        for position in itertools.product(*(range(size) for size in window.kernel)):
-            at = [
-                kernel.affine(index, stride, start + step * dilation)
-                for index, stride, start, step, dilation in zip(
-                    pixel, window.strides, first, position, window.dilations, strict=True
-                )
-            ]
-            number = kernel.load(kernel.buffers[1], [image, *at])
-            total = number if total is None else kernel.add(arith.AddiOp(total, number))
-        assert total is not None
-        kernel.store(total, kernel.buffers[0], [image, *pixel])
-    builder.call("window_sums", kernel, [seen], [pixels])
-    # Images are stored as [N][C][HW], matrices as [rows][C].
-    is_image = len(builder.sizes(product.result)) == 4
-    count = rows * columns
-    sizes = [images, filters, count] if is_image else [images, count, filters]
-    kernel = KernelBuilder(
-        [buffer_type(sizes, i32), buffer_type([images, count], i32), buffer_type([filters], i32)]
-    )
-    with kernel.loops(sizes) as indices:
-        channel, pixel = (indices[1], indices[2]) if is_image else (indices[2], indices[1])
-        number = Scalar(kernel, kernel.load(kernel.buffers[1], [indices[0], pixel]))
-        number = number * Scalar(kernel, kernel.load(kernel.buffers[2], [channel]))
-        number = number + Scalar(kernel, kernel.load(kernel.buffers[0], indices))
-        kernel.store(number.value, kernel.buffers[0], indices)
-    builder.call("weight_offsets", kernel, [sums], [seen, builder.constant_buffer(offsets)])
 
 
 def _subtract_runtime_zero_point(
@@ -197,11 +198,10 @@ def _subtract_runtime_zero_point(
     return made
 
 
-def _target(fusion: Int8Fusion, product: QuantizedMatmul, builder: LoweringBuilder) -> Int8Buffer:
-    """Return the buffer for the result: int8, or i32 sums padded to whole vectors."""
-    if product.scales is not None:
-        return int8_result(fusion.result, builder)
-    shape = builder.int8.shape(fusion.result)
+def _sums(product: QuantizedMatmul, builder: LoweringBuilder) -> Int8Buffer:
+    """Return a buffer for i32 sums, padded to whole vectors."""
+    images, channels, rows, columns = builder.int8.sizes_of(product.result)
+    shape = NHWCShape(images, rows, columns, -(-channels // VECTOR) * VECTOR)
     return Int8Buffer(builder.allocate(shape, i32), Halo(), shape)
 
 

@@ -66,6 +66,8 @@ def _numbers(fusion: Int8Fusion, depth: int) -> list[npt.NDArray[np.generic]]:
     product = fusion.product
     if product is not None:
         matrix = product.weights.reshape(product.weights.shape[0], -1).T.astype(np.int32)
+        if product.offsets is not None:
+            matrix += product.offsets
         padded = np.zeros((len(matrix), depth), np.int32)
         padded[:, : matrix.shape[1]] = matrix
         found += [pad_channels(product.starts, depth), padded]

@@ -188,10 +188,8 @@ def _is_one(*values: SSAValue) -> bool:
     )
 
 
-def _weights(
-    numbers: Array, scale: SSAValue | None, zero: SSAValue, axis: int, takes_offsets: bool = False
-) -> _Int8Weights | None:
-    """Return weights less their zero point; None if that exceeds 8 bits and `takes_offsets` is not set."""
+def _weights(numbers: Array, scale: SSAValue | None, zero: SSAValue, axis: int) -> _Int8Weights | None:
+    """Return weights less their zero point, which may exceed 8 bits."""
     count = numbers.shape[axis]
     steps = np.ones(1, np.float32) if scale is None else constant_elements(scale)
     offsets = np.zeros(1, np.int8) if zero.type == NONE else constant_elements(zero)
@@ -202,8 +200,7 @@ def _weights(
     shape = [1] * numbers.ndim
     shape[axis] = -1
     centred = numbers.astype(np.int16) - offsets.astype(np.int16).reshape(shape)
-    is_wide = centred.size and (centred.min() < -SIGN_OFFSET or centred.max() >= SIGN_OFFSET)
-    if centred.size == 0 or (is_wide and not takes_offsets):
+    if centred.size == 0:
         return None
     return _Int8Weights(centred, np.broadcast_to(steps.astype(np.float32).reshape(-1), count))
 
@@ -301,7 +298,7 @@ def _scaled(
     quantization: QuantizationParams | None = None,
 ) -> QuantizedMatmul | None:
     """Return a product with its scales and an f32 bias."""
-    if product is None or product.offsets is not None:
+    if product is None:
         return None
     added = None
     if bias is not None and bias.type != NONE:
@@ -379,7 +376,7 @@ def _is_matrix(value: SSAValue) -> bool:
 def _conv_integer(op: Operation) -> QuantizedMatmul | None:
     assert isinstance(op, nn.ConvIntegerOp)
     window, numbers = _conv_window(op, op.x, op.y), constant_elements(op.w)
-    weights = None if numbers is None else _weights(numbers, None, op.w_zero_point, 0, takes_offsets=True)
+    weights = None if numbers is None else _weights(numbers, None, op.w_zero_point, 0)
     if window is None or weights is None:
         return None
     return _of_integers(op, (op.x, op.y, op.x_zero_point), weights.numbers, window)
@@ -390,7 +387,7 @@ def _matmul_integer(op: Operation) -> QuantizedMatmul | None:
     numbers = constant_elements(op.B)
     if numbers is None or numbers.ndim != 2 or not _is_matrix(op.A):
         return None
-    weights = _weights(numbers, None, op.b_zero_point, 1, takes_offsets=True)
+    weights = _weights(numbers, None, op.b_zero_point, 1)
     if weights is None:
         return None
     return _of_integers(op, (op.A, op.Y, op.a_zero_point), _as_conv(weights.numbers.T), ONE)

@@ -126,6 +126,25 @@ func.func @bytes(%x: tensor<2x16xui8>) -> tensor<2x16xui8> {
 
 // -----
 
+// Weights that their zero point takes beyond 8 bits are shifted by an offset per output channel: the sums of a kernel are
+// corrected before the epilogue. 0 - 151 is below -128, 200 - 151 is not above 127.
+// CHECK-LABEL: func.func @wide_weights
+// CHECK:         funcName = "int8_gemm
+// CHECK:         funcName = "channel_sums
+// CHECK:         funcName = "window_sums
+// CHECK:         funcName = "weight_offsets
+func.func @wide_weights(%x: tensor<2x2xui8>) -> tensor<2x2xui8> {
+  %s = onnx.Constant dense<0.5> : tensor<f32>
+  %z = onnx.Constant dense<7> : tensor<ui8>
+  %w = onnx.Constant dense<[[0, 200], [9, 3]]> : tensor<2x2xui8>
+  %wz = onnx.Constant dense<151> : tensor<ui8>
+  %0 = "onnx.QLinearMatMul"(%x, %s, %z, %w, %s, %wz, %s, %z)
+    : (tensor<2x2xui8>, tensor<f32>, tensor<ui8>, tensor<2x2xui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> tensor<2x2xui8>
+  onnx.Return %0 : tensor<2x2xui8>
+}
+
+// -----
+
 // Data-dependent shape: the buffer has the maximum size, and the session slices it.
 // CHECK-LABEL: @found
 func.func @found(%x: tensor<2x3xf32>) -> tensor<2x?xi64> {

@@ -282,6 +282,98 @@ def test_weights_far_from_their_zero_point_have_an_offset():
     np.testing.assert_array_equal(given, x.astype(np.int64) @ w.astype(np.int64))
 
 
+WIDE = Step(0.003, 151)
+"""Weights of 8 bits with a zero point that takes them beyond 8 bits."""
+
+
+def wide_weights(*shape: int) -> npt.NDArray[np.uint8]:
+    """Weights over the whole range of bytes."""
+    w = RANDOM.integers(0, 256, shape).astype(np.uint8)
+    w.reshape(shape[0], -1)[:, :2] = 0, 255
+    return w
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("case", "dtype"), list(zip(SHAPES, ["uint8", "int8"] * 3, strict=True)))
+def test_rescaled_convolutions_of_wide_weights(case: str, dtype: str, target: str):
+    channels, filters, size, attributes = SHAPES[case]
+    steps = Step(0.07, 99 if dtype == "uint8" else -20, dtype), Step(0.9, 5, "int8")
+    w, b = wide_weights(filters, channels, size, size), RANDOM.integers(-9000, 9000, filters).astype(np.int32)
+    constants: dict[str, Array] = {**steps[0].constants("a"), **WIDE.constants("w"), "w": w, "b": b}
+    constants |= steps[1].constants("c")
+    limits = np.iinfo(dtype)
+    x = RANDOM.integers(limits.min, limits.max + 1, (2, channels, 9, 11)).astype(dtype)
+    said = f"<{attributes}>" if attributes else ""
+    nodes = f"y = QLinearConv{said}(x, a_scale, a_zero, w, w_scale, w_zero, c_scale, c_zero, b)"
+    model = model_of(nodes, f"{dtype}[{', '.join(map(str, x.shape))}] x", constants)
+    given, kernels = run(model, {"x": x}, target)
+    assert {"int8_conv", "int8_gemm"} & set(kernels)
+    assert "weight_offsets" in kernels
+    pads, strides, dilations = (
+        attribute(attributes, name, default)
+        for name, default in (("pads", [0] * 4), ("strides", [1, 1]), ("dilations", [1, 1]))
+    )
+    centred = x.astype(np.int64) - steps[0].zero, w.astype(np.int64) - WIDE.zero
+    sums = exact_conv(*centred, pads, strides, dilations) + b.astype(np.int64).reshape(-1, 1, 1)
+    factor = np.float32(0.07) * np.float32(WIDE.scale) / np.float32(0.9)
+    np.testing.assert_array_equal(given, steps[1].rounded(sums.astype(np.float32) * factor).astype(np.int8))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_rescaled_products_of_wide_weights(target: str):
+    w, x = wide_weights(30, 20), RANDOM.integers(0, 256, (2, 5, 30)).astype(np.uint8)
+    constants: dict[str, Array] = {**Step(0.07, 99).constants("a"), **WIDE.constants("w"), "w": w}
+    constants |= Step(0.9, 5).constants("c")
+    nodes = "y = QLinearMatMul(x, a_scale, a_zero, w, w_scale, w_zero, c_scale, c_zero)"
+    given, kernels = run(model_of(nodes, "uint8[2, 5, 30] x", constants), {"x": x}, target)
+    assert {"int8_gemm", "weight_offsets"} <= set(kernels)
+    sums = (x.astype(np.int64) - 99) @ (w.astype(np.int64) - WIDE.zero)
+    factor = np.float32(0.07) * np.float32(WIDE.scale) / np.float32(0.9)
+    expected = Step(0.9, 5).rounded(sums.astype(np.float32) * factor)
+    np.testing.assert_array_equal(given, expected.astype(np.uint8))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_follows_wide_weights_belongs_to_them(target: str):
+    """A product whose sums are corrected, a factor for each channel, an image that is added, and a bound."""
+    constants: dict[str, Array] = {
+        **Step(0.05, 128).constants("a"),
+        **Step(0.25, 3).constants("c"),
+        **WIDE.constants("w"),
+        "w": wide_weights(16, 16, 3, 3),
+        "b": RANDOM.normal(size=16).astype(np.float32),
+        "many": RANDOM.normal(size=(16, 1, 1)).astype(np.float32),
+    }
+    nodes = quantized("d", "x", "a") + "e = DequantizeLinear(w, w_scale, w_zero) "
+    nodes += "f = Conv<pads=[1,1,1,1]>(d, e, b) g = Mul(f, many) h = Add(g, d) i = Relu(h) "
+    nodes += "y = QuantizeLinear(i, c_scale, c_zero)"
+    x = RANDOM.normal(size=(1, 16, 7, 9)).astype(np.float32)
+    model = model_of(nodes, "float[1, 16, 7, 9] x", constants)
+    given, kernels = run(model, {"x": x}, target)
+    kept = [name for name in kernels if not name.startswith(("halo", "int8_to", "quantize"))]
+    assert sorted(kept) == ["channel_sums", "int8_conv", "weight_offsets", "window_sums"]
+    far = np.abs(given.astype(np.int64) - reference(model, {"x": x}).astype(np.int64))
+    assert far.max() <= 1
+    assert (far > 0).mean() < 0.01
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_wide_weights_of_channels_by_themselves(target: str):
+    constants: dict[str, Array] = {
+        **Step(0.05, 120).constants("a"),
+        **Step(0.25, 3).constants("c"),
+        **WIDE.constants("w"),
+        "w": wide_weights(5, 1, 3, 3),
+    }
+    nodes = quantized("d", "x", "a") + "e = DequantizeLinear(w, w_scale, w_zero) "
+    nodes += "f = Conv<group=5, pads=[1,1,1,1]>(d, e) y = QuantizeLinear(f, c_scale, c_zero)"
+    x = RANDOM.normal(size=(2, 5, 9, 11)).astype(np.float32)
+    model = model_of(nodes, "float[2, 5, 9, 11] x", constants)
+    given, kernels = run(model, {"x": x}, target)
+    assert "int8_depthwise" in kernels
+    assert np.abs(given.astype(np.int64) - reference(model, {"x": x}).astype(np.int64)).max() <= 1
+
+
 def test_sums_that_could_leave_32_bits_are_left_to_other_kernels():
     depth = 2**17
     w = np.full((depth, 16), 127, np.int8)
