@@ -72,11 +72,11 @@ def analysis_for(pass_: ModulePass, kind: Callable[[Operation], AnalysisT], root
     return kind(root) if shared is None else shared.get(kind, root, lambda: kind(root))
 
 
-def needed_by(pass_: ModulePass) -> Sequence[type]:
+def needed_by(pass_: ModulePass | type[ModulePass]) -> Sequence[type]:
     """Return the analyses that a pass declares to need."""
     return getattr(pass_, "needs", ())
 
 
-def kept_by(pass_: ModulePass) -> Sequence[type]:
+def kept_by(pass_: ModulePass | type[ModulePass]) -> Sequence[type]:
     """Return the analyses that a pass declares to keep."""
     return getattr(pass_, "keeps", ())

@@ -109,7 +109,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "demo": ("xonnc demo digits", "xonnc demo squeezenet --target nv_full"),
     "targets": ("xonnc targets", "xonnc targets nv_small --json"),
-    "passes": ("xonnc passes", "xonnc passes --levels"),
+    "passes": ("xonnc passes", "xonnc passes --long 'constprop-*' fuse_qkv", "xonnc passes --levels"),
     "rules": ("xonnc rules list", "xonnc rules list 'Add*' --json"),
     "new-backend": ("xonnc new-backend npu", "xonnc new-backend npu -o backends/npu"),
     "plugins": ("xonnc plugins list", "xonnc plugins new addn.py", "xonnc plugins check addn.py"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from inspect import cleandoc
 
 from xdsl.passes import ModulePass
 
 from xonnc.passes import PASSES, pass_class
+from xonnc.rewriting.analyses import kept_by, needed_by
 from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, LEVELED_PASSES, LEVELS, LeveledPass
 
 
@@ -24,6 +26,27 @@ def levels() -> Sequence[tuple[LeveledPass, str]]:
 def summary(of: type[object]) -> str:
     """Return the first paragraph of a docstring."""
     return " ".join((of.__doc__ or "").strip().split("\n\n")[0].split())
+
+
+def description(of: type[object]) -> list[str]:
+    """Return the paragraphs of a docstring; those of code keep their lines."""
+    parts = cleandoc(of.__doc__ or "").split("\n\n")
+    return [
+        part if "```" in part or part.startswith(("* ", "| ")) else " ".join(part.split()) for part in parts
+    ]
+
+
+def metadata(name: str, of: type[ModulePass]) -> dict[str, str]:
+    """Return at which level and in which stage a pass runs, and the analyses that it needs and keeps."""
+    found: dict[str, str] = {}
+    for row in LEVELED_PASSES:
+        if row.name == name:
+            found["level"] = f"O{row.level}" if row.level else "O0, always"
+            found["stage"] = str(row.stage)
+    for key, analyses in ("needs", needed_by(of)), ("keeps", kept_by(of)):
+        if analyses:
+            found[key] = ", ".join(analysis.__name__ for analysis in analyses)
+    return found
 
 
 def options(of: type[ModulePass]) -> Mapping[str, str]:

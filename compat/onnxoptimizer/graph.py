@@ -117,6 +117,11 @@ class Graph:
             return False
         return sum(each == name for each in users[0].input) == 1
 
+    def use_count(self, name: str) -> int:
+        """Return how often a value of this graph is read; each output of a graph counts as one use."""
+        read = sum(max(1, list(each.input).count(name)) for each in self.users.get(name, {}).values())
+        return read + self.outputs[name] + self.captured_outputs[name]
+
     def type(self, name: str) -> ValueType:
         """Return what is known of a value's type: declared, of a constant, or inferred."""
         graph = self.owner(name)

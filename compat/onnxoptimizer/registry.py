@@ -42,6 +42,27 @@ class PassOptimizationType(Enum):
     STABILITY = 4
 
 
+class PassAnalysisType(Enum):
+    """What a pass tells of its run: nothing, or the number of its rewrites."""
+
+    EMPTY = 0
+    COUNT_BASED = 1
+
+
+WITHOUT_COUNT = frozenset(
+    (
+        "eliminate_unused_initializer",
+        "lift_lexical_references",
+        "nop",
+        "rename_input_output",
+        "rewrite_input_dtype",
+        "split_init",
+        "split_predict",
+    )
+)
+"""Passes that tell no number of rewrites in ONNX-optimizer; here all do."""
+
+
 @dataclass(frozen=True)
 class Pass:
     """A pass: a function on a graph that returns the number of its rewrites."""
@@ -54,6 +75,27 @@ class Pass:
     optimizes: PassOptimizationType = PassOptimizationType.COMPUTE
     differs: str = ""
     """The difference from ONNX-optimizer's pass of that name."""
+
+    @property
+    def analysis(self) -> PassAnalysisType:
+        """Return what ONNX-optimizer's pass tells of its run."""
+        return PassAnalysisType.EMPTY if self.name in WITHOUT_COUNT else PassAnalysisType.COUNT_BASED
+
+    def metadata(self) -> dict[str, str]:
+        """Return what there is to know of the pass, as text."""
+        return {
+            "name": self.name,
+            "type": _words(self.kind),
+            "efficiency": _words(self.efficiency),
+            "optimizes": _words(self.optimizes),
+            "analysis": _words(self.analysis),
+            "does": self.summary,
+            "differs": self.differs,
+        }
+
+
+def _words(member: Enum) -> str:
+    return member.name.lower().replace("_", " ")
 
 
 PASSES: dict[str, Pass] = {}

@@ -118,15 +118,7 @@ def _described(name: str) -> dict[str, str]:
     """Return what there is to know of a pass."""
     from xonnc.compat.onnxoptimizer.registry import PASSES
 
-    one = PASSES[name]
-    return {
-        "name": name,
-        "type": one.kind.name.lower(),
-        "efficiency": one.efficiency.name.lower(),
-        "optimizes": one.optimizes.name.lower(),
-        "does": one.summary,
-        "differs": one.differs,
-    }
+    return PASSES[name].metadata()
 
 
 def _print_changes(changes: Sequence[Change]) -> None:

@@ -128,10 +128,10 @@ def fuse_qkv(graph: Graph, node: Node) -> bool:
 
 
 def _is_projection(graph: Graph, node: Node, source: str) -> bool:
-    """Whether a node is a MatMul of `source` and a constant with one reader."""
+    """Whether a node is a MatMul of `source` and a constant with one use, which may be an output."""
     if not is_op(node, "MatMul") or node.input[0] != source or node.input[1] == source:
         return False
-    return graph.is_used_once(node.output[0]) and graph.is_constant(node.input[1])
+    return graph.use_count(node.output[0]) == 1 and graph.is_constant(node.input[1])
 
 
 @node_pass(

@@ -258,6 +258,20 @@ CASES = [
         "Concat MatMul Split Mul Add",
     ),
     Case(
+        "fuse_qkv",
+        """g (float[2, 2] x) => (float[2, 2] a, float[2, 2] b, float[2, 2] y)
+        <float[2, 2] q = {1, 2, 3, 4}, float[2, 2] k = {5, 6, 7, 8}, float[2, 2] v = {-1, -2, -3, -4}>
+        {a = MatMul(x, q) b = MatMul(x, k) c = MatMul(x, v) y = Relu(c)}""",
+        "Concat MatMul Split Relu",
+    ),
+    Case(
+        "fuse_qkv",
+        """g (float[2, 2] x) => (float[2, 2] a, float[2, 2] y)
+        <float[2, 2] q = {1, 2, 3, 4}, float[2, 2] k = {5, 6, 7, 8}, float[2, 2] v = {-1, -2, -3, -4}>
+        {a = MatMul(x, q) b = MatMul(x, k) c = MatMul(x, v) d = Mul(a, b) y = Add(c, d)}""",
+        "MatMul MatMul MatMul Mul Add",
+    ),
+    Case(
         "adjust_slice_and_matmul",
         """g () => (float[1, 2] y) <float[2, 2] a = {1, 2, 3, 4}, float[2, 2] b = {5, 6, 7, 8},
         int64[1] s = {1}, int64[1] e = {2}, int64[1] o = {0}>

@@ -17,7 +17,7 @@ from optimizer_models import CASES, HAZARDS, Case
 
 import xonnc.compat.onnxoptimizer as onnxoptimizer
 from xonnc.compat.onnxoptimizer.manager import run
-from xonnc.compat.onnxoptimizer.registry import PASSES, PassEfficiency, PassOptimizationType
+from xonnc.compat.onnxoptimizer.registry import PASSES, PassAnalysisType, PassEfficiency, PassOptimizationType
 from xonnc.formats.onnx.load_model import LoadedModel
 from xonnc.formats.onnx.tensors import DTYPES, proto
 from xonnc.model_check import check_model
@@ -123,6 +123,16 @@ def test_metadata():
     assert len(onnxoptimizer.get_fuse_and_elimination_passes()) == 40
     partial = {name for name in names if PASSES[name].efficiency is PassEfficiency.PARTIAL}
     assert partial == {"eliminate_nop_monotone_argmax", "fuse_consecutive_concats", "rewrite_where"}
+    without_count = {name for name in names if PASSES[name].analysis is PassAnalysisType.EMPTY}
+    assert without_count == {
+        "eliminate_unused_initializer",
+        "lift_lexical_references",
+        "nop",
+        "rename_input_output",
+        "rewrite_input_dtype",
+        "split_init",
+        "split_predict",
+    }
     assert PASSES["fuse_consecutive_log_softmax"].optimizes is PassOptimizationType.STABILITY
     assert all(each.summary.endswith(".") for each in PASSES.values())
 
