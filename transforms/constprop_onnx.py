@@ -22,6 +22,7 @@ from xonnc.transforms.rules import (
     constprop_indexing,
     constprop_loops,
     constprop_movement,
+    constprop_quantization,
     constprop_reassociation,
     constprop_reduction,
     constprop_windows,
@@ -86,6 +87,7 @@ def _rules(rounding: bool, loop_bound: int) -> RuleSet:
         | constprop_axes.RULES
         | constprop_indexing.RULES
         | constprop_movement.RULES
+        | constprop_quantization.RULES
         | constprop_reassociation.RULES
         | constprop_reduction.RULES
         | constprop_windows.RULES

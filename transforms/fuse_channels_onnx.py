@@ -9,14 +9,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from xonnc.rewriting.driver import apply_rules
-from xonnc.transforms.rules import fuse_channels
+from xonnc.transforms.rules import fuse_channels, fuse_dequantized
+
+RULES = fuse_channels.RULES | fuse_dequantized.RULES
 
 
 @dataclass(frozen=True)
 class FuseChannels(ModulePass):
     """
     Fold batch normalisations, scales and offsets per channel into the weights of the convolution before
-    them.
+    them, and factors into the scales of quantized weights.
 
     Option: `disable-pattern` names rules to leave out.
     """
@@ -26,4 +28,4 @@ class FuseChannels(ModulePass):
     disable_pattern: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op, ctx, fuse_channels.RULES.without(self.disable_pattern), pass_name=self.name)
+        apply_rules(op, ctx, RULES.without(self.disable_pattern), pass_name=self.name)

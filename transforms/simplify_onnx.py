@@ -18,6 +18,7 @@ from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.plans import no_more_ops
 from xonnc.rewriting.rules import RuleSet
 from xonnc.rewriting.timeline import timed
+from xonnc.transforms import fuse_channels_onnx
 from xonnc.transforms.canonicalize_onnx import Canonicalize, all_rules
 from xonnc.transforms.constprop_onnx import ConstProp
 from xonnc.transforms.fold_shape_computations import fold_shape_computations
@@ -37,7 +38,6 @@ from xonnc.transforms.rules import (
     canonicalize_convolution,
     canonicalize_rnn,
     decompose_elementwise,
-    fuse_channels,
     move_transposes,
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
@@ -193,7 +193,7 @@ def rules_within(opsets: Opsets | None, passes: Passes) -> RuleSet:
     if ConstProp.name in passes:
         table |= ConstProp().rules()
     if FuseChannels.name in passes:
-        table |= fuse_channels.RULES
+        table |= fuse_channels_onnx.RULES
     if FuseOperators.name in passes:
         table |= FUSIONS
     if Canonicalize.name in passes:
@@ -226,7 +226,7 @@ def pass_of_rule(name: str) -> str | None:
         return fusing_rules()[name]
     tables: tuple[tuple[str, Mapping[str, object]], ...] = (
         (ConstProp.name, ConstProp().rules()),
-        (FuseChannels.name, fuse_channels.RULES),
+        (FuseChannels.name, fuse_channels_onnx.RULES),
         (FuseOperators.name, FUSIONS | LAST),
         (Canonicalize.name, all_rules()),
         (MoveTransposes.name, move_transposes.RULES),

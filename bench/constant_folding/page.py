@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.constant_folding.summary import FoldingSummary
 from bench.constant_folding.verdicts import RULES, FoldingVerdict
 from xonnc.rewriting.patterns import Native
-from xonnc.transforms.rules.constprop_evaluation import KEPT, MAX_WORK, evaluated
+from xonnc.transforms.rules.constprop_evaluation import MAX_WORK, evaluated
 from xonnc.transforms.rules.constprop_loops import MAX_ITERATIONS
 from xonnc.transforms.rules.folding_limits import GROWTH, MAX_BYTES, MAX_INTEGER_PRODUCTS, MAX_PRODUCTS
 from xonnc.transforms.rules.reference_faults import FAULTS
@@ -19,9 +19,9 @@ Every deterministic operator with constant inputs is folded: common ones by NumP
 the others by the reference evaluator of the `onnx` package, one op at a time. A sequence or an optional
 becomes a `SequenceConstruct` or `Optional` of constants, which folds into its readers.
 
-Not folded are operators with random results (Dropout in training among them), {kept}, and
-operators of other domains; operators on which the reference evaluator fails, or whose result it gives another
-type or shape than the model declares.
+Not folded are operators with random results (Dropout in training among them), DequantizeLinear,
+QuantizeLinear to types other than integers of 8 and 16 bits, and operators of other domains; operators on
+which the reference evaluator fails, or whose result it gives another type or shape than the model declares.
 
 ## Limits
 
@@ -69,7 +69,6 @@ def page(summary: FoldingSummary) -> str:
     for verdict in summary.unfolded:
         unfolded.setdefault(_reason(verdict), []).append(f"`{verdict.case.name}`")
     return TEXT.format(
-        kept=" and ".join(sorted(KEPT, reverse=True)),
         wrong="\n".join(f"| {name} | {fault.what} |" for name, fault in FAULTS.items()),
         mib=MAX_BYTES >> 20,
         growth=GROWTH,
@@ -85,7 +84,8 @@ def page(summary: FoldingSummary) -> str:
 
 
 def _reason(verdict: FoldingVerdict) -> str:
-    for name in KEPT:
-        if verdict.reason.startswith(f"{name} stays"):
-            return f"{name} is never folded"
+    if verdict.reason.startswith("DequantizeLinear stays"):
+        return "DequantizeLinear is never folded"
+    if verdict.reason.startswith("QuantizeLinear stays"):
+        return "QuantizeLinear folds to integers of 8 and 16 bits, without blocks"
     return verdict.reason.replace("|", "/")

@@ -61,7 +61,7 @@ class FoldingSummary:
         return [
             f"{len(self.verdicts)} cases, {len(self.deterministic)} of them deterministic.",
             f"{self.folded} of these fold to the expected constants: {100 * self.fraction_folded:.1f} %.",
-            f"Without the {len(self.quantized)} with quantization, which is never folded: "
+            f"Without the {len(self.quantized)} with quantization that is not folded: "
             f"{100 * self.folded / max(1, others):.1f} %.",
             f"{self.as_sequences} of the folded are sequences or optionals of constants.",
         ]

@@ -37,6 +37,7 @@ from xonnc.fuzzing.rules.generators import (
     decompose,
     decompose_examples,
     fuse,
+    quantization,
     recompose,
     shape_related,
 )
@@ -49,11 +50,19 @@ from xonnc.rewriting.conversion import convert
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.patterns import AttrName, Bound, Node, all_uses
 from xonnc.rewriting.rules import RuleSet
-from xonnc.transforms import canonicalize_onnx, constprop_onnx, decompose_onnx, recompose_onnx
+from xonnc.transforms import (
+    canonicalize_onnx,
+    constprop_onnx,
+    decompose_onnx,
+    fuse_channels_onnx,
+    recompose_onnx,
+)
 from xonnc.transforms.fuse_operators_onnx import FUSIONS, LAST
-from xonnc.transforms.rules import fuse_channels, shape_related_sizes
+from xonnc.transforms.rules import shape_related_sizes
 
 T = TypeVar("T")
+
+QUANTIZED, PRODUCT = "QuantizeLinearofConst", "FuseProductDequantizeLinear"
 
 
 def greedily(module: ModuleOp, context: Context, rules: RuleSet) -> None:
@@ -139,7 +148,7 @@ TABLES = (
         "constprop",
         constprop_onnx.ConstProp().rules().without(tuple(constprop_evaluated.ELSEWHERE)),
         constprop_examples.EXAMPLES,
-        merged(constprop.GENERATORS, functions.GENERATORS, axes.GENERATORS),
+        merged(constprop.GENERATORS, functions.GENERATORS, axes.GENERATORS, {QUANTIZED: quantization.GENERATORS[QUANTIZED]}),
         # The modules have tolerances for whole tables, including rules that are tested elsewhere.
         closeness={
             name: closeness
@@ -147,7 +156,7 @@ TABLES = (
             if name not in constprop_evaluated.ELSEWHERE
         },
         finite=merged(constprop.FINITE, functions.FINITE, axes.FINITE),
-        kinds=merged(constprop.KINDS, functions.KINDS, axes.KINDS),
+        kinds=merged(constprop.KINDS, functions.KINDS, axes.KINDS, {QUANTIZED: quantization.KINDS[QUANTIZED]}),
     ),
     Table(
         "canonicalize",
@@ -188,10 +197,11 @@ TABLES = (
     ),
     Table(
         "fuse_channels",
-        fuse_channels.RULES,
+        fuse_channels_onnx.RULES,
         {},
-        channels.GENERATORS,
+        merged(channels.GENERATORS, {PRODUCT: quantization.GENERATORS[PRODUCT]}),
         finite=channels.FINITE,
+        kinds={PRODUCT: quantization.KINDS[PRODUCT]},
     ),
     Table(
         "shape-related",

@@ -1,8 +1,8 @@
 """
 Constant folding by the ONNX reference evaluator, for every operator without a rule of its own.
 
-Random operators are never folded, nor are QuantizeLinear and DequantizeLinear, which mark the quantized
-regions of a network. `docs/folding.md` lists the other exceptions.
+Random operators are never folded, nor is DequantizeLinear, which marks the quantized regions of a network;
+QuantizeLinear has a rule of its own. `docs/folding.md` lists the other exceptions.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@ Decompose quantized operators to float operators between DequantizeLinear and Qu
 
 Semantics: ONNX (QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger) and onnxruntime's contrib operators
 (QLinearAdd, QLinearMul, QLinearConcat, QGemm, QLinearGlobalAveragePool, QLinearLeakyRelu, QLinearSigmoid).
-Constants that a model quantizes itself, as training tools export them, become integers.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape, unranked
+from xonnc.dialects.onnx.types import NONE, element_type, static_shape, unranked
 from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import (
@@ -38,19 +37,13 @@ from xonnc.rewriting.onnx import (
     Sigmoid,
 )
 from xonnc.rewriting.patterns import (
-    Array,
-    Constant,
     ImperativeRewrite,
     Literal,
     MatchFailure,
     RewriteResult,
     attr,
-    compute,
-    const,
-    maybe,
     one_use,
     rest,
-    root,
     value,
 )
 from xonnc.rewriting.rules import rule, rules
@@ -64,7 +57,6 @@ WINDOW = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 """Properties common to float and integer convolutions."""
 
 REAL = (f16, bf16, f32, f64)
-INTEGERS = ("int8", "uint8", "int16", "uint16")
 
 MICROSOFT = "com.microsoft"
 
@@ -275,40 +267,7 @@ def custom(root: Operation, function: str) -> RewriteResult:
     return ImperativeRewrite(write)
 
 
-def quantized(root: Operation, x: Constant, scale: Constant, zero: Constant | None) -> RewriteResult:
-    """round(x / scale) + zero, saturated"""
-    element = element_type(root.results[0].type)
-    if x.array.dtype != np.float32 or scale.array.dtype != np.float32:
-        return MatchFailure("not float32")
-    dtype = None if element is None else numpy_dtype(element)
-    if dtype is None or dtype.name not in INTEGERS:
-        return MatchFailure("not to integers of 8 or 16 bits")
-    if decode(root.properties.get("block_size")) or scale.array.ndim > 1:
-        return MatchFailure("a scale for each block")
-    if not np.isfinite(x.array).all() or not (np.isfinite(scale.array) & (scale.array != 0)).all():
-        return MatchFailure("not finite")
-    axis = decode(root.properties.get("axis"))
-    zeros = np.zeros(scale.array.shape, dtype) if zero is None else zero.array
-    return quantized_array(x.array, scale.array, zeros, axis if isinstance(axis, int) else 1)
-
-
-def quantized_array(x: Array, scale: Array, zero: Array, axis: int | None) -> Array:
-    """Quantize floats to the type of `zero`; scales of rank 1 run along `axis`."""
-    shape = [1] * x.ndim
-    if scale.ndim:
-        shape[1 if axis is None else axis] = scale.size
-    limits = np.iinfo(zero.dtype)
-    with np.errstate(over="ignore"):
-        levels = np.rint(x / scale.reshape(shape)) + zero.reshape(shape).astype(np.float32)
-    return np.clip(levels, limits.min, limits.max).astype(zero.dtype)
-
-
 RULES = rules(
-    # Trained networks have float weights and quantize them in the model; engines read constants.
-    QuantizeLinearOfConst=rule(
-        QuantizeLinear(const.x, const.scale, maybe.zero),
-        compute(quantized, root, const.x, const.scale, maybe.zero),
-    ),
     ConvIntegerOfRealNumbers=conv_integer,
     MatMulIntegerOfRealNumbers=matmul_integer,
     QLinearConvOfRealNumbers=qlinear_conv,

@@ -41,7 +41,8 @@ PROVEN_OVER_REALS = tuple(
 
 COMPARED_WITHIN_TOLERANCE = tuple(
     (
-        "LogOfSoftmax LogOfSoftmaxV11 PowToMulRewritePattern RecomposeAttention RecomposeRMSNormalization "
+        "FuseProductDequantizeLinear LogOfSoftmax LogOfSoftmaxV11 PowToMulRewritePattern RecomposeAttention "
+        "RecomposeRMSNormalization "
     ).split()
 )
 """Rules of simplification that round elsewhere and have no proof: functions other than sums and products."""

@@ -110,34 +110,3 @@ func.func @others(%a: tensor<1x4x2x2xui8>, %s: tensor<f32>, %z: tensor<ui8>) -> 
   %1 = "onnx.Custom"(%0, %s, %z, %s, %z) <{function_name = "QLinearGlobalAveragePool"}> {domain_name = "com.microsoft", channels_last = 1 : si64} : (tensor<*xui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> tensor<*xui8>
   onnx.Return %1 : tensor<*xui8>
 }
-
-// -----
-
-// A model that quantizes its weights itself: half to even, saturated, with a scale and a zero point per row.
-// CHECK-LABEL: @float_weights
-// CHECK:         %[[W:.*]] = onnx.Constant dense<{{\[\[}}0, 2, -2], {{\[}}127, -128, 4]]> : tensor<2x3xi8>
-// CHECK:         "onnx.DequantizeLinear"(%[[W]],
-// CHECK-NOT:     "onnx.QuantizeLinear"
-func.func @float_weights() -> tensor<2x3xf32> {
-  %w = onnx.Constant dense<[[0.25, 0.75, -1.25], [300.0, -300.0, 3.0]]> : tensor<2x3xf32>
-  %s = onnx.Constant dense<[0.5, 1.0]> : tensor<2xf32>
-  %z = onnx.Constant dense<[0, 1]> : tensor<2xi8>
-  %q = "onnx.QuantizeLinear"(%w, %s, %z) <{axis = 0 : si64}> : (tensor<2x3xf32>, tensor<2xf32>, tensor<2xi8>) -> tensor<2x3xi8>
-  %y = "onnx.DequantizeLinear"(%q, %s, %z) <{axis = 0 : si64}> : (tensor<2x3xi8>, tensor<2xf32>, tensor<2xi8>) -> tensor<2x3xf32>
-  onnx.Return %y : tensor<2x3xf32>
-}
-
-// -----
-
-// Infinities stay, as do types that engines do not read.
-// CHECK-LABEL: @stays
-// CHECK-COUNT-2: "onnx.QuantizeLinear"
-func.func @stays() -> (tensor<2xi8>, tensor<2xf8E4M3FN>) {
-  %w = onnx.Constant dense<[0x7F800000, 0.75]> : tensor<2xf32>
-  %s = onnx.Constant dense<0.5> : tensor<f32>
-  %z = onnx.Constant dense<0> : tensor<i8>
-  %f = onnx.Constant dense<0.0> : tensor<f8E4M3FN>
-  %0 = "onnx.QuantizeLinear"(%w, %s, %z) : (tensor<2xf32>, tensor<f32>, tensor<i8>) -> tensor<2xi8>
-  %1 = "onnx.QuantizeLinear"(%w, %s, %f) : (tensor<2xf32>, tensor<f32>, tensor<f8E4M3FN>) -> tensor<2xf8E4M3FN>
-  onnx.Return %0, %1 : tensor<2xi8>, tensor<2xf8E4M3FN>
-}

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper, parser
+from onnx import numpy_helper, parser
 
 from xonnc.compiler import compile_model
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.packages import compile_package
 from xonnc.runtime.package import load_package
 from xonnc.runtime.reference import ReferenceModel
-from xonnc.transforms.rules.decompose_quantized import quantized_array
 
 CONVOLUTION = """<ir_version: 9, opset_import: ["" : 19]>
 network (float[1, 3, 5, 6] x) => (float[1, 4, 3, 4] y)
@@ -47,35 +45,6 @@ def test_the_loadable_is_that_of_integer_weights(scale: list[float], tmp_path: P
         path.write_bytes(model.SerializeToString())
         found.append(to_bytes(compile_model(path, "nv_small").loadable))
     assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16])
-@pytest.mark.parametrize("axis", [None, 0, 1, -1])
-def test_the_integers_are_those_of_onnxruntime(kind: type[np.int8], axis: int | None, tmp_path: Path):
-    random = np.random.default_rng(4)
-    x = np.concatenate([random.normal(0, 100, 34), [0.0, -0.0, 0.5, 1.5, -2.5, 1e9, -1e9, 3e38]])
-    x = x.reshape(6, 7).astype(np.float32)
-    count = () if axis is None else x.shape[axis]
-    scale = random.uniform(0.01, 3, count).astype(np.float32)
-    zero = random.integers(np.iinfo(kind).min, np.iinfo(kind).max, count).astype(kind)
-    element = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
-    attributes: dict[str, Any] = {} if axis is None else {"axis": axis}
-    node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"], **attributes)
-    graph = helper.make_graph(
-        [node],
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
-        [helper.make_tensor_value_info("y", element, x.shape)],
-        [numpy_helper.from_array(scale, "s"), numpy_helper.from_array(zero, "z")],
-    )
-    opset = helper.make_opsetid("", 21)
-    path = tmp_path / "model.onnx"
-    model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
-    path.write_bytes(model.SerializeToString())
-    (expected,) = ReferenceModel(path).run({"x": x})
-    found = quantized_array(x, scale, zero, axis)
-    assert found.dtype == kind
-    assert np.array_equal(found, expected)
 
 
 def test_an_export_of_torch(tmp_path: Path):
