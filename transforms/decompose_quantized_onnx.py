@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
-from xonnc.dialects.onnx.ops.math import MatMulIntegerOp
-from xonnc.dialects.onnx.ops.nn import ConvIntegerOp
 from xonnc.rewriting.conversion import convert
+from xonnc.transforms.cse import erase_dead
 from xonnc.transforms.rules import decompose_quantized
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
@@ -32,7 +30,5 @@ class DecomposeQuantized(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if convert(op, ctx, decompose_quantized.RULES, pass_name=self.name):
-            for sums in [each for each in op.walk() if isinstance(each, ConvIntegerOp | MatMulIntegerOp)]:
-                if not sums.results[0].uses:
-                    Rewriter.erase_op(sums)
+            erase_dead(op)
             infer_shapes(op)

@@ -3,6 +3,8 @@ Decompose quantized operators to float operators between DequantizeLinear and Qu
 
 Semantics: ONNX (QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger) and onnxruntime's contrib operators
 (QLinearAdd, QLinearMul, QLinearConcat, QGemm, QLinearGlobalAveragePool, QLinearLeakyRelu, QLinearSigmoid).
+A Clip of integers becomes one of floats, before their QuantizeLinear; inputs that are cast to 16 bits, as
+in ModelOpt's mixed precision, are quantized from float32.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from xonnc.rewriting.onnx import (
     ONNX,
     Add,
     Cast,
+    Clip,
     Concat,
     Conv,
     ConvInteger,
@@ -37,11 +40,14 @@ from xonnc.rewriting.onnx import (
     Sigmoid,
 )
 from xonnc.rewriting.patterns import (
+    Constant,
     ImperativeRewrite,
     Literal,
     MatchFailure,
     RewriteResult,
     attr,
+    const,
+    maybe,
     one_use,
     rest,
     value,
@@ -267,7 +273,53 @@ def custom(root: Operation, function: str) -> RewriteResult:
     return ImperativeRewrite(write)
 
 
+@rule(Clip(one_use(QuantizeLinear(x, const.scale, maybe.zero).named("quantized")), maybe.low, maybe.high))
+def clip(
+    root: Operation,
+    quantized: Operation,
+    x: SSAValue,
+    scale: Constant,
+    zero: Constant | None,
+    low: Constant | None,
+    high: Constant | None,
+) -> RewriteResult:
+    """
+    clip(quantize(x), a, b) = quantize(clip(x, s (a - z), s (b - z))): rounding is monotonic
+
+    Brevitas writes integers of fewer than 8 bits, or from -127 on, so.
+    """
+    if scale.array.size != 1 or scale.array.dtype != np.float32 or not scale.array.reshape(()) > 0:
+        return MatchFailure("not one float32 scale for all")
+    point = 0 if zero is None else int(zero.array.reshape(()))
+    bounds = [
+        None if each is None else np.float32(int(each.array.reshape(())) - point) * scale.array.reshape(())
+        for each in (low, high)
+    ]
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        builder = OpBuilder(op)
+        operands = [builder.none() if each is None else builder.constant(np.asarray(each)) for each in bounds]
+        clipped = builder(Clip, x, *operands, types=[x.type])
+        return builder.last(QuantizeLinear, clipped, *quantized.operands[1:])
+
+    return ImperativeRewrite(write)
+
+
+def is_narrowed(root: Operation, x: SSAValue, scale: Constant) -> str | None:
+    """A float32 is quantized in 16 bits."""
+    narrow = scale.array.dtype.itemsize == 2
+    return None if element_type(x.type) == f32 and narrow else "not from float32 to 16 bits"
+
+
+@rule(QuantizeLinear(Cast(x), const.scale, maybe.zero), where=is_narrowed)
+def narrow(root: Operation, x: SSAValue, scale: Constant, zero: Constant | None) -> RewriteResult:
+    """quantize(float16(x)) = quantize(x), but for the rounding to 16 bits"""
+    return QuantizeLinear(x, scale.array.astype(np.float32), *root.operands[2:], like=root)
+
+
 RULES = rules(
+    ClipOfQuantized=clip,
+    QuantizeLinearOfCast=narrow,
     ConvIntegerOfRealNumbers=conv_integer,
     MatMulIntegerOfRealNumbers=matmul_integer,
     QLinearConvOfRealNumbers=qlinear_conv,

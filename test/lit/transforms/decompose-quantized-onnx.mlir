@@ -110,3 +110,23 @@ func.func @others(%a: tensor<1x4x2x2xui8>, %s: tensor<f32>, %z: tensor<ui8>) -> 
   %1 = "onnx.Custom"(%0, %s, %z, %s, %z) <{function_name = "QLinearGlobalAveragePool"}> {domain_name = "com.microsoft", channels_last = 1 : si64} : (tensor<*xui8>, tensor<f32>, tensor<ui8>, tensor<f32>, tensor<ui8>) -> tensor<*xui8>
   onnx.Return %1 : tensor<*xui8>
 }
+
+// -----
+
+// Integers of 4 bits as Brevitas writes them: the bounds of the floats are (-7 - 1) 0.5 and (7 - 1) 0.5.
+
+// CHECK-LABEL: @clipped
+// CHECK-DAG:     %[[LOW:.*]] = onnx.Constant dense<-4.000000e+00> : tensor<f32>
+// CHECK-DAG:     %[[HIGH:.*]] = onnx.Constant dense<3.000000e+00> : tensor<f32>
+// CHECK:         %[[C:.*]] = "onnx.Clip"(%{{.*}}, %[[LOW]], %[[HIGH]]) : (tensor<2xf32>, tensor<f32>, tensor<f32>) -> tensor<2xf32>
+// CHECK-NEXT:    %[[Q:.*]] = "onnx.QuantizeLinear"(%[[C]],
+// CHECK-NEXT:    onnx.Return %[[Q]]
+func.func @clipped(%x: tensor<2xf32>) -> tensor<2xi8> {
+  %s = onnx.Constant dense<5.000000e-01> : tensor<f32>
+  %z = onnx.Constant dense<1> : tensor<i8>
+  %low = onnx.Constant dense<-7> : tensor<i8>
+  %high = onnx.Constant dense<7> : tensor<i8>
+  %0 = "onnx.QuantizeLinear"(%x, %s, %z) : (tensor<2xf32>, tensor<f32>, tensor<i8>) -> tensor<2xi8>
+  %1 = "onnx.Clip"(%0, %low, %high) : (tensor<2xi8>, tensor<i8>, tensor<i8>) -> tensor<2xi8>
+  onnx.Return %1 : tensor<2xi8>
+}
