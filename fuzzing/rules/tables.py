@@ -148,7 +148,12 @@ TABLES = (
         "constprop",
         constprop_onnx.ConstProp().rules().without(tuple(constprop_evaluated.ELSEWHERE)),
         constprop_examples.EXAMPLES,
-        merged(constprop.GENERATORS, functions.GENERATORS, axes.GENERATORS, {QUANTIZED: quantization.GENERATORS[QUANTIZED]}),
+        merged(
+            constprop.GENERATORS,
+            functions.GENERATORS,
+            axes.GENERATORS,
+            {QUANTIZED: quantization.GENERATORS[QUANTIZED]},
+        ),
         # The modules have tolerances for whole tables, including rules that are tested elsewhere.
         closeness={
             name: closeness
@@ -156,7 +161,9 @@ TABLES = (
             if name not in constprop_evaluated.ELSEWHERE
         },
         finite=merged(constprop.FINITE, functions.FINITE, axes.FINITE),
-        kinds=merged(constprop.KINDS, functions.KINDS, axes.KINDS, {QUANTIZED: quantization.KINDS[QUANTIZED]}),
+        kinds=merged(
+            constprop.KINDS, functions.KINDS, axes.KINDS, {QUANTIZED: quantization.KINDS[QUANTIZED]}
+        ),
     ),
     Table(
         "canonicalize",

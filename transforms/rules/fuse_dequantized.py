@@ -72,7 +72,11 @@ def mirrored(x: Array, zero: Array, is_negative: Array, axis: int | None) -> Arr
         shape[axis] = is_negative.size
     wide = np.where(is_negative.reshape(shape), 2 * zero.astype(np.int64).reshape(shape) - x, x)
     limits = np.iinfo(x.dtype)
-    return wide.astype(x.dtype) if limits.min <= wide.min(initial=0) and wide.max(initial=0) <= limits.max else None
+    return (
+        wide.astype(x.dtype)
+        if limits.min <= wide.min(initial=0) and wide.max(initial=0) <= limits.max
+        else None
+    )
 
 
 RULES = rules(FuseProductDequantizeLinear=product_into_dequantized)

@@ -17,7 +17,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
 
 
 def parameters(draw: Draw, count: int | None, integer: type[np.integer]) -> tuple[Array, Array | None]:
-    """Scales that all float types represent, and zero points or none; one of each, or `count` along an axis."""
+    """Scales that all float types represent, and zero points or none: one of each, or `count`."""
     shape = () if count is None else (count,)
     limits = np.iinfo(integer)
     scale = 2.0 ** draw.random.integers(-3, 2, shape) * draw.random.integers(1, 8, shape)
