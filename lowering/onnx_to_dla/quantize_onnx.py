@@ -24,23 +24,20 @@ from pathlib import Path
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from xonnc.dialects.onnx.attribute_builders import int_values
-from xonnc.dialects.onnx.elements import DisposablePool, elements_array
-from xonnc.dialects.onnx.locations import UNKNOWN, derived, node_location, node_name, output_names
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import derived, node_location, node_name, output_names
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.math import (
     AddOp,
     ClipOp,
-    ExpandOp,
     GemmOp,
     MatMulOp,
     MulOp,
@@ -49,53 +46,27 @@ from xonnc.dialects.onnx.ops.math import (
     SoftmaxV11Op,
     SumOp,
 )
-from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, FlattenOp, GlobalMaxPoolOp
-from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
-from xonnc.dialects.onnx.ops.reduction import (
-    ReduceMaxOp,
-    ReduceMaxV13Op,
-    ReduceMaxV18Op,
-    ReduceMinOp,
-    ReduceMinV13Op,
-    ReduceMinV18Op,
-)
-from xonnc.dialects.onnx.ops.tensor import (
-    ConcatOp,
-    DepthToSpaceOp,
-    GatherOp,
-    IdentityOp,
-    ReshapeOp,
-    ResizeOp,
-    ResizeV13Op,
-    ResizeV18Op,
-    SliceOp,
-    SpaceToDepthOp,
-    SplitOp,
-    SplitV11Op,
-    SplitV13Op,
-    SqueezeOp,
-    SqueezeV11Op,
-    TileOp,
-    TransposeOp,
-    UnsqueezeOp,
-    UnsqueezeV11Op,
-)
-from xonnc.dialects.onnx.types import (
-    NONE,
-    element_type,
-    element_type_of,
-    is_ranked,
-    static_shape,
-    tensor_type,
-)
+from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.dialects.onnx.ops.tensor import ConcatOp
+from xonnc.dialects.onnx.types import NONE, element_type, static_shape
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration
-from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, covering
+from xonnc.formats.nvdla.calibration import Ranges, read_calibration
+from xonnc.formats.nvdla.quantization import INT8_MAX, covering
 from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS, Array
 from xonnc.lowering.onnx_to_dla.equalization import equalize
 from xonnc.lowering.onnx_to_dla.keep_float import keep_float, stays_float
 from xonnc.lowering.onnx_to_dla.lookup_regions import lookup_regions
 from xonnc.lowering.onnx_to_dla.negligible_weights import drop_negligible_weights
+from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import propagate_pairs
+from xonnc.lowering.onnx_to_dla.qdq_pairs import (
+    PASS_THROUGH,
+    QdqPair,
+    constant_op,
+    elements,
+    insert_pair,
+    is_quantized,
+    meets_padding,
+)
 from xonnc.lowering.onnx_to_dla.quantized_builder import quantize_kernels
 from xonnc.lowering.onnx_to_dla.saturation import varying_range
 from xonnc.lowering.onnx_to_dla.softmax_logits import are_logits
@@ -103,38 +74,6 @@ from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 
 CLAMPS = (ClipOp, ReluOp)
 """Ops that are fused into the following quantization."""
-
-PASS_THROUGH = (
-    DepthToSpaceOp,
-    ExpandOp,
-    FlattenOp,
-    GatherOp,
-    GlobalMaxPoolOp,
-    IdentityOp,
-    MaxPoolSingleOutOp,
-    ReduceMaxOp,
-    ReduceMaxV13Op,
-    ReduceMaxV18Op,
-    ReduceMinOp,
-    ReduceMinV13Op,
-    ReduceMinV18Op,
-    ReshapeOp,
-    ResizeOp,
-    ResizeV13Op,
-    ResizeV18Op,
-    SliceOp,
-    SpaceToDepthOp,
-    SplitOp,
-    SplitV11Op,
-    SplitV13Op,
-    SqueezeOp,
-    SqueezeV11Op,
-    TileOp,
-    TransposeOp,
-    UnsqueezeOp,
-    UnsqueezeV11Op,
-)
-"""Ops whose results are elements of their operand, and share its quantization parameters."""
 
 
 @dataclass(frozen=True)
@@ -163,10 +102,11 @@ def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
     """
     Insert QDQ pairs into `module`, but around nodes that stay in float (`keep_float.py`).
 
-    Raises `XonncError` with all values that have no range. A module that already has such pairs stays
-    unchanged.
+    Raises `XonncError` with all values that have no range. A module that already has such pairs gets those
+    that it lacks (`propagate_qdq_onnx.py`).
     """
     if is_quantized(module):
+        propagate_pairs(module, pool, ranges)
         return
     missing: list[str] = []
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
@@ -190,11 +130,6 @@ def equalized(module: ModuleOp, ranges: Ranges) -> ModuleOp:
     return twin
 
 
-def is_quantized(module: ModuleOp) -> bool:
-    """Whether `module` has quantization operators."""
-    return any(isinstance(op, QuantizeLinearOp | DequantizeLinearOp) for op in module.walk())
-
-
 def name_values(module: ModuleOp) -> None:
     """
     Name every value that has no ONNX name after the node that produces it.
@@ -214,18 +149,6 @@ def name_values(module: ModuleOp) -> None:
         node = node_name(op)
         op.location = node_location(f"{node}_{number}" if node and node in nodes else node, names)
         nodes.add(node)
-
-
-@dataclass(frozen=True)
-class QdqPair:
-    """
-    Parameters of a QDQ pair: symmetric `int8`, or `uint8` with a zero point. `centre` is subtracted first.
-    """
-
-    scale: float
-    zero_point: int | None = None
-    """Of `uint8`; `None` for symmetric `int8`."""
-    centre: float = 0.0
 
 
 class _PairInsertion:
@@ -258,7 +181,7 @@ class _PairInsertion:
             if value not in later and not _is_float(value):
                 self._insert_pair(value)
         for op, bias in biases:
-            constant = self._constant(bias, derived(op.location))
+            constant = constant_op(bias, derived(op.location), self._pool)
             Builder(InsertPoint.before(op)).insert(constant)
             op.operands[2] = constant.output
         return self._missing
@@ -267,7 +190,7 @@ class _PairInsertion:
         """Return the bias of a convolution or Gemm less the mean error of quantization (bias correction)."""
         if not isinstance(op, ConvOp | GemmOp) or stays_float(op):
             return None
-        weights, given = _elements(op.operands[1]), _elements(op.operands[2])
+        weights, given = elements(op.operands[1]), elements(op.operands[2])
         found = self._ranges.of(op.operands[0])
         if weights is None or found is None or (given is None and op.operands[2].type != NONE):
             return None
@@ -320,45 +243,7 @@ class _PairInsertion:
             if not (isinstance(value, OpResult) and _source(value.op) in self._unknown):
                 self._missing.append(f"'{self._ranges.name(value)}'")
             return
-        dtype = np.int8 if pair.zero_point is None else np.uint8
-        if isinstance(value, OpResult):
-            where, location = InsertPoint.after(value.op), derived(value.op.location)
-        else:
-            where, location = InsertPoint.at_start(self._block), UNKNOWN
-        readers = list(value.uses)
-        added: list[Operation] = []
-
-        def constant(number: float, dtype: type[np.generic]) -> SSAValue:
-            op = self._constant(np.array(number, dtype), location)
-            added.append(op)
-            return op.output
-
-        assert is_ranked(value.type)
-        shifted = value
-        if pair.centre:
-            operands = [value, constant(-pair.centre, np.float32)]
-            op = AddOp.create(operands=operands, result_types=[value.type], location=location)
-            added.append(op)
-            shifted = op.C
-        qparams = (constant(pair.scale, np.float32), constant(pair.zero_point or 0, dtype))
-        stored = tensor_type(value.type.get_shape(), element_type_of(np.dtype(dtype)))
-        quantized = QuantizeLinearOp.create(
-            operands=[shifted, *qparams], result_types=[stored], location=location
-        )
-        read = DequantizeLinearOp.create(
-            operands=[quantized.y, *qparams], result_types=[value.type], location=location
-        )
-        Builder(where).insert([*added, quantized, read])
-        for use in readers:
-            use.operation.operands[use.index] = read.y
-        self._pairs[read.y] = pair
-
-    def _constant(self, array: Array, location: LocationAttr) -> ConstantOp:
-        return ConstantOp.create(
-            properties={"value": self._pool.create(array)},
-            result_types=[tensor_type(array.shape, element_type_of(array.dtype))],
-            location=location,
-        )
+        self._pairs[insert_pair(value, pair, self._pool)] = pair
 
     def _pair(self, value: SSAValue) -> QdqPair | None:
         if isinstance(value, OpResult):
@@ -374,7 +259,8 @@ class _PairInsertion:
             return QdqPair((reach or 1.0) / INT8_MAX, centre=(found.largest + found.least) / 2)
         if found is None:
             return None
-        return _nearest(varying_range(value, found), _meets_padding(value) or self._is_factor(value))
+        covered, is_symmetric = varying_range(value, found), meets_padding(value) or self._is_factor(value)
+        return QdqPair.of(covering(covered.least, covered.largest, is_symmetric))
 
     def _is_factor(self, value: SSAValue) -> bool:
         """
@@ -393,7 +279,7 @@ class _PairInsertion:
             return False
         other = op.B if op.A is value else op.A
         root = self._roots.get(value)
-        if _elements(other) is not None or (root is not None and self._roots.get(other) is root):
+        if elements(other) is not None or (root is not None and self._roots.get(other) is root):
             return False
         sizes = [static_shape(each.type) for each in (value, other)]
         return None in sizes or prod(sizes[0] or ()) <= prod(sizes[1] or ())
@@ -412,44 +298,16 @@ def _is_float(value: SSAValue) -> bool:
     return is_made and are_read and _meets_float(value)
 
 
-def _elements(value: SSAValue) -> Array | None:
-    """Return the elements of a constant, or `None`."""
-    if not isinstance(value, OpResult) or not isinstance(value.op, ConstantOp) or value.op.value is None:
-        return None
-    return elements_array(value.op.value)
-
-
 def _takes(total: Operation, op: Operation) -> bool:
     """
     Whether a sum can add the result of `op` before it is quantized, in the same SDP pass. A grouped
     convolution may be several layers, each of which can add its channels of a cube, but not of constants.
     """
     if isinstance(op, ConvOp) and op.group.value.data > 1:
-        return len(total.operands) == 2 and all(_elements(value) is None for value in total.operands)
+        return len(total.operands) == 2 and all(elements(value) is None for value in total.operands)
     return isinstance(op, ConvOp | GemmOp | MatMulOp)
 
 
 def _source(op: Operation) -> SSAValue | None:
     """Return the operand whose elements an op passes on, or `None`."""
     return op.operands[0] if isinstance(op, PASS_THROUGH) else None
-
-
-def _nearest(found: Range, is_symmetric: bool) -> QdqPair:
-    """Return the pair that covers a range: uint8 where a zero point pays and is allowed."""
-    qparams = covering(found.least, found.largest, is_symmetric)
-    return QdqPair(qparams.scale, qparams.zero_point - INT8_MIN if qparams.zero_point else None)
-
-
-def _meets_padding(value: SSAValue) -> bool:
-    """
-    Whether the value reaches an average pooling that pads: its padding is the integer 0, so the zero point
-    must be 0.
-    """
-    readers = [use.operation for use in value.uses]
-    return any(_pads(op) for op in readers if isinstance(op, AveragePoolOp)) or any(
-        _meets_padding(op.results[0]) for op in readers if isinstance(op, PASS_THROUGH)
-    )
-
-
-def _pads(op: AveragePoolOp) -> bool:
-    return any(int_values(op.pads) or ()) or op.ceil_mode.value.data == 1

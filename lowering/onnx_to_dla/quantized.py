@@ -15,6 +15,7 @@ from xonnc.dialects.onnx.ops.math import AddOp, ClipOp, MulOp, ReluOp, SoftmaxOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, FlattenOp, GlobalAveragePoolOp, GlobalMaxPoolOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.ops.tensor import (
+    CastOp,
     ConcatOp,
     IdentityOp,
     ReshapeOp,
@@ -24,7 +25,7 @@ from xonnc.dialects.onnx.ops.tensor import (
     UnsqueezeOp,
     UnsqueezeV11Op,
 )
-from xonnc.dialects.onnx.types import NONE
+from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.formats.nvdla.geometry import MAX_POOL
 from xonnc.formats.nvdla.quantization import INT8_MAX, QuantizationParameters
 from xonnc.lowering.dla_planning.window import Window2D
@@ -37,7 +38,7 @@ from xonnc.lowering.onnx_to_dla.dequantized import (
     Moved,
     QuantizedCube,
 )
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, cube_shape
+from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS, Array, Cube, cube_shape
 from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, check_planar, pool, pool_windows
 from xonnc.lowering.onnx_to_dla.quantized_builder import (
     QuantizedDlaBuilder,
@@ -134,7 +135,7 @@ def total(operands: Sequence[SSAValue], shape: tuple[int, ...], builder: Quantiz
         builder.refuse(f"operands that are broadcast to {list(shape)}; expand them first")
     computed.sort(key=lambda part: part.stored is not None)
     if not computed or len(computed) > 2 or (len(computed) == 2 and computed[1].stored is None):
-        builder.refuse("more than one operand is not quantized; quantize all but one")
+        builder.refuse("more than one operand is not quantized; quantize all but one, or calibrate")
     result = computed[0]
     for constant in constants:
         added = result.plus(builder.per_channel(constant, result, shape))
@@ -299,6 +300,14 @@ def reshape(
 @lowers(FlattenOp)
 def flatten(op: FlattenOp, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
     """Lower Flatten as a view where the cube layout allows it."""
+    return builder.reshaped(op.input, builder.result_shape(op))
+
+
+@lowers(CastOp)
+def cast(op: CastOp, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
+    """Lower Cast between floats as its operand: their precision is that of the integers."""
+    if element_type(op.input.type) not in FLOATS or element_type(op.output.type) not in FLOATS:
+        builder.refuse(f"a cast from {op.input.type} to {op.output.type} (the engines cast only floats)")
     return builder.reshaped(op.input, builder.result_shape(op))
 
 

@@ -58,7 +58,7 @@ def difference(
             f"operands of shapes {list(first.shape)} and {list(second.shape)}; expand one of them first"
         )
     if first.stored is None:
-        builder.refuse("the first operand is not quantized; quantize it")
+        builder.refuse("the first operand is not quantized; quantize it, or calibrate")
     negated = second.times(np.array([-1.0]))
     return None if negated is None else negated.then(first.stored)
 

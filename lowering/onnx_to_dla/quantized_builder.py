@@ -241,7 +241,9 @@ class QuantizedDlaBuilder(DlaBuilder):
             case Affine(stored=QuantizedCube(value=cube, qparams=qparams)):
                 return self._on_grid(cube, qparams)
             case _:
-                self.refuse("a float output; insert QuantizeLinear and DequantizeLinear after it")
+                self.refuse(
+                    "a float output; insert QuantizeLinear and DequantizeLinear after it, or calibrate"
+                )
 
     def _on_grid(self, cube: SSAValue, qparams: QuantizationParameters) -> SSAValue:
         """
@@ -284,7 +286,7 @@ class QuantizedDlaBuilder(DlaBuilder):
         if value in self._values:
             return self._values[value]
         if value in self.input_shapes:
-            self.refuse("a float input that no QuantizeLinear reads; quantize it", value)
+            self.refuse("a float input that no QuantizeLinear reads; quantize it, or calibrate", value)
         if self.real_constant(value) is not None:
             self.refuse("a constant operand where a computed one is required; run constprop-onnx first")
         raise MissingOperand("an operand that the DLA does not have")
@@ -298,7 +300,8 @@ class QuantizedDlaBuilder(DlaBuilder):
         result = self.dequantized(value)
         if not isinstance(result, Affine):
             self.refuse(
-                "a float operand that is not quantized; insert QuantizeLinear and DequantizeLinear before it"
+                "a float operand that is not quantized; "
+                "insert QuantizeLinear and DequantizeLinear before it, or calibrate"
             )
         return result
 
@@ -309,7 +312,8 @@ class QuantizedDlaBuilder(DlaBuilder):
         found = self.affine(value)
         if found.stored is None:
             self.refuse(
-                "a float operand that is not quantized; insert QuantizeLinear and DequantizeLinear before it"
+                "a float operand that is not quantized; "
+                "insert QuantizeLinear and DequantizeLinear before it, or calibrate"
             )
         return found.stored, found.shape
 

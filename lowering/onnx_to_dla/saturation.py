@@ -54,16 +54,22 @@ def varying_range(value: SSAValue, found: Range) -> Range:
     return replace(found, least=float(points[first]), largest=float(points[last]))
 
 
-def _results(root: SSAValue, points: Array) -> list[Array]:
-    """Return the functions of `root` that other operators read; none if these read the root itself."""
+def functions_of(root: SSAValue, points: Array) -> dict[SSAValue, Array]:
+    """Return the values that elementwise operators compute from `root` alone, for these values of it."""
     known: dict[SSAValue, Array] = {root: points}
     worklist = [root]
     while worklist:
         for reader in _readers(worklist.pop()):
-            numbers = _evaluated(reader, known)
+            numbers = evaluated(reader, known)
             if numbers is not None and reader.results[0] not in known:
                 known[reader.results[0]] = numbers
                 worklist.append(reader.results[0])
+    return known
+
+
+def _results(root: SSAValue, points: Array) -> list[Array]:
+    """Return the functions of `root` that other operators read; none if these read the root itself."""
+    known = functions_of(root, points)
     read = {value: _readers(value) for value in known}
     leaving = [
         value
@@ -78,7 +84,7 @@ def _readers(value: SSAValue) -> list[Operation]:
     return [use.operation for use in value.uses]
 
 
-def _evaluated(reader: object, known: Mapping[SSAValue, Array]) -> Array | None:
+def evaluated(reader: object, known: Mapping[SSAValue, Array]) -> Array | None:
     """Return the results of an elementwise operator; `None` for others, or with operands that are unknown."""
     if not isinstance(reader, OnnxOp) or not is_elementwise(reader):
         return None

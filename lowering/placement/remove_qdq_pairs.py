@@ -1,7 +1,7 @@
 """
-Removal of QDQ pairs that calibration inserted for the DLA from partitions on the CPU.
+Removal of QDQ pairs that the compiler inserted for the DLA (`dla.inserted`) from partitions on the CPU.
 
-`DequantizeLinear(QuantizeLinear(x))` within such a partition becomes `x`, as in the original float model.
+`DequantizeLinear(QuantizeLinear(x))` within such a partition becomes `x`, as in the original model.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.onnx.elements import drop_attributes
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.lowering.onnx_to_dla.qdq_pairs import INSERTED
 
 
 def remove_qdq_pairs(module: ModuleOp) -> list[Operation]:
     """Remove the pairs of `module`, a partition for the CPU; return the erased ops."""
     dropped: list[Operation] = []
     for op in [op for op in module.walk() if isinstance(op, DequantizeLinearOp)]:
-        if isinstance(op.x.owner, QuantizeLinearOp):
+        if isinstance(op.x.owner, QuantizeLinearOp) and INSERTED in op.attributes:
             op.y.replace_all_uses_with(op.x.owner.x)
             dropped.append(op)
             _erase(op)
     for op in [op for op in module.walk() if isinstance(op, QuantizeLinearOp)]:
-        if not any(op.y.uses):
+        if INSERTED in op.attributes and not any(op.y.uses):
             dropped.append(op)
             _erase(op)
     return dropped

@@ -33,7 +33,8 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.native.multiplications import multiplications
 from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, stays_float
-from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, is_quantized, name_values, quantize
+from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
+from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, name_values, quantize
 from xonnc.lowering.onnx_to_dla.softmax_logits import logits_of
 from xonnc.lowering.quantization_statistics.bias_correction import bias_corrections
 from xonnc.lowering.quantization_statistics.float_selection import (

@@ -33,7 +33,9 @@ from xonnc.lowering.dla_to_loadable.stages import STAGES as DLA_STAGES
 from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
-from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
+from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import PropagateQdq
+from xonnc.lowering.onnx_to_dla.qdq_pairs import inserted_pairs, is_quantized
+from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
 from xonnc.lowering.onnx_to_dla.split_sums import split_sums
 from xonnc.plugins.kept_operators import keeping
 from xonnc.plugins.nvdla_bodies import lowered_by_nvdla
@@ -63,6 +65,8 @@ class Compilation:
     opset: int
     loadable: Loadable = field(repr=False)
     report: CompileReport = field(repr=False)
+    inserted_pairs: int = 0
+    """QDQ pairs that a quantized model lacks and the compiler inserted."""
 
     def write(self, path: str | Path) -> int:
         """
@@ -136,7 +140,14 @@ def compile_model(
     problems = check_loadable(compiled.loadable, hardware)
     if problems:
         raise InternalCompilerError(f"the loadable breaks a rule, of {len(problems)} found: {problems[0]}")
-    return Compilation(front.imported, front.simplified, front.opset, compiled.loadable, compiled.report)
+    return Compilation(
+        front.imported,
+        front.simplified,
+        front.opset,
+        compiled.loadable,
+        compiled.report,
+        front.inserted_pairs,
+    )
 
 
 @dataclass(frozen=True)
@@ -148,10 +159,8 @@ class FrontendResult:
     imported: ModelSummary
     simplified: ModelSummary
     opset: int
-    is_quantized_here: bool
-    """
-    Whether the compiler inserted all QuantizeLinear and DequantizeLinear nodes, so that it may remove them.
-    """
+    inserted_pairs: int
+    """QDQ pairs that a quantized model lacks and the compiler inserted."""
 
 
 def run_frontend(
@@ -198,14 +207,16 @@ def _run_frontend(
     legalize(module, context, is_lowered or lowered_by_nvdla(module, calibrate is not None))
     DecomposeQuantized().apply(context, module)
     DisposablePool.of(context).collect([module])
-    simplified = summarize(module)
-    is_quantized_here = calibrate is not None and not is_quantized(module)
-    if is_quantized_here:
+    simplified, was_quantized = summarize(module), is_quantized(module)
+    if calibrate is not None and not was_quantized:
         prepare_quantization(module, context)
     if calibrate is not None:
         quantize(module, calibrate(module), DisposablePool.of(context))
+    else:
+        PropagateQdq().apply(context, module)
     finish_stage("simplified", context, module, seen)
-    return FrontendResult(module, context, imported, simplified, opset, is_quantized_here)
+    pairs = inserted_pairs(module) if was_quantized else 0
+    return FrontendResult(module, context, imported, simplified, opset, pairs)
 
 
 def legalize(module: ModuleOp, context: Context, is_lowered: Callable[[Operation], bool]) -> None:

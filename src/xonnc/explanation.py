@@ -35,7 +35,8 @@ from xonnc.lowering.dla_to_loadable.stages import run_stages_after_converting
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_network
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.output_branches import with_separate_outputs
-from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
+from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
+from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
 from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.place_nodes import Placement as Partition
 from xonnc.lowering.placement.place_nodes import place_nodes as partition
@@ -292,6 +293,8 @@ def _read_with(
         if not is_quantized(module):
             prepare_quantization(module, context)
         quantize(module, calibrate(module), pool)
+    else:
+        run_pass("propagate-qdq-onnx", context, module)
     finish_stage("simplified", context, module, ignore_stage)
     merged = {name: node_name(op) for op in _ops(module) for name in node_names(op)}
     return _QuantizedModel(module, context, nodes, merged)

@@ -80,6 +80,8 @@ class CompiledPackage:
     _parts: tuple[WritePart, ...] = field(repr=False)
     host_files: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     """The native code of CPU parts for the manifest's host, by file."""
+    inserted_pairs: int = 0
+    """QDQ pairs that a quantized model lacks and the compiler inserted."""
 
     @property
     def whole(self) -> CompiledLoadable | None:
@@ -227,7 +229,7 @@ def _assemble(front: FrontendResult, placement: Placement, target: str, host: st
                 )
             compiled.append(placed.compiled)
             quantization = quantization_of(placed.compiled.loadable)
-        elif front.is_quantized_here:
+        else:
             for op in remove_qdq_pairs(placed.outlined.module):
                 on_cpu.pop(placed.outlined.nodes.get(op, -1), None)
         step = _step(number, placed, names, quantization)
@@ -263,6 +265,7 @@ def _assemble(front: FrontendResult, placement: Placement, target: str, host: st
         manifest,
         tuple(writers),
         host_files,
+        front.inserted_pairs,
     )
 
 

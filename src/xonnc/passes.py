@@ -79,6 +79,7 @@ PASSES: Mapping[str, str] = {
     "plan-memory": "lowering.native.plan_memory:PlanMemory",
     "prepack-weights": "lowering.native.prepack_weights:PrepackWeights",
     "print-op-stats": "transforms.print_op_stats:PrintOpStats",
+    "propagate-qdq-onnx": "lowering.onnx_to_dla.propagate_qdq_onnx:PropagateQdq",
     "quantize-onnx": "lowering.onnx_to_dla.quantize_onnx:QuantizeOnnx",
     "recompose-onnx": "transforms.recompose_onnx:Recompose",
     "remove-same-onnx-dim": "transforms.remove_same_onnx_dim:RemoveSameOnnxDim",

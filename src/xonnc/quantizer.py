@@ -43,7 +43,8 @@ from xonnc.formats.onnx.model_summary import summarize
 from xonnc.lowering.native.multiplications import multiplications
 from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
 from xonnc.lowering.onnx_to_dla.keep_float import keep_float as mark_named
-from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, name_values
+from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
+from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
 from xonnc.lowering.qdq.insert_qdq_onnx import QdqScheme, has_quantized_weights, insert_qdq, linear_ops
 from xonnc.lowering.qdq.qdq_params import ACTIVATION_TYPES, ActivationType
 from xonnc.lowering.quantization_statistics.float_selection import (

@@ -356,6 +356,9 @@ def _report_model(model: Path, compilation: Compilation | CompiledPackage) -> No
         "simplified",
         f"{before.nodes} -> {plural(after.nodes, 'node')}" + (f" (removed: {shown})" if shown else ""),
     )
+    if compilation.inserted_pairs:
+        pairs = plural(compilation.inserted_pairs, "pair")
+        row("quantized", f"{pairs} of QuantizeLinear and DequantizeLinear that the model lacks")
 
 
 def _report_dla(label: str, numbers: CompileReport) -> None:
@@ -396,6 +399,7 @@ def _as_json(model: Path, compilation: Compilation, output: Path | None) -> dict
         "opset": compilation.opset,
         "imported": asdict(compilation.imported),
         "simplified": asdict(compilation.simplified),
+        "inserted_pairs": compilation.inserted_pairs,
         "report": asdict(numbers)
         | {"macs": numbers.macs, "cycles": numbers.cycles, "milliseconds": numbers.milliseconds},
     }
@@ -412,6 +416,7 @@ def package_as_json(model: Path, package: CompiledPackage, output: Path | None) 
         "host_files": {name: len(content) for name, content in package.host_files.items()},
         "imported": asdict(package.imported),
         "simplified": asdict(package.simplified),
+        "inserted_pairs": package.inserted_pairs,
         "nodes": package.nodes,
         "crossings": package.crossings,
         "cpu_nodes": [asdict(node) for node in package.cpu_nodes],

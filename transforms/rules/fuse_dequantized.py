@@ -2,8 +2,8 @@
 Fold per-channel factors into the scales of quantized weights; the integers stay.
 
 What training and calibration tools write has a batch normalisation between a convolution and the next
-activation, and DequantizeLinear between the weights and the convolution. Canonicalisation turns the former
-into a product with the latter.
+activation, and DequantizeLinear between the weights and the convolution. Canonicalisation makes a product
+of the two.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def parameters(draw: Draw, count: int | None, integer: type[np.integer]) -> tupl
 
 
 def quantized(draw: Draw) -> Example:
-    """With halves, which are rounded to even, and numbers that saturate; per tensor, or along an axis."""
+    """With ties, which are rounded to even, and numbers that saturate; per tensor, or along an axis."""
     shape = draw.shape(1)
     axis = draw.axis(len(shape))
     integer = draw.pick(np.int8, np.uint8, np.int16, np.uint16)

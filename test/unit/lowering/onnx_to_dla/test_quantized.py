@@ -468,20 +468,20 @@ def late_quotient(net: Net) -> onnx.ModelProto:
     [
         (
             unquantized,
-            "relu0 (Relu): a float input that no QuantizeLinear reads; quantize it",
+            "relu0 (Relu): a float input that no QuantizeLinear reads; quantize it, or calibrate",
         ),
-        (open_end, "a float output; insert QuantizeLinear and DequantizeLinear after it"),
+        (open_end, "a float output; insert QuantizeLinear and DequantizeLinear after it, or calibrate"),
         (scaled_by_channel, "4 scales for one tensor of activations (the engines take one)"),
         (
             difference,
-            "the first operand is not quantized; quantize it",
+            "the first operand is not quantized; quantize it, or calibrate",
         ),
         (
             one_large_kernel,
             "a 8192x4x4 kernel does not fit the convolution buffer of 131072 bytes (partial sums would be "
             "quantized to int8)",
         ),
-        (two_sums, "more than one operand is not quantized; quantize all but one"),
+        (two_sums, "more than one operand is not quantized; quantize all but one, or calibrate"),
         (cumulated, "(CumSum): the DLA has no int8 form of this operator; in a package"),
         (quotient, "(Div): a divisor that is not constant (the SDP multiplies only); in a package"),
         (zero_divisor, "(Div): a divisor of 0; replace it"),

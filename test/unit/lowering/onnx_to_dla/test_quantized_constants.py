@@ -5,15 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from onnx import numpy_helper, parser
 
 from xonnc.compiler import compile_model
 from xonnc.formats.nvdla.writer import to_bytes
-from xonnc.packages import compile_package
-from xonnc.runtime.package import load_package
-from xonnc.runtime.reference import ReferenceModel
 
 CONVOLUTION = """<ir_version: 9, opset_import: ["" : 19]>
 network (float[1, 3, 5, 6] x) => (float[1, 4, 3, 4] y)
@@ -45,23 +41,3 @@ def test_the_loadable_is_that_of_integer_weights(scale: list[float], tmp_path: P
         path.write_bytes(model.SerializeToString())
         found.append(to_bytes(compile_model(path, "nv_small").loadable))
     assert found[0] == found[1]
-
-
-def test_an_export_of_torch(tmp_path: Path):
-    """
-    A network of three convolutions and a linear layer, trained with torch's `FakeQuantize`.
-
-    `torch.onnx.export` (torch 2.13, opset 13) writes its weights as floats behind QuantizeLinear.
-    """
-    export = Path(__file__).parents[3] / "data" / "exports" / "torch_qat.onnx"
-    nodes = onnx.load_model_from_string(export.read_bytes()).graph.node
-    weights = {node.input[1] for node in nodes if node.op_type in ("Conv", "Gemm")}
-    assert {node.op_type for node in nodes if node.output[0] in weights} == {"DequantizeLinear"}
-    package = compile_package(export, "nv_small")
-    assert len(package.compiled) == 1, "the first convolution runs on NVDLA"
-    assert not any("constant operand" in node.reason for node in package.cpu_nodes)
-    path = tmp_path / "model.xpkg"
-    package.write(path)
-    x = np.random.default_rng(3).standard_normal((1, 3, 16, 16)).astype(np.float32)
-    (expected,) = ReferenceModel(export).run({"x": x})
-    np.testing.assert_allclose(load_package(path).run({"x": x})["y"], expected, atol=1e-6)
