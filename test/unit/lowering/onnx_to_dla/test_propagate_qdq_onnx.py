@@ -25,7 +25,7 @@ STEP = 0.0625
 HEAD = """<ir_version: 8, opset_import: ["" : 13]>
 network (float[1, 8, 6, 6] x) => (float[N] y)
     <float s = {{0.0625}}, float ws = {{0.002}}, int8 z = {{0}}, float zero = {{0}}, float six = {{6}},
-     int64[2] halves = {{4, 4}}, float[4] twice = {{1, 1, 2, 2}}> {{
+     int64[2] parts = {{4, 4}}, float[4] twice = {{1, 1, 2, 2}}> {{
   dw = DequantizeLinear(w, ws, z) dv = DequantizeLinear(v, ws, z) du = DequantizeLinear(u, ws, z)
   q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)
   {body}
@@ -72,7 +72,7 @@ BODIES: Mapping[str, tuple[str, float]] = {
         2,
     ),
     "Split": (
-        f"{FIRST} e, f = Split<axis = 1>(p, halves) g = Relu(f) "
+        f"{FIRST} e, f = Split<axis = 1>(p, parts) g = Relu(f) "
         f"h = Conv<pads = [1, 1, 1, 1]>(g, dv) {pair('h', 'k')} l = Conv<pads = [1, 1, 1, 1]>(e, dv) "
         "last = Add(l, k)",
         2,
