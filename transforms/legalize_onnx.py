@@ -5,9 +5,9 @@
 %y = "onnx.AddV1"(%x, %b) <{axis = 1 : si64, broadcast = 1 : si64}>
 ```
 becomes a Reshape and an Add. Fourier transforms become matrix products, loops that append to sequences get
-scan outputs (`collect-sequences-onnx`), float16 convolutions are promoted to float32, batch normalizations
-become Mul and Add. Shape inference runs afterwards. The result may use operators outside the opset of the
-model, so this pass never runs on a model to be exported.
+scan outputs (`collect-sequences-onnx`), convolutions and matrix products of float16 are promoted to float32,
+batch normalizations become Mul and Add. Shape inference runs afterwards. The result may use operators
+outside the opset of the model, so this pass never runs on a model to be exported.
 """
 
 from __future__ import annotations

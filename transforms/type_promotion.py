@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32, f64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
-from xonnc.dialects.onnx.ops import nn, reduction, rnn
+from xonnc.dialects.onnx.ops import math, nn, reduction, rnn
 from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.tensor import CastOp
-from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape, tensor_type
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, numpy_dtype, tensor_type
 from xonnc.rewriting.editing import retype
 
 FLOAT16_TO_FLOAT32 = (
     BatchNormalizationInferenceModeOp,
+    math.GemmOp,
+    math.MatMulOp,
     nn.ConvOp,
     nn.ConvTransposeOp,
     nn.LRNOp,
@@ -27,6 +30,9 @@ FLOAT16_TO_FLOAT32 = (
     rnn.RNNOp,
 )
 """Operators with long sums: float16 and bfloat16 are computed in float32."""
+
+Promoted: TypeAlias = dict[tuple[SSAValue, Block, Attribute], SSAValue]
+"""Operands that were cast to a type in a block, so that several operators share a cast."""
 
 INTEGER_TO_FLOAT64 = (
     reduction.ReduceL2Op,
@@ -40,12 +46,14 @@ INTEGER_TO_FLOAT64 = (
 
 
 def promote_types(module: ModuleOp, pool: DisposablePool) -> None:
-    """Promote operators of static shapes to float types that kernels implement."""
+    """Promote operators of known ranks to float types that kernels implement."""
+    promoted: Promoted = {}
     for op in list(module.walk()):
         if isinstance(op, FLOAT16_TO_FLOAT32):
-            _promote(op, [index for index, value in enumerate(op.operands) if _is_float16(value)], f32, pool)
+            indices = [index for index, value in enumerate(op.operands) if _is_float16(value)]
+            _promote(op, indices, f32, pool, promoted)
         elif isinstance(op, INTEGER_TO_FLOAT64) and _is_integer(op.operands[0]):
-            _promote(op, [0], f64, pool)
+            _promote(op, [0], f64, pool, promoted)
 
 
 def _is_float16(value: SSAValue) -> bool:
@@ -57,32 +65,40 @@ def _is_integer(value: SSAValue) -> bool:
     return element is not None and is_integer(element)
 
 
-def _promote(op: Operation, operand_indices: Sequence[int], wide: Attribute, pool: DisposablePool) -> None:
+def _promote(
+    op: Operation, operand_indices: Sequence[int], wide: Attribute, pool: DisposablePool, promoted: Promoted
+) -> None:
     """Cast the operands at `operand_indices` to `wide`, and results of their element type back."""
     narrow = {element_type(op.operands[index].type) for index in operand_indices}
-    if any(static_shape(value.type) is None for value in (*op.operands, *op.results) if value.type != NONE):
+    block = op.parent
+    if any(not is_ranked(value.type) for value in (*op.operands, *op.results) if value.type != NONE):
         return
-    assert op.parent is not None
+    assert block is not None
     for index in operand_indices:
-        made = _promoted(op.operands[index], op, wide, pool)
-        op.parent.insert_op_before(made, op)
-        op.operands[index] = made.results[0]
+        value = op.operands[index]
+        key = value, block, wide
+        if key not in promoted:
+            made = _promoted(value, op, wide, pool)
+            block.insert_op_before(made, op)
+            promoted[key] = made.results[0]
+        op.operands[index] = promoted[key]
     for result in op.results:
-        element, shape = element_type(result.type), static_shape(result.type)
-        if shape is not None and element is not None and element in narrow:
+        element = element_type(result.type)
+        if is_ranked(result.type) and element is not None and element in narrow:
+            shape = result.type.get_shape()
             retype(result, tensor_type(shape, wide))
             cast = _cast(result, shape, element)
             cast.location = derived(op.location)
-            op.parent.insert_op_after(cast, op)
+            block.insert_op_after(cast, op)
             result.replace_uses_with_if(cast.output, lambda use, cast=cast: use.operation is not cast)
 
 
 def _promoted(value: SSAValue, op: Operation, wide: Attribute, pool: DisposablePool) -> Operation:
-    constant, shape = constant_elements(value), static_shape(value.type)
-    assert shape is not None
+    constant = constant_elements(value)
+    assert is_ranked(value.type)
     if constant is not None:
         return ConstantOp.from_attr(pool.create(constant.astype(numpy_dtype(wide))), derived(op.location))
-    made = _cast(value, shape, wide)
+    made = _cast(value, value.type.get_shape(), wide)
     made.location = derived(op.location)
     return made
 

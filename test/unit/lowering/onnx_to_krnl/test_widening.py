@@ -7,8 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+import onnx
 import pytest
 from native_nodes import Node, check
+from onnx import numpy_helper
+from onnx import parser as onnx_parser
+
+from xonnc.native import compile_native
 
 Array = npt.NDArray[np.generic]
 
@@ -57,6 +62,15 @@ def nodes() -> Iterator[Node]:
             for operator, rows in (("LSTM", 12), ("GRU", 9), ("RNN", 3)):
                 some = [gates[0], gates[1][:, :rows], gates[2][:, :rows]]
                 yield in_f32(operator, some, {"hidden_size": 3}, dtype, constant, 2, opset=22)
+            for shapes in (((5, 7), (7, 6)), ((2, 3, 7), (7, 33)), ((2, 1, 3, 7), (4, 7, 2)), ((7,), (7,))):
+                pair = [float16s(dtype, *shape) for shape in shapes]
+                yield in_f32("MatMul", pair, {}, dtype, constant[:1], opset=13)
+            for flags, a, b in (
+                ({"transA": 1, "alpha": 0.5}, (7, 3), (7, 9)),
+                ({"beta": 2.0}, (3, 7), (7, 9)),
+            ):
+                sizes = [float16s(dtype, *a), float16s(dtype, *b), float16s(dtype, 9)]
+                yield in_f32("Gemm", sizes, flags, dtype, constant, opset=13)
     for constant in ((), (1, 2, 3, 4)):
         rows = [*(float16s(HALF, 3) for _ in range(3)), np.array([0.5, 1, 2], HALF)]
         yield in_f32("BatchNormalization", [float16s(HALF, 2, 3, 5), *rows], {}, HALF, constant, opset=15)
@@ -78,3 +92,43 @@ def test_batch_norms_of_opset_9_are_not_in_training(dtype: type[np.floating]) ->
     known = (x.astype(np.float64) - reals[2]) * reals[0] / np.sqrt(reals[3] + 1e-5) + reals[1]
     inputs = [x, scale, bias, mean, variance]
     check(Node("BatchNormalization", inputs, opset=9, rtol=4e-3, expected=[known.astype(dtype)]))
+
+
+def model_of(nodes: str, opset: int = 17) -> onnx.ModelProto:
+    """A model of `float16[n, 5] x` and weights of 5 x 5."""
+    text = (
+        f'<ir_version: 8, opset_import: ["": {opset}]> g (float16[n, 5] x) => (float16[n, m] y) {{ {nodes} }}'
+    )
+    model = onnx_parser.parse_model(text)
+    model.graph.initializer.append(numpy_helper.from_array(float16s(HALF, 5, 5), "w"))
+    return model
+
+
+def test_products_of_float16_take_any_number_of_rows() -> None:
+    """They run in register tiles, whatever the sizes, and operators share the cast of what they read."""
+    model = model_of("a = MatMul(x, w) b = Relu(a) c = MatMul(b, w) d = Gemm(b, w) y = Add(c, d)")
+    session = compile_native(model)
+    w = numpy_helper.to_array(model.graph.initializer[0]).astype(np.float32)
+    for rows in (1, 4, 17):
+        x = float16s(HALF, rows, 5)
+        middle = np.maximum((x.astype(np.float32) @ w).astype(np.float16), 0).astype(np.float32)
+        expected = 2 * (middle @ w).astype(np.float16)
+        (found,) = session.run(None, {"x": x})
+        np.testing.assert_allclose(np.asarray(found, np.float32), expected.astype(np.float32), rtol=4e-3)
+    kernels = [name for line in session.report() for name in line.what.split()]
+    assert session.compiled == 1
+    assert not session.host_calls()
+    assert sum(name.startswith("gemm") for name in kernels) == 3
+    assert not any(name.startswith("matmul_sums") for name in kernels)
+
+
+def test_sums_of_float16_overflow_once() -> None:
+    """Sums that leave float16 on the way do not overflow if the result fits; results that do not fit do."""
+    model = model_of("y = MatMul(x, w)")
+    w = np.array([[60000], [60000], [-60000], [0], [0]], np.float16) * np.ones((1, 5), np.float16)
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(w, "w"))
+    x = np.array([[1, 1, 1, 0, 0], [1, 1, 0, 0, 0], [0, 0, 0, np.inf, 1], [0, -1, 1, 0, 0]], np.float16)
+    (found,) = compile_native(model).run(None, {"x": x})
+    np.testing.assert_array_equal(
+        np.asarray(found)[:, 0], np.array([60000, np.inf, np.nan, -np.inf], np.float16)
+    )
