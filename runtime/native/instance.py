@@ -30,7 +30,7 @@ from xonnc.formats.native.program import (
 )
 from xonnc.runtime.native.jit import ONE_THREAD, Code, Entry, Threads
 from xonnc.runtime.native.linked_code import LinkedCode
-from xonnc.runtime.native.operator_call import BodyFunction, Implementation, OperatorCall
+from xonnc.runtime.native.operator_call import Implementation, OperatorCall
 from xonnc.runtime.native.session_operators import prepare_step
 
 Array = npt.NDArray[np.generic]
@@ -75,6 +75,28 @@ def reloaded(executable: Executable) -> Executable:
         return executable
     code = Code(executable.code, executable.entries, executable.threads)
     return replace(executable, entries=code.entries, owner=code)
+
+
+class _BodyRunner:
+    """Runs a body of a step on the inputs that its operator gives it, and on captured values."""
+
+    def __init__(
+        self, values: Sequence[RuntimeValue], step: SessionStep, body: BodyProgram, instance: Instance
+    ) -> None:
+        specs, count = body.program.inputs, len(body.program.inputs) - len(body.captured)
+        self._values, self._step, self._instance = values, step, instance
+        self._own = specs[:count]
+        self._outer = list(zip(body.captured, specs[count:], strict=True))
+        self._captured: list[RuntimeValue] = []
+
+    def read_captured(self) -> None:
+        """Read the captured values, which are the same in all iterations."""
+        self._captured = [_body_input(self._values[index], spec, self._step) for index, spec in self._outer]
+
+    def __call__(self, inputs: Sequence[RuntimeValue]) -> Sequence[RuntimeValue]:
+        """Run the body; the results are new arrays."""
+        given = [_body_input(value, spec, self._step) for value, spec in zip(inputs, self._own, strict=True)]
+        return self._instance.run(given + self._captured)
 
 
 class Instance:
@@ -279,9 +301,14 @@ class Instance:
                 # One call object for all runs: a new one takes a microsecond of a model that runs for ten.
                 call = OperatorCall(step, (), ())
                 perform = prepare_step(step, self._constant_operands(step))
-                return partial(self._run_without_bodies, call, perform, self._targets(step))
+                return partial(self._run_in_session, call, perform, self._targets(step))
             case SessionStep():
-                return partial(self._run_in_session, number, step, prepare_step(step))
+                runners = [
+                    _BodyRunner(self._values, step, body, instance)
+                    for body, instance in zip(step.bodies, self.bodies[number], strict=True)
+                ]
+                call = OperatorCall(step, (), runners)
+                return partial(self._run_with_bodies, call, runners, prepare_step(step), self._targets(step))
             case HostStep():
                 return partial(self._run_on_host, step)
 
@@ -327,17 +354,17 @@ class Instance:
         for index, result in zip(step.writes, results, strict=True):
             self._write(step, index, result)
 
-    def _run_in_session(self, number: int, step: SessionStep, perform: Implementation) -> None:
-        """Run an operator of the session, with its operands and with functions that run its bodies."""
-        operands = [None if index is None else self._values[index] for index in step.reads]
-        runners = [
-            self._runner(step, body, instance)
-            for body, instance in zip(step.bodies, self.bodies.get(number, ()), strict=True)
-        ]
-        results = perform(OperatorCall(step, operands, runners))
-        for index, result in zip(step.writes, results, strict=True):
-            if index is not None:
-                self._write(step, index, result)
+    def _run_with_bodies(
+        self,
+        call: OperatorCall,
+        runners: Sequence[_BodyRunner],
+        perform: Implementation,
+        targets: Sequence[tuple[int | None, bool]],
+    ) -> None:
+        """Run an operator of the session that runs its bodies."""
+        for runner in runners:
+            runner.read_captured()
+        self._run_in_session(call, perform, targets)
 
     def _constant_operands(self, step: SessionStep) -> dict[int, Array]:
         """Return the operands of a step that are constants, by number."""
@@ -361,10 +388,10 @@ class Instance:
             for index in step.writes
         ]
 
-    def _run_without_bodies(
+    def _run_in_session(
         self, call: OperatorCall, perform: Implementation, targets: Sequence[tuple[int | None, bool]]
     ) -> None:
-        """Run an operator of the session that has no bodies, as most have."""
+        """Run an operator of the session with its operands."""
         values, step = self._values, call.step
         call.operands = [None if index is None else values[index] for index in step.reads]
         for (index, is_assigned), result in zip(targets, perform(call), strict=True):
@@ -381,20 +408,6 @@ class Instance:
         for index, result in zip(step.writes, results, strict=True):
             if index is not None:
                 self._write(step, index, result)
-
-    def _runner(self, step: SessionStep, body: BodyProgram, instance: Instance) -> BodyFunction:
-        count = len(body.program.inputs) - len(body.captured)
-        own, outer = body.program.inputs[:count], body.program.inputs[count:]
-        around = [
-            _body_input(self._values[index], spec, step)
-            for index, spec in zip(body.captured, outer, strict=True)
-        ]
-
-        def run(inputs: Sequence[RuntimeValue]) -> Sequence[RuntimeValue]:
-            given = [_body_input(value, spec, step) for value, spec in zip(inputs, own, strict=True)]
-            return instance.run(given + around)
-
-        return run
 
     def _write(self, step: HostStep | SessionStep, index: int, result: RuntimeValue) -> None:
         if self.program.values[index].storage is Storage.OBJECT:

@@ -117,16 +117,17 @@ def _strip_mined_loop(call: OperatorCall) -> Sequence[RuntimeValue]:
     specs = call.step.bodies[0].program.outputs[2 + len(carried) :]
     strips: list[list[Array]] = [[] for _ in specs]
     rows, iteration = call.int_attribute("rows"), 0
+    run, count = call.bodies[0], len(carried) + 2
     while holds and iteration < limit:
         end = min(limit, iteration + rows)
-        results = call.bodies[0]([np.array(iteration), np.array(end), *carried])
-        holds, after = (int(np.asarray(result).item(0)) for result in results[:2])
-        carried = list(results[2 : 2 + len(carried)])
-        for found, result in zip(strips, results[2 + len(carried) :], strict=True):
+        results = run([np.array(iteration), np.array(end), *carried])
+        holds, after = (int(result.item()) for result in results[:2] if isinstance(result, np.ndarray))
+        carried = list(results[2:count])
+        for found, result in zip(strips, results[count:], strict=True):
             assert isinstance(result, np.ndarray)
             found.append(result[: after - iteration])
         iteration = after
-    return [*carried, *(_joined(each, spec) for each, spec in zip(strips, specs, strict=True))]
+    return [*carried, *map(_joined, strips, specs)]
 
 
 def _joined(strips: Sequence[Array], spec: TensorSpec) -> Array:
@@ -284,21 +285,25 @@ def _has_element(call: OperatorCall) -> Sequence[RuntimeValue]:
     return [np.array(call.has_operand(0) and call.operands[0] is not None)]
 
 
-def _keep(call: OperatorCall) -> Sequence[RuntimeValue]:
+def _keep(settings: OperatorAttributes) -> Implementation:
     """Slice the result of a kernel to the data-dependent size that it returns as operand 1."""
-    found, axis, size = call.array(0), call.int_attribute("axis"), call.integer(1, 0)
-    part = found[:size] if axis == 0 else found[(*(slice(None),) * axis, slice(0, size))]
-    return [part.copy()]
+    outer = (slice(None),) * settings.int_attribute("axis")
+
+    def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
+        return [call.array(0)[(*outer, slice(call.array(1).item(0)))].copy()]
+
+    return perform
 
 
 def _seed(call: OperatorCall) -> Sequence[RuntimeValue]:
-    return [np.array([draw_seed()], np.int64)]
+    seed = np.empty(1, np.int64)
+    seed[0] = draw_seed()
+    return [seed]
 
 
 IMPLEMENTATIONS: Mapping[str, Implementation] = {
     "ConcatFromSequence": _concat,
     "If": _if,
-    "Keep": _keep,
     "Loop": _loop,
     "Optional": _optional,
     "OptionalGetElement": _element,
@@ -319,6 +324,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
 """The implementation of each operator."""
 
 PREPARED_IMPLEMENTATIONS: Mapping[str, PrepareImplementation] = {
+    "Keep": _keep,
     **string_data_movement.PREPARED_IMPLEMENTATIONS,
     **string_operators.PREPARED_IMPLEMENTATIONS,
 }
