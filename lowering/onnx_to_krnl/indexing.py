@@ -31,7 +31,13 @@ WRITES = {"add": SUM, "max": MAXIMUM, "min": MINIMUM, "mul": PRODUCT}
 EMPTY = "an operand is empty"
 
 
-supports_dynamic_shapes(tensor.GatherOp, tensor.GatherElementsOp, tensor.GatherNDOp, tensor.ScatterNDOp)
+supports_dynamic_shapes(
+    tensor.GatherOp,
+    tensor.GatherElementsOp,
+    tensor.GatherNDOp,
+    tensor.ReverseSequenceOp,
+    tensor.ScatterNDOp,
+)
 
 
 @lowers_data_movement(tensor.GatherOp)
@@ -253,11 +259,11 @@ def one_hot(op: tensor.OneHotOp, builder: LoweringBuilder) -> str | None:
 @lowers_data_movement(tensor.ReverseSequenceOp)
 def reverse_sequence(op: tensor.ReverseSequenceOp, builder: LoweringBuilder) -> str | None:
     """Reverse the first `sequence_lens` elements of each sequence."""
-    shape, element = builder.shape(op.input), builder.element(op.input)
+    shape, element = builder.sizes(op.input), builder.element(op.input)
     time, batch = op.time_axis.value.data, op.batch_axis.value.data
     if {time, batch} != {0, 1} or 0 in shape:
         return f"time_axis {time} and batch_axis {batch}; 0 and 1 are lowered"
-    size, after = shape[time], prod(shape[2:])
+    size, after = shape[time], volume(shape[2:])
     check_numbers(op, op.sequence_lens, 0, size, "sequence_lens has", builder)
     kernel = KernelBuilder(
         [

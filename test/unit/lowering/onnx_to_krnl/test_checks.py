@@ -38,6 +38,11 @@ BAD: dict[str, tuple[str, dict[str, Array], str]] = {
         {"x": real(4, 3), "l": indices(1, 2, 99)},
         "n: sequence_lens has 99; 0 to 4 are in range",
     ),
+    "sequences in any number": (
+        "(float[S,N] x, int64[N] l) => (float[S,N] y) { [n] y = ReverseSequence (x, l) }",
+        {"x": real(4, 3), "l": indices(1, 2, 5)},
+        "n: sequence_lens has a number out of range",
+    ),
     "TensorScatter": (
         "(float[2,4,3] x, float[2,1,3] u, int64[2] w) => (float[2,4,3] y) "
         "{ [n] y = TensorScatter (x, u, w) }",

@@ -119,6 +119,18 @@ CASES = [
         [{"x": (2, 3, 5)}, {"x": (5, 17, 33)}, {"x": (3, 64, 48)}, {"x": (1, 16, 1)}],
     ),
     (
+        "sequences in reverse",
+        ("float[N, S, K] x, int64[N] l", "float[N, S, K] y"),
+        "y = ReverseSequence<batch_axis = 0, time_axis = 1>(x, l)",
+        [{"x": (3, 5, 2), "l": (3,)}, {"x": (1, 4, 33), "l": (1,)}, {"x": (2, 4, 0), "l": (2,)}],
+    ),
+    (
+        "sequences in reverse, time first",
+        ("float[S, N] x, int64[N] l", "float[S, N] y"),
+        "y = ReverseSequence(x, l)",
+        [{"x": (5, 3), "l": (3,)}, {"x": (4, 70), "l": (70,)}, {"x": (4, 0), "l": (0,)}],
+    ),
+    (
         "softmax of rows",
         ("float[N, K] x", "float[N, K] y"),
         "y = Softmax(x)",
@@ -342,6 +354,12 @@ def test_products_of_other_floats():
             "t = Transpose<perm = [1, 0]>(x) y = Concat<axis = 0>(t, z)",
             {"x": (9, 3), "z": (3, 2)},
             "",
+        ),
+        (
+            ("float[S, N] x, int64[M] l", "float[S, N] y"),
+            "y = ReverseSequence(x, l)",
+            {"x": (5, 3), "l": (2,)},
+            "sizeof batch axis of the input: 2 for 3",
         ),
         (
             ("float[N, S] x", "float[N, S] y"),
