@@ -103,6 +103,8 @@ MODELS = {
         y = Slice(x, b, e, a, p)  s = Shape(x)  i = Constant<value = int64[1] {0}>()
         j = Constant<value = int64[1] {1}>()
         n = Slice(s, i, j)  z = Slice(x, i, n, i)  w = Slice(x, b, e, a, p) }""",
+    "reversed sequences": """(float[S, N, 4] x, int64[M] l) => (float[A, B, 4] y) {
+        y = ReverseSequence(x, l) }""",
     "reversed": """(float[N, S] x) => (float[A, B] y) {
         b = Constant<value = int64[2] {9223372036854775807, -1}>()
         e = Constant<value = int64[2] {-9223372036854775808, -2147483648}>()
@@ -185,6 +187,7 @@ SIZES_TO_TRY = (2, 3, 5, 8)
 EQUAL = {
     "channels": {"P": "C"},
     "matmul": {"K": "L"},
+    "reversed sequences": {"M": "N"},
     "gemm": {"K": "L"},
     "qmatmul": {"K": "L"},
     "required": {"M": "N", "T": "S"},
@@ -300,6 +303,7 @@ KNOWN = {
         {"c.1"},
     ],
     "recurrent": [{"x.0", "y.0"}, {"x.1", "y.2", "last.1", "cell.1", "l.0", "h.1", "c.1"}],
+    "reversed sequences": [{"x.0", "y.0"}, {"x.1", "y.1", "l.0"}],
     "reversed": [{"x.0", "y.0", "z.0"}, {"x.1", "y.1", "z.1"}],
     "slices": [{"x.0", "z.0"}, {"x.1", "y.1", "z.1", "w.1"}, {"y.0", "w.0"}],
     "reshapes": [
