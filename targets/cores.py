@@ -31,6 +31,7 @@ RANGES = {
     "line_bytes": (16, 1 << 10),
     "prefetch_bytes": (0, 1 << 16),
     "panel_prefetch_bytes": (0, 1 << 16),
+    "write_prefetch_bytes": (0, 1 << 30),
 }
 """The allowed range of each property, both ends included."""
 
@@ -66,6 +67,10 @@ class Core:
     panel_prefetch_bytes: int
     """
     Software prefetch distance of weights that several tiles read from L2; 0 if hardware prefetching suffices.
+    """
+    write_prefetch_bytes: int
+    """
+    Size of a result from which tiles prefetch the lines that they will store; 0 if that does not pay.
     """
     prefetchers: str = ""
     """A description of the hardware prefetchers."""

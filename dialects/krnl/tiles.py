@@ -82,6 +82,8 @@ class GemmOp(IRDLOperation):
     dynamic_batch = opt_prop_def(DenseArrayBase.constr(i64))
     prefetch = opt_prop_def(IntegerAttr)
     """The prefetch distance of a packed B, in bytes ahead of its loads."""
+    write_prefetch = opt_prop_def(UnitAttr)
+    """Whether a tile prefetches the cache lines of C before its loop over k; N is static."""
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 
@@ -132,6 +134,8 @@ class GemmOp(IRDLOperation):
             raise VerifyException(f"krnl.gemm: activation is one of {', '.join(ACTIVATIONS)}")
         if self.prefetch is not None and (self.packed is None or self.prefetch.value.data < 1):
             raise VerifyException("krnl.gemm: prefetch is a number of bytes above 0, of a packed B")
+        if self.write_prefetch is not None and self.n.value.data == DYNAMIC_INDEX:
+            raise VerifyException("krnl.gemm: write_prefetch takes a static n")
         require_range(self, self.range)
         starts = [
             len(batch_strides.get_values()) if batch_strides else 1

@@ -219,6 +219,8 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
     stride = gemm.tile[1] if packed else gemm.n
     first = _packed_panel_offset(gemm, column) if packed else column
     b_column = builder.address(gemm.b, first, element)
+    if gemm.op.write_prefetch is not None:
+        _prefetch_result(gemm, _result_address(gemm, row, column), height, width)
     starts = _initial_sums(gemm, row, column, height, widths)
 
     def step(index: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -243,8 +245,7 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
         return results
 
     sums = builder.loop(builder.constant(0), builder.size(k), 1, starts, step)
-    c_row = builder.address(gemm.c, builder.imul(row, gemm.n), element)
-    c_tile = builder.address(c_row, column, element)
+    c_tile = _result_address(gemm, row, column)
     for index, total in enumerate(sums):
         line, number = divmod(index, len(widths))
         start, lane_offset = builder.mul_sizes(gemm.n, line), number * gemm.lanes
@@ -255,6 +256,20 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
         )
         pointer = builder.address(c_tile, index, element)
         builder.store(_apply_activation(gemm, total), pointer)
+
+
+def _result_address(gemm: _GemmLowering, row: SSAValue, column: SSAValue) -> SSAValue:
+    c_row = gemm.builder.address(gemm.c, gemm.builder.imul(row, gemm.n), gemm.element)
+    return gemm.builder.address(c_row, column, gemm.element)
+
+
+def _prefetch_result(gemm: _GemmLowering, tile: SSAValue, height: int, width: int) -> None:
+    """Prefetch the cache lines that a tile will store, which arrive during its loop over `k`."""
+    builder, n = gemm.builder, gemm.n
+    assert isinstance(n, int)
+    for line in range(height):
+        for start in range(0, width, gemm.lanes):
+            builder.prefetch(builder.address(tile, line * n + start, gemm.element), 0, is_written=True)
 
 
 def _packed_panel_offset(gemm: _GemmLowering, column: SSAValue) -> SSAValue:

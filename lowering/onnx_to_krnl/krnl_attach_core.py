@@ -23,6 +23,9 @@ from xonnc.errors import XonncError
 from xonnc.targets.cores import RANGES, Core, core_of, load_core
 from xonnc.targets.cpu import CpuTarget
 
+LATER = ("panel_prefetch_bytes", "write_prefetch_bytes")
+"""Properties that IR of older versions does not have; they are 0 there."""
+
 SPEC, DEVICE, NAME = "dlti.target_system_spec", "CPU", "name"
 
 
@@ -42,6 +45,7 @@ class KrnlAttachCore(ModulePass):
     line_bytes: int | None = None
     prefetch_bytes: int | None = None
     panel_prefetch_bytes: int | None = None
+    write_prefetch_bytes: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Set the attribute of the module."""
@@ -73,7 +77,7 @@ def attached_core(module: ModuleOp) -> Core | None:
     name = values.get(NAME)
     numbers: dict[str, int] = {}
     for key in RANGES:
-        value = values.get(key)
+        value = values.get(key, IntegerAttr(0, i64) if key in LATER else None)
         if not isinstance(value, IntegerAttr):
             raise XonncError(f"{SPEC}: {key} is an integer attribute, found {value or 'none'}")
         numbers[key] = value.value.data

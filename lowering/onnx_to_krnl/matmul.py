@@ -306,9 +306,13 @@ def gemm_tile(
 def prefetched(
     builder: LoweringBuilder, element: Attribute, sizes: tuple[Size, Size, Size], tile: tuple[int, int]
 ) -> dict[str, Attribute]:
-    """Return the prefetch distance as a property, if a packed B should be prefetched."""
-    distance = builder.tiles.prefetch(size_of(element), sizes, tile)
-    return {"prefetch": IntegerAttr(distance, i64)} if distance else {}
+    """Return properties that say whether a packed B and the result are prefetched."""
+    properties: dict[str, Attribute] = {}
+    if distance := builder.tiles.prefetch(size_of(element), sizes, tile):
+        properties["prefetch"] = IntegerAttr(distance, i64)
+    if builder.tiles.write_prefetch(size_of(element), sizes):
+        properties["write_prefetch"] = UnitAttr()
+    return properties
 
 
 def emit_gemm(

@@ -129,6 +129,12 @@ class Tiles:
             return core.prefetch_bytes if is_large else 0
         return core.panel_prefetch_bytes if is_static(k) and k * tile[1] * size > core.l1_bytes else 0
 
+    def write_prefetch(self, size: int, sizes: tuple[Size, Size, Size]) -> bool:
+        """Return whether tiles of a product prefetch the lines of the result, which is too large for L2."""
+        m, n, _ = sizes
+        least = self.target.core.write_prefetch_bytes
+        return least > 0 and is_static(m) and is_static(n) and m * n * size >= least
+
     def weight_prefetch(self, size: int, tile: Tile) -> int:
         """
         Return how many bytes ahead a convolution prefetches weights, or 0.

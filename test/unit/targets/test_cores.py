@@ -25,6 +25,7 @@ GOOD: Mapping[str, Any] = {
     "line_bytes": 64,
     "prefetch_bytes": 0,
     "panel_prefetch_bytes": 0,
+    "write_prefetch_bytes": 0,
 }
 
 

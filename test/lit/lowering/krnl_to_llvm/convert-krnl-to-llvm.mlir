@@ -94,6 +94,19 @@ func.func private @streamed(%c: memref<1x64xf32>, %a: memref<1x512xf32>, %b: mem
 
 // -----
 
+// A tile of two rows and two vectors prefetches, for writing, the four lines of C that it stores after the loop.
+// CHECK-LABEL: llvm.func internal @stored_later
+// CHECK:         %[[WRITE:.*]] = llvm.mlir.constant(1 : i32) : i32
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.prefetch.p0"(%{{.*}}, %[[WRITE]], %{{.*}}, %[[WRITE]])
+// CHECK-NOT:     "llvm.prefetch.p0"
+// CHECK:         llvm.intr.fma
+func.func private @stored_later(%c: memref<2x32xf32>, %a: memref<2x512xf32>, %b: memref<16384xf32>) {
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, write_prefetch, m = 2 : i64, n = 32 : i64, k = 512 : i64, tile = array<i64: 2, 32>}> : (memref<2x32xf32>, memref<2x512xf32>, memref<16384xf32>) -> ()
+  return
+}
+
+// -----
+
 // 1x1 convolution: pixels of the next channel block are prefetched by cache lines: three pixels of
 // 16 channels of 4 bytes; 4 pixels of one block before the next.
 // CHECK-LABEL: llvm.func internal @announced

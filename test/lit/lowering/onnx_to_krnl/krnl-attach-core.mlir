@@ -1,5 +1,5 @@
 // RUN: onnx-opt %s --krnl-attach-core="core=znver4 l2-bytes=2097152" --split-input-file | filecheck %s
-// RUN: onnx-opt %s --krnl-attach-core="core=haswell l1-bytes=49152 l1-ways=12 l2-ways=16 l3-bytes=0 l3-ways=0 line-bytes=128 prefetch-bytes=4096 panel-prefetch-bytes=1024" --split-input-file | filecheck %s --check-prefix=ALL
+// RUN: onnx-opt %s --krnl-attach-core="core=haswell l1-bytes=49152 l1-ways=12 l2-ways=16 l3-bytes=0 l3-ways=0 line-bytes=128 prefetch-bytes=4096 panel-prefetch-bytes=1024 write-prefetch-bytes=65536" --split-input-file | filecheck %s --check-prefix=ALL
 // RUN: onnx-opt %s --fuse-onnx="processor=avx512" --assign-layout="processor=avx512" --convert-onnx-to-krnl="processor=avx512" --split-input-file | filecheck %s --check-prefix=KRNL
 
 // The core's parameters become a module attribute; options override single ones.
@@ -8,7 +8,7 @@
 // CHECK-SAME:    "fma_bytes" = 64 : i64
 // CHECK-SAME:    "l2_bytes" = 2097152 : i64
 // CHECK-LABEL: func.func @usual
-// ALL:         "l1_bytes" = 49152 : i64, "l1_ways" = 12 : i64, "l2_bytes" = 262144 : i64, "l2_ways" = 16 : i64, "l3_bytes" = 0 : i64, "l3_ways" = 0 : i64, "line_bytes" = 128 : i64, "prefetch_bytes" = 4096 : i64, "panel_prefetch_bytes" = 1024 : i64
+// ALL:         "l1_bytes" = 49152 : i64, "l1_ways" = 12 : i64, "l2_bytes" = 262144 : i64, "l2_ways" = 16 : i64, "l3_bytes" = 0 : i64, "l3_ways" = 0 : i64, "line_bytes" = 128 : i64, "prefetch_bytes" = 4096 : i64, "panel_prefetch_bytes" = 1024 : i64, "write_prefetch_bytes" = 65536 : i64
 // Without the attribute, a default core of the processor is assumed: its first-level cache of 32 KiB does not
 // hold 128 KiB of weights, which are therefore prefetched, as they are read once.
 // KRNL-LABEL:  func.func @usual
@@ -94,4 +94,27 @@ func.func @weights_on_another_core(%x: tensor<1x32x28x28xf32>) -> tensor<1x32x28
   %0 = "onnx.Conv"(%x, %w, %b) <{pads = [1, 1, 1, 1]}> : (tensor<1x32x28x28xf32>, tensor<32x32x3x3xf32>, none) -> tensor<1x32x28x28xf32>
   onnx.Return %0 : tensor<1x32x28x28xf32>
 }
+}
+
+// -----
+
+// The result of 1 MiB does not fit in the second-level cache beside the operands: tiles prefetch the lines that they store.
+// KRNL-LABEL:  func.func @large_result
+// KRNL:          "krnl.gemm"({{.*}}write_prefetch
+func.func @large_result(%x: tensor<1024x64xf32>) -> tensor<1024x256xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<64x256xf32>
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<1024x64xf32>, tensor<64x256xf32>) -> tensor<1024x256xf32>
+  onnx.Return %0 : tensor<1024x256xf32>
+}
+
+// -----
+
+// A smaller one does.
+// KRNL-LABEL:  func.func @smaller_result
+// KRNL:          "krnl.gemm"
+// KRNL-NOT:      write_prefetch
+func.func @smaller_result(%x: tensor<1023x64xf32>) -> tensor<1023x256xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<64x256xf32>
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<1023x64xf32>, tensor<64x256xf32>) -> tensor<1023x256xf32>
+  onnx.Return %0 : tensor<1023x256xf32>
 }

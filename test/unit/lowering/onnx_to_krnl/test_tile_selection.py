@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.dlti import DataLayoutEntryAttr, TargetDeviceSpecAttr, TargetSystemSpecAttr
 from xdsl.ir import Attribute
 
@@ -100,6 +100,15 @@ def test_panels_read_by_several_tiles_from_the_second_cache_are_prefetched():
         assert Tiles(replace(ZEN4, core=load_core(core))).prefetch(4, (128, 768, 768), (8, 48)) == 0
 
 
+def test_lines_of_results_beyond_the_second_cache_are_prefetched():
+    tiles = Tiles(replace(ZEN4, core=load_core("skylake-avx512")))
+    assert tiles.write_prefetch(4, (1024, 256, 64))
+    assert not tiles.write_prefetch(4, (1023, 256, 64))
+    assert not tiles.write_prefetch(4, (OPEN, 256, 64))
+    assert not tiles.write_prefetch(4, (1024, OPEN, 64))
+    assert not Tiles(ZEN4).write_prefetch(4, (1 << 20, 256, 64))
+
+
 def test_weights_of_convolutions_read_by_several_tiles_from_the_second_cache_are_prefetched():
     tiles = Tiles(replace(ZEN4, core=load_core("skylake-avx512")))
     # 32 output channels and 14 pixels of 64 and of 16 channels, in windows of 3x3.
@@ -141,6 +150,18 @@ def test_a_core_without_a_number():
     with pytest.raises(XonncError) as caught:
         attached_core(ModuleOp([], {SPEC: spec}))
     assert str(caught.value) == f"{SPEC}: fma_bytes is an integer attribute, found none"
+
+
+def test_properties_that_older_ir_lacks_are_0():
+    older = set(RANGES) - {"panel_prefetch_bytes", "write_prefetch_bytes"}
+    core = load_core("skylake-avx512")
+    entries = [DataLayoutEntryAttr(key, IntegerAttr(getattr(core, key), i64)) for key in sorted(older)]
+    device = TargetDeviceSpecAttr.new([ArrayAttr(entries)])
+    spec = TargetSystemSpecAttr.new([ArrayAttr([DataLayoutEntryAttr("CPU", device)])])
+    found = attached_core(ModuleOp([], {SPEC: spec}))
+    assert found is not None
+    assert {key: getattr(found, key) for key in older} == {key: getattr(core, key) for key in older}
+    assert (found.panel_prefetch_bytes, found.write_prefetch_bytes) == (0, 0)
 
 
 def test_a_system_without_a_processor_says_nothing():
