@@ -7,25 +7,27 @@ Everything that the target cannot run is collected and reported together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
+from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, EntryPointOp, NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
-from xonnc.dialects.onnx.types import static_shape
+from xonnc.dialects.onnx.types import is_ranked, static_shape
 from xonnc.errors import RefusalError
 from xonnc.formats.onnx.op_versions import identity_of
 from xonnc.lowering.onnx_to_dla import (
@@ -210,7 +212,9 @@ def _convert_function(
         try:
             _lower(op, builder)
         except UnsupportedOperator as refused:
-            is_behind = bool(refusals) and isinstance(refused, MissingOperand)
+            # Behind an input of dynamic shape nearly all operators have one.
+            is_dynamic = bool(op.results) and static_shape(op.results[0].type) is None
+            is_behind = bool(refusals) and (isinstance(refused, MissingOperand) or is_dynamic)
             if not is_behind:
                 reason = str(refused)
                 boundary = refused.boundary
@@ -292,6 +296,29 @@ def title_of(op: Operation) -> str:
     return f"{describe(op)} ({name or op.name})"
 
 
+def has_dynamic_inputs(refused: RefusalError) -> bool:
+    """Whether inputs of the network have a dynamic shape."""
+    inputs = [cast("SSAValue", about) for about in refused.subjects if isinstance(about, SSAValue)]
+    return any(not isinstance(each, OpResult) and static_shape(each.type) is None for each in inputs)
+
+
+def _with_option(function: FuncOp, index: int) -> str:
+    """Return the option that fixes the shape of an input: batch 1, other unknown sizes as letters."""
+    type_ = function.body.block.args[index].type
+    if not is_ranked(type_) or static_shape(type_) is not None:
+        return ""
+    name = argument_names(function)[index]
+    return f", such as {shape_option(name, type_.get_shape())}"
+
+
+def shape_option(name: str, sizes: Sequence[int | None]) -> str:
+    """Return an option that fixes the shape of an input: one sample, and letters for other unknown sizes."""
+    letters = iter(("H", "W"))
+    known = [None if size is None or size < 0 else str(size) for size in sizes]
+    shown = [size or ("1" if axis == 0 else next(letters, "N")) for axis, size in enumerate(known)]
+    return f"--input-shape {name}:{','.join(shown)}"
+
+
 def _convert_inputs(function: FuncOp, builder: DlaBuilder) -> list[Refusal]:
     refusals: list[Refusal] = []
     images = images_of(function)
@@ -301,7 +328,7 @@ def _convert_inputs(function: FuncOp, builder: DlaBuilder) -> list[Refusal]:
         if shape is None or cube is None:
             reason = (
                 f"input {index}: {argument.type} (the DLA takes static shapes without empty dimensions); "
-                "fix the shapes of the model's inputs"
+                f"fix the shapes of the model's inputs{_with_option(function, index)}"
             )
             refusals.append(Refusal(reason, argument))
             continue

@@ -225,7 +225,7 @@ def impossible(op: Operation, target: NvdlaTarget) -> str | None:
         return "the DLA has no such operator"
     for value in (*op.operands, *op.results):
         if value.type != NONE and static_shape(value.type) is None:
-            return f"{value.type}, which is a dynamic shape; fix the shapes of the inputs"
+            return "a dynamic shape; fix the sizes of the inputs with --input-shape"
     return None
 
 

@@ -46,6 +46,7 @@ from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized
 from xonnc.transforms.dense_constants_onnx import make_dense
 from xonnc.transforms.legalize_versions_onnx import legalize_versions
+from xonnc.transforms.models.signatures import Shapes, set_input_shapes
 from xonnc.transforms.recompose_onnx import Recompose, standard_rules
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplify
@@ -108,6 +109,7 @@ def compile_model(
     calibrate: Calibrate | None = None,
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
+    input_shapes: Shapes | None = None,
 ) -> Compilation:
     """
     Compile an ONNX model to an NVDLA loadable.
@@ -121,6 +123,7 @@ def compile_model(
             its precision.
         images: image inputs by name (`""`: the only input), which the DLA reads in a pixel format.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
+        input_shapes: sizes of dynamic inputs by name; the DLA takes fixed sizes.
 
     Returns: the compilation. Its loadable has passed all static checks.
 
@@ -135,7 +138,7 @@ def compile_model(
         >>> compilation.write("resnet50.nvdla")
     """
     hardware = load_target(target)
-    front = run_frontend(path, on_stage, calibrate, images, strict)
+    front = run_frontend(path, on_stage, calibrate, images, strict, input_shapes=input_shapes)
     compiled = compile_to_loadable(front.module, target, front.context, on_stage)
     problems = check_loadable(compiled.loadable, hardware)
     if problems:
@@ -170,18 +173,20 @@ def run_frontend(
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
     is_lowered: Callable[[Operation], bool] | None = None,
+    input_shapes: Shapes | None = None,
 ) -> FrontendResult:
     """
     Run the stages common to all targets; parameters and errors are those of `compile_model`.
 
-    Parameters: `path`, `on_stage`, `calibrate`, `images` and `strict`, as in `compile_model`; `is_lowered`
-        tells which operators of plug-ins the target lowers itself, by default NVDLA. The others are
-        decomposed.
+    Parameters: `path`, `on_stage`, `calibrate`, `images`, `strict` and `input_shapes`, as in
+        `compile_model`; `is_lowered` tells which operators of plug-ins the target lowers itself, by
+        default NVDLA. The others are decomposed.
 
     Returns: the simplified module with its context and summaries.
     """
     return with_claims(
-        lambda corrects: _run_frontend(path, on_stage, calibrate, images, corrects, is_lowered), strict
+        lambda corrects: _run_frontend(path, on_stage, calibrate, images, corrects, is_lowered, input_shapes),
+        strict,
     )
 
 
@@ -192,10 +197,13 @@ def _run_frontend(
     images: Mapping[str, ImageInput] | None,
     corrects: bool,
     is_lowered: Callable[[Operation], bool] | None,
+    input_shapes: Shapes | None,
 ) -> FrontendResult:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
     require_known_operators(module)
+    if input_shapes:
+        set_input_shapes(module, input_shapes)
     if corrects:
         correct_shapes(module)
     set_images(module, images or {})

@@ -33,6 +33,7 @@ from xonnc.runtime.native.onnxruntime_api import (
     write_output,
 )
 from xonnc.runtime.package import LoadedPackage
+from xonnc.transforms.models.signatures import Shapes
 
 Array = npt.NDArray[Any]
 
@@ -146,6 +147,7 @@ def compile_for_dla(
     accuracy: float | None = None,
     strict: bool = False,
     host: str | None = None,
+    input_shapes: Shapes | None = None,
 ) -> DlaModel:
     """
     Compile a model for an NVDLA configuration.
@@ -161,6 +163,7 @@ def compile_for_dla(
         strict: whether declared shapes that contradict the operators are an error.
         host: the triple or processor kind for which a saved package has object files, as in
             `compile_package`.
+        input_shapes: sizes of dynamic inputs by name; the DLA takes fixed sizes.
 
     Returns: the compiled model.
 
@@ -176,11 +179,11 @@ def compile_for_dla(
         raise XonncError("accuracy: it is measured on samples, which calibrate= gives")
     ranges = None if calibrate is None else partial(_ranges, calibrate, method, keep_float, accuracy)
     if not isinstance(model, onnx.ModelProto):
-        return DlaModel(compile_package(model, target, None, ranges, None, strict, host))
+        return DlaModel(compile_package(model, target, None, ranges, None, strict, host, input_shapes))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         path.write_bytes(model.SerializeToString())
-        return DlaModel(compile_package(path, target, None, ranges, None, strict, host))
+        return DlaModel(compile_package(path, target, None, ranges, None, strict, host, input_shapes))
 
 
 def _ranges(

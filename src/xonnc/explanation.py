@@ -49,6 +49,7 @@ from xonnc.plugins.nvdla_bodies import lowered_by_nvdla
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import load_target
 from xonnc.transforms.declared_types import with_claims
+from xonnc.transforms.models.signatures import Shapes, set_input_shapes
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 
 CPU = "CPU"
@@ -118,6 +119,7 @@ def explain_model(
     target: str = "nv_full",
     calibrate: Callable[[ModuleOp], Ranges] | None = None,
     images: Mapping[str, ImageInput] | None = None,
+    input_shapes: Shapes | None = None,
 ) -> Explanation:
     """
     Explain how a target executes the nodes of a model.
@@ -127,6 +129,7 @@ def explain_model(
         target: the name of a target or the path of a TOML file.
         calibrate: returns the ranges by which a float model is quantized first, as in `compile_model`.
         images: image inputs by name, as in `compile_model`.
+        input_shapes: sizes of dynamic inputs by name; the DLA takes fixed sizes.
 
     Returns: the explanation, with everything the target refuses.
 
@@ -140,7 +143,7 @@ def explain_model(
     if backend is not None:
         return _explain_backend(path, backend, backend.target_of(target))
     hardware = load_target(target)
-    read = _read(path, calibrate, images)
+    read = _read(path, calibrate, images, input_shapes=input_shapes)
     placements, refusals = lower_network(read.module, hardware, DisposablePool.of(read.context))
     layers = [] if refusals else _layers(read.module, target, read.context)
     explain = _Explainer(_by_node(placements), read.merged, [names for names, _ in layers])
@@ -175,6 +178,7 @@ def explain_package(
     target: str = "nv_full",
     calibrate: Callable[[ModuleOp], Ranges] | None = None,
     images: Mapping[str, ImageInput] | None = None,
+    input_shapes: Shapes | None = None,
 ) -> Explanation:
     """
     Explain where each node of a model runs in the package that `compile_package` makes.
@@ -187,6 +191,7 @@ def explain_package(
         target: the name of a target or the path of a TOML file.
         calibrate: returns the ranges by which a float model is quantized first.
         images: image inputs by name.
+        input_shapes: sizes of dynamic inputs by name; the DLA takes fixed sizes.
 
     Returns: the explanation; `parts` lists the parts in the order in which they run, `refusals` what the DLA
     does not take.
@@ -197,7 +202,7 @@ def explain_package(
         >>> explain_package("model.onnx", "nv_small").parts
     """
     hardware = load_target(target)
-    read = _read(path, with_separate_outputs(calibrate), images, is_run=True)
+    read = _read(path, with_separate_outputs(calibrate), images, is_run=True, input_shapes=input_shapes)
     graph = graph_of(read.module)
     placed = partition(read.module, target, read.context, unique_value_names(graph))
     check_images(placed)
@@ -261,9 +266,12 @@ def _read(
     images: Mapping[str, ImageInput] | None,
     is_run: bool = False,
     is_lowered: Callable[[Operation], bool] | None = None,
+    input_shapes: Shapes | None = None,
 ) -> _QuantizedModel:
     """Read and simplify a model; with `is_run`, refuse operators that no runtime has."""
-    return with_claims(lambda corrects: _read_with(path, calibrate, images, is_run, corrects, is_lowered))
+    return with_claims(
+        lambda corrects: _read_with(path, calibrate, images, is_run, corrects, is_lowered, input_shapes)
+    )
 
 
 def _read_with(
@@ -273,11 +281,14 @@ def _read_with(
     is_run: bool,
     corrects: bool,
     is_lowered: Callable[[Operation], bool] | None,
+    input_shapes: Shapes | None,
 ) -> _QuantizedModel:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
     if is_run:
         require_known_operators(module)
+    if input_shapes:
+        set_input_shapes(module, input_shapes)
     if corrects:
         correct_shapes(module)
     set_images(module, images or {})

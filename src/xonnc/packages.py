@@ -45,6 +45,7 @@ from xonnc.lowering.placement.dataflow_graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.place_nodes import CompiledPartition, Placement, place_nodes
 from xonnc.lowering.placement.remove_qdq_pairs import remove_qdq_pairs
 from xonnc.targets import load_target, target_names
+from xonnc.transforms.models.signatures import Shapes
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ def compile_package(
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
     host: str | None = None,
+    input_shapes: Shapes | None = None,
 ) -> CompiledPackage:
     """
     Compile a model to a package: subgraphs that the target takes become loadables, the others run on the CPU.
@@ -137,6 +139,7 @@ def compile_package(
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
         host: a triple such as `aarch64-linux-gnu`, or a processor kind. CPU parts are then object files for
             it too, which `deploy` uses.
+        input_shapes: sizes of dynamic inputs by name; the DLA takes fixed sizes.
 
     Returns: the package.
 
@@ -149,7 +152,7 @@ def compile_package(
     Example:
         >>> xonnc.compile_package("model.onnx", "nv_small").write("model.xpkg")
     """
-    return compile_placement(path, target, on_stage, calibrate, images, strict, host)[0]
+    return compile_placement(path, target, on_stage, calibrate, images, strict, host, input_shapes)[0]
 
 
 def compile_placement(
@@ -160,12 +163,13 @@ def compile_placement(
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
     host: str | None = None,
+    input_shapes: Shapes | None = None,
 ) -> tuple[CompiledPackage, Placement]:
     """
     Compile a model to a package, and return also the partitioned graph with the IR of each part.
 
-    Parameters: `path`, `target`, `on_stage`, `calibrate`, `images`, `strict` and `host`, as in
-        `compile_package`.
+    Parameters: `path`, `target`, `on_stage`, `calibrate`, `images`, `strict`, `host` and `input_shapes`,
+        as in `compile_package`.
 
     Returns: the package and its partitions.
 
@@ -177,7 +181,8 @@ def compile_placement(
     """
     if host is not None:
         host_processor(host)
-    front = run_frontend(path, on_stage, with_separate_outputs(calibrate), images, strict)
+    calibrated = with_separate_outputs(calibrate)
+    front = run_frontend(path, on_stage, calibrated, images, strict, input_shapes=input_shapes)
     graph = graph_of(front.module)
     names = unique_value_names(graph)
     placement = place_nodes(front.module, target, front.context, names, on_stage)

@@ -518,7 +518,6 @@ def test_a_dry_run_reports_and_writes_nothing(
         (["-o", "net.so", "--target", "nv_full"], "code for nv_full; targets of it are cpu"),
         (["-o", "net.nvdla", "--target", "cpu"], "native code is written to"),
         (["--no-malloc"], "--no-malloc is for native code"),
-        (["--input-shape", "x:1"], "--input-shape is for native code"),
         (["-O3"], "-O3 is for native code"),
         (["--enable-pass", "constprop-onnx"], "--enable-pass is for native code"),
         (["--disable-pass", "constprop-onnx"], "--disable-pass is for native code"),

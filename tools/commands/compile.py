@@ -156,18 +156,29 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
     """Compile the whole model for the DLA, or raise an error with everything that it refuses."""
     from xonnc.compiler import compile_model
     from xonnc.formats.package.archive import SUFFIX
+    from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import has_dynamic_inputs
     from xonnc.packages import compile_package
 
     options = _Options(args, None if args.dry_run else output)
-    images = image_options.images(args)
+    images, shapes = image_options.images(args), dict(args.input_shape) or None
     try:
         with options.progress() as step:
             compilation = compile_model(
-                args.model, args.target, options.on_stage(step), options.calibrate(step), images, args.strict
+                args.model,
+                args.target,
+                options.on_stage(step),
+                options.calibrate(step),
+                images,
+                args.strict,
+                shapes,
             )
     except RefusalError as refused:
+        if has_dynamic_inputs(refused):
+            raise
         with options.progress() as step:
-            package = compile_package(args.model, args.target, None, options.calibrate(step))
+            package = compile_package(
+                args.model, args.target, None, options.calibrate(step), input_shapes=shapes
+            )
         reasons = [*refused.reasons, *_of_others(package.refusals, refused)]
         offer = f"{args.model}: the CPU has to run a part; -o {output.with_suffix(SUFFIX)} makes a package"
         raise RefusalError([*dict.fromkeys(reasons), *([] if args.require_dla else [offer])]) from None
@@ -201,12 +212,20 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
             image_options.images(args),
             args.strict,
             args.host,
+            dict(args.input_shape) or None,
         )
-    _require_calibration(args, package, is_asked=args.package or output is not None)
+    is_asked = args.package or output is not None
+    _require_static_inputs(args, package, is_asked)
+    _require_calibration(args, package, is_asked)
     compiled = package.whole
     if output is None and compiled is not None and not args.package and args.host is None:
         compilation = Compilation(
-            package.imported, package.simplified, package.opset, compiled.loadable, compiled.report
+            package.imported,
+            package.simplified,
+            package.opset,
+            compiled.loadable,
+            compiled.report,
+            package.inserted_pairs,
         )
         compilation = _for_firmware(args, compilation)
         loadable: Path = args.model.with_suffix(".nvdla")
@@ -251,6 +270,25 @@ def _require_calibration(args: argparse.Namespace, package: CompiledPackage, is_
     if not is_asked:
         raise XonncError(f"{message} (--package writes a package for the CPU all the same)")
     warnings.warn(message, stacklevel=2)
+
+
+def _require_static_inputs(args: argparse.Namespace, package: CompiledPackage, is_asked: bool) -> None:
+    """
+    Raise `XonncError` if dynamic inputs leave nothing to the DLA; warn if the user asked for a package.
+    """
+    from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import shape_option
+
+    values = package.manifest.values
+    for port in package.manifest.inputs:
+        shape = values[port.value].shape
+        if package.compiled or (shape is not None and None not in shape):
+            continue
+        option = "" if shape is None else f", such as {shape_option(port.name, shape)}"
+        name = f"input '{port.name}'"
+        message = f"{args.model}: nothing runs on the DLA: {name} has a dynamic shape; fix it{option}"
+        if not is_asked:
+            raise XonncError(f"{message} (--package writes a package for the CPU all the same)")
+        warnings.warn(message, stacklevel=2)
 
 
 def _told(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from xonnc.errors import XonncError
 from xonnc.plugins.backends import backend_of
 from xonnc.tools.commands import image_options, package_steps
+from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import plural
 from xonnc.tools.files import is_package
 
@@ -44,6 +45,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="explain a package: nodes that the DLA refuses run on the CPU, which is no error",
     )
+    parser.add_argument(
+        "--input-shape",
+        type=named_shape,
+        action="append",
+        default=[],
+        metavar="NAME:1,3,224,224",
+        help="static shape for a dynamic input; may be repeated",
+    )
     parser.add_argument("--refused", action="store_true", help="list refused nodes only")
     parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
 
@@ -73,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
         return ranges
 
     explain = explain_package if args.package else explain_model
-    explanation = explain(args.model, args.target, None if ranges is None else calibrate, images)
+    shapes = dict(args.input_shape) or None
+    explanation = explain(args.model, args.target, None if ranges is None else calibrate, images, shapes)
     if args.json:
         print(json.dumps(asdict(explanation), indent=2))
     else:

@@ -79,7 +79,6 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
             "--no-malloc": args.no_malloc,
             "--unsafe": args.unsafe,
             "--no-tuning": args.no_tuning,
-            "--input-shape": args.input_shape,
             **pass_options.given(args),
             "--stats": args.stats,
             "--print-fusion-groups": args.print_fusion_groups,

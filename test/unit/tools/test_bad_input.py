@@ -209,7 +209,7 @@ REFUSED: dict[str, tuple[Maker, str]] = {
     "batch": (lambda folder: saved(folder, [node("Relu", "x", "y", "act")], shape=(4096, 4, 8, 8)), "16384"),
     "dynamic": (
         lambda folder: saved(folder, [node("Relu", "x", "y", "act")], shape=("N", 4, 8, 8)),
-        "the DLA takes static shapes without empty dimensions",
+        "fix the shapes of the model's inputs, such as --input-shape x:1,4,8,8",
     ),
     "shapes": (
         conv((4, 5, 1, 1)),
