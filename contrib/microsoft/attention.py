@@ -137,17 +137,16 @@ def attend_projected(
         # The cache grows by one copy, of which keys and values are contiguous parts.
         present = b.Concat(op.past, present, axis=3)
         k, v = (b.Squeeze(each, [0]) for each in b.Split(present, None, axis=0, num_outputs=2, outputs=2))
-    has_scores = op.mask is not None or attention_bias is not None
-    # Products of whole matrices are faster where all tokens attend to all.
-    if not has_scores and (op.past is not None or op.unidirectional):
-        lengths = lengths_of(b, k if present is None else present)
-        y = attend_cached(b, [q, k, v], lengths, scale=scale, is_causal=op.unidirectional)
-        return [merge_heads(b, y), present]
     biases: list[Value] = []
     if op.mask is not None:
         biases.append(mask_bias_of(op, b, op.mask, k, op.mask_filter_value))
     if attention_bias is not None:
         biases.append(attention_bias)
+    # Products of whole matrices are faster where all tokens attend to all.
+    if op.past is not None or (op.unidirectional and not biases):
+        lengths = lengths_of(b, k if present is None else present)
+        y = attend_cached(b, [q, k, v], lengths, biases, scale=scale, is_causal=op.unidirectional)
+        return [merge_heads(b, y), present]
     if op.unidirectional:
         dtype: Any = q.dtype
         biases.append(causal_of(b, q, k, float(np.finfo(dtype).min)))
@@ -240,6 +239,8 @@ class Attention:
             (0, 1, 1, 0),
             (0, 1, 0, 1),
             (2, 1, 1, 0),
+            (1, 1, 1, 0),
+            (3, 0, 1, 0),
         )
         for mask_rank, is_causal, has_past, has_bias in cases:
             batch, length, count, size = 2, int(rng.integers(1, 6)), int(rng.integers(1, 4)), 8

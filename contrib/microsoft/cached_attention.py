@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,22 @@ def lengths_of(b: Builder, keys: Value) -> Value:
     return b.Expand(b.Shape(keys, start=-2, end=-1), b.Shape(keys, start=-4, end=-3))
 
 
-def attend_cached(b: Builder, parts: list[Value], lengths: Value, **given: Any) -> Value:
+def attend_cached(
+    b: Builder, parts: list[Value], lengths: Value, biases: Sequence[Value] = (), /, **given: Any
+) -> Value:
     """
-    Build the attention of heads over the first `lengths` keys of each sequence.
+    Build the attention of heads over the first `lengths` keys of each sequence, with biases of the scores.
 
     ONNX's Attention over a cache has a kernel for float32.
     """
     q = parts[0]
-    parts = parts if q.dtype == np.float32 else [b.Cast(each, to=np.float32) for each in parts]
-    y = b.Attention(*parts, None, None, None, lengths, **given, outputs=1)
+    bias: Value | None = None
+    for each in biases:
+        bias = each if bias is None else b.Add(bias, each)
+    if q.dtype != np.float32:
+        parts = [b.Cast(each, to=np.float32) for each in parts]
+        bias = None if bias is None else b.Cast(bias, to=np.float32)
+    y = b.Attention(*parts, bias, None, None, lengths, **given, outputs=1)
     return y if q.dtype == np.float32 else b.CastLike(y, q)
 
 

@@ -104,12 +104,13 @@ class MultiHeadAttention:
     @staticmethod
     def is_decoder(op: Any) -> bool:
         """
-        Whether tokens attend to a cache or to those before them, and scores are neither biased nor a result.
+        Whether tokens attend to a cache, or, without biases, to those before them, and scores are no result.
 
         Products of whole matrices are faster where all tokens attend to all.
         """
-        has_scores = op.mask is not None or op.attention_bias is not None or op.outputs[3] is not None
-        return not has_scores and (op.past_key is not None or bool(op.unidirectional))
+        has_biases = op.mask is not None or op.attention_bias is not None
+        attends = op.past_key is not None or (bool(op.unidirectional) and not has_biases)
+        return op.outputs[3] is None and attends
 
     @staticmethod
     def decompose(op: Any, b: Builder) -> list[Value | None]:
@@ -126,14 +127,16 @@ class MultiHeadAttention:
         if op.past_key is not None:
             k, v = b.Concat(op.past_key, k, axis=2), b.Concat(op.past_value, v, axis=2)
         scale = scale_of(op, (q.shape or (None,))[-1])
-        if MultiHeadAttention.is_decoder(op):
-            y = attend_cached(b, [q, k, v], lengths_of(b, k), scale=scale, is_causal=op.unidirectional)
-            return [merge_heads(b, y), k, v, None]
         biases: list[Value] = []
         if op.mask is not None:
             biases.append(mask_bias_of(op, b, op.mask, k, op.mask_filter_value))
         if op.attention_bias is not None:
             biases.append(op.attention_bias)
+        if MultiHeadAttention.is_decoder(op):
+            y = attend_cached(
+                b, [q, k, v], lengths_of(b, k), biases, scale=scale, is_causal=op.unidirectional
+            )
+            return [merge_heads(b, y), k, v, None]
         if op.unidirectional:
             biases.append(causal_of(b, q, k, float(np.finfo(op.q.dtype).min)))
         scores = scores_of(b, q, k, scale, biases)
@@ -146,6 +149,8 @@ class MultiHeadAttention:
             (1, 1, 0, 0),
             (0, 2, 0, 1),
             (0, 0, 1, 0),
+            (0, 1, 1, 0),
+            (1, 2, 1, 1),
         ):
             batch, length, count, size = 2, int(rng.integers(1, 6)), int(rng.integers(1, 4)), 8
             keys = length if has_past else int(rng.integers(1, 6))

@@ -71,6 +71,7 @@ def added_operators(model: onnx.ModelProto) -> list[type]:
         _implementation(ERF),
         _implementation(LP_NORMALIZATION),
         _implementation(PAD),
+        _attention(min(max(_default_opset(model), 23), 25)),
         _convolution(),
         *_corrected(model),
         loop(),
@@ -163,6 +164,21 @@ def _convolution() -> type:
         return (dilated_convolution(arrays, attributes),)
 
     return type("Conv", (base,), {"op_domain": "", "_run": run})
+
+
+@cache
+def _attention(opset: int) -> type:
+    """Return Attention of the evaluator, with causal masks for each of the queries that share a mask."""
+    base = getattr(import_module("onnx.reference.ops.op_attention"), f"Attention_{opset}")
+
+    def run(self: Any, *arrays: AnyArray | None, **attributes: object) -> tuple[AnyArray, ...]:
+        queries, mask = arrays[0], arrays[3] if len(arrays) > 3 else None
+        if queries is not None and mask is not None and mask.ndim >= 2:
+            shape = (*mask.shape[:-2], queries.shape[-2], mask.shape[-1])
+            arrays = (*arrays[:3], np.broadcast_to(mask, shape), *arrays[4:])
+        return base._run(self, *arrays, **attributes)
+
+    return type("Attention", (base,), {"op_domain": "", "_run": run})
 
 
 @cache

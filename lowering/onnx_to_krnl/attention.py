@@ -8,7 +8,7 @@ does not attend to (after its position, outside of its window, or padding) are n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -30,6 +30,7 @@ from xonnc.lowering.onnx_to_krnl.attention_sizes import (
     attended_keys,
     attention_sizes,
     has_attention_kernel,
+    mask_row,
 )
 from xonnc.lowering.onnx_to_krnl.cache_slices import CacheSlices
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
@@ -65,13 +66,17 @@ def attention(op: AttentionOp, builder: LoweringBuilder) -> str | None:
         *(_cache_shape(it, heads, width, slices) for width in (it.width, it.value_width)),
     ]
     types = [buffer_type(shape, f32) for shape in shapes]
-    kernel = KernelBuilder([*types, buffer_type([it.batch], i64)])
+    types.append(buffer_type([it.batch], i64))
+    if it.mask:
+        types.append(buffer_type([volume(it.mask[:3]), it.mask[3]], f32))
+    kernel = KernelBuilder(types)
     # All sizes come before the range among the arguments.
-    for size in (heads, it.queries, it.rows, it.keys):
+    for size in (heads, it.queries, it.rows, it.keys, *it.mask):
         kernel.size(size)
     first, end = (Scalar(kernel, each) for each in kernel.add_range_arguments())
     tile = gemm_tile(builder, f32, (it.group, it.value_width, it.keys))
-    out, *memory, queries, keys, values, lengths = kernel.buffers
+    out, *memory, queries, keys, values, lengths = kernel.buffers[: len(shapes) + 1]
+    mask = kernel.buffers[-1] if it.mask else None
     if slices is not None:
         shape = volume([heads, it.keys]), it.width
         keys, values = (
@@ -83,17 +88,18 @@ def attention(op: AttentionOp, builder: LoweringBuilder) -> str | None:
         queries_count = Scalar(kernel, kernel.size(it.queries))
         is_few = queries_count <= few
         if has_few:
-            own = _Buffers(out, memory[0], memory[1], queries, keys, values, lengths)
+            own = _Buffers(out, memory[0], memory[1], queries, keys, values, lengths, mask)
             count = is_few.select(queries_count, 0)
             with kernel.loops([count.value]) as (query,):
                 _of_query(kernel, it, own, head, Scalar(kernel, query), tile)
         if has_many:
-            blocks = BlockBuffers(out, queries, keys, values, lengths, *memory[-5:])
+            blocks = BlockBuffers(out, queries, keys, values, lengths, *memory[-5:], mask=mask)
             with kernel.when((~is_few).value):
                 attend_query_blocks(kernel, it, blocks, head, builder)
     allocated = [builder.allocate(shape, f32) for shape in scratch]
     caches = (op.K, op.V) if slices is None else (slices.cache, slices.cache)
     read = [builder.buffer(value) for value in (op.Q, *caches, op.nonpad_kv_seqlen)]
+    read += [builder.buffer(op.attn_mask)] if it.mask else []
     builder.call("attention", kernel, [builder.result(op.Y), *allocated], read, heads)
     return None
 
@@ -115,6 +121,7 @@ class _Buffers:
     keys: SSAValue
     values: SSAValue
     lengths: SSAValue
+    mask: SSAValue | None
 
 
 def _of_query(
@@ -137,16 +144,39 @@ def _of_query(
         (head * it.group + member) * Scalar(kernel, kernel.size(it.queries)) + query
         for member in range(it.group)
     ]
-    highest = _scores(kernel, it, buffers, own_scores, (start, count), rows)
+    biases = _biases(kernel, it, buffers, head, query)
+    highest = _scores(kernel, it, buffers, own_scores, (start, count, first), rows, biases)
     totals = [_softmax(kernel, own_scores, member, count, most) for member, most in enumerate(highest)]
     matrix = kernel.rows(buffers.values, start.value, count.value)
     _add_product(kernel, (own_sums, own_scores, matrix), count, tile)
     for member, total in enumerate(totals):
-        # A query that attends to no key has the result 0.
+        # A query that attends to no key, or whose mask hides all by -inf, has the result 0.
         factor = total.equals(0.0).select(0.0, 1.0 / total)
         with kernel.loops([it.value_width]) as (index,):
             result = Scalar(kernel, kernel.load(own_sums, [kernel.index(member), index])) * factor
             kernel.store(result.value, buffers.out, [rows[member].value, index])
+
+
+def _biases(
+    kernel: KernelBuilder, it: AttentionSizes, buffers: _Buffers, head: Scalar, query: Scalar
+) -> list[Callable[[Scalar], Scalar]]:
+    """Return what is added to the scores of a key, by its number, for each member of the group."""
+    if buffers.mask is None:
+        return []
+    rows = [mask_row(kernel, it, head, head.like(member), query) for member in range(it.group)]
+    return [_Bias(kernel, buffers.mask, row) for row in rows]
+
+
+@dataclass(frozen=True)
+class _Bias:
+    """A row of the mask."""
+
+    kernel: KernelBuilder
+    mask: SSAValue
+    row: Scalar
+
+    def __call__(self, key: Scalar) -> Scalar:
+        return Scalar(self.kernel, self.kernel.load(self.mask, [self.row.value, key.value]))
 
 
 def _scores(
@@ -154,11 +184,16 @@ def _scores(
     it: AttentionSizes,
     buffers: _Buffers,
     scores: SSAValue,
-    keys: tuple[Scalar, Scalar],
+    keys: tuple[Scalar, Scalar, Scalar],
     rows: Sequence[Scalar],
+    biases: Sequence[Callable[[Scalar], Scalar]],
 ) -> list[Scalar]:
-    """Store the scores of a group of queries, which read each key together; return the highest of each."""
-    queries, matrix, (start, count) = buffers.queries, buffers.keys, keys
+    """
+    Store the scores of a group of queries, which read each key together; return the highest of each.
+
+    `keys` are the first row of the keys, their number, and the number of the first in its sequence.
+    """
+    queries, matrix, (start, count, first) = buffers.queries, buffers.keys, keys
     lowest = [kernel.constant(-inf, f32)] * it.group
     with kernel.reducing([count.value], lowest) as ((number,), accumulators, highest):
         row = (Scalar(kernel, number) + start).value
@@ -172,6 +207,8 @@ def _scores(
             score = Scalar(kernel, product) * it.scale
             if cap := it.op.softcap.value.data:
                 score = (score / cap).tanh() * cap
+            if biases:
+                score = score + biases[member](Scalar(kernel, number) + first)
             kernel.store(score.value, scores, [kernel.index(member), number])
             highest.append(Scalar(kernel, most).maximum(score).value)
     return [Scalar(kernel, each) for each in highest]

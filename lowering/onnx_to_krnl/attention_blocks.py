@@ -18,7 +18,11 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.dialects.krnl.tiles import GemmOp
-from xonnc.lowering.onnx_to_krnl.attention_sizes import AttentionSizes, attended_keys
+from xonnc.lowering.onnx_to_krnl.attention_sizes import (
+    AttentionSizes,
+    attended_keys,
+    mask_row,
+)
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.matmul import gemm_tile
@@ -67,6 +71,8 @@ class BlockBuffers:
     """Sums of the products of the blocks so far."""
     statistics: SSAValue
     """`[heads, statistics, rows]`"""
+    mask: SSAValue | None
+    """What is added to the scores."""
 
 
 def max_single_queries(group: int) -> int:
@@ -203,11 +209,17 @@ class _Block:
             self._set("previous", row, self._statistic("highest", row))
         with kernel.loops([groups.value]) as (group,):
             numbers = self._of_group(group)
-            positions = [(Scalar(kernel, number) + key).to(f32) for number in numbers]
+            positions = [Scalar(kernel, number) + key for number in numbers]
+            floats = [position.to(f32) for position in positions]
+            # Padding is after the last key, and so may be the columns of the mask.
+            columns = [position.minimum(key + count - 1) for position in positions] if it.mask else []
+            common = [] if it.mask_varies else [self._bias(column, None) for column in columns]
             with kernel.loops([self.rows]) as (row,):
                 highest = self._statistic("highest", row)
-                for number, position in zip(numbers, positions, strict=True):
-                    highest = highest.maximum(self._masked_score(number, row, position))
+                biases = [self._bias(column, row) for column in columns] if it.mask_varies else common
+                for index, (number, position) in enumerate(zip(numbers, floats, strict=True)):
+                    bias = biases[index] if biases else None
+                    highest = highest.maximum(self._masked_score(number, row, position, bias))
                 self._set("highest", row, highest)
         with kernel.loops([self.rows]) as (row,):
             highest = self._statistic("highest", row)
@@ -251,17 +263,30 @@ class _Block:
         first = self.kernel.affine(group, GROUP)
         return [self.kernel.affine(first, 1, number) for number in range(GROUP)]
 
-    def _masked_score(self, number: SSAValue, row: SSAValue, position: Scalar) -> Scalar:
+    def _bias(self, column: Scalar, row: SSAValue | None) -> Scalar:
+        """Return what is added to the score of a key, of a row or of all rows of the block."""
+        kernel, it, mask = self.kernel, self.it, self.buffers.mask
+        assert mask is not None
+        member, query = self.head.like(0), self.head.like(0)
+        if row is not None:
+            queries = Scalar(kernel, kernel.size(it.queries))
+            member, query = self._row(row) // queries, self._row(row) % queries
+        index = mask_row(kernel, it, self.head, member, query)
+        return Scalar(kernel, kernel.load(mask, [index.value, column.value]))
+
+    def _masked_score(self, number: SSAValue, row: SSAValue, position: Scalar, bias: Scalar | None) -> Scalar:
         """Return a score after the cap, -inf for a key without attention; store it if it may have changed."""
         kernel, op = self.kernel, self.it.op
         score = Scalar(kernel, kernel.load(self.scores, [number, row]))
         if cap := op.softcap.value.data:
             score = (score / cap).tanh() * cap
+        if bias is not None:
+            score = score + bias
         if self.it.is_masked:
             score = (position < self._statistic("end", row)).select(score, -inf)
         if op.left_window_size.value.data >= 0:
             score = (position >= self._statistic("first", row)).select(score, -inf)
-        if cap or self.it.is_masked:
+        if cap or self.it.is_masked or bias is not None:
             kernel.store(score.value, self.scores, [number, row])
         return score
 
@@ -270,7 +295,7 @@ class _Block:
         kernel = self.kernel
         with kernel.loops([self.count.value]) as (row,):
             total = self._statistic("total", row)
-            # A query that attends to no key has the result 0.
+            # A query that attends to no key, or whose mask hides all by -inf, has the result 0.
             factor = total.equals(0.0).select(0.0, 1.0 / total)
             target = (self.base + self.start + Scalar(kernel, row)).value
             with kernel.loops([self.it.value_width]) as (index,):

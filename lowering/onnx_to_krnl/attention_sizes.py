@@ -20,7 +20,7 @@ def has_attention_kernel(op: Operation) -> bool:
     Return whether there is a kernel for an Attention: one over a key-value cache; others are inlined.
 
     It computes float32 heads of static number and size, without a state that it would have to concatenate,
-    without a mask, and without the scores as a result.
+    and without the scores as a result. A mask is added to the scores.
     """
     if not isinstance(op, AttentionOp):
         return False
@@ -28,8 +28,13 @@ def has_attention_kernel(op: Operation) -> bool:
     if any(value.type != NONE for value in absent) or op.softmax_precision is not None:
         return False
     shapes = [_shape(value) for value in (op.Q, op.K, op.V)]
-    has_cache = op.nonpad_kv_seqlen.type != NONE and op.attn_mask.type == NONE and is_ranked(op.Y.type)
+    has_cache = op.nonpad_kv_seqlen.type != NONE and _adds_mask(op) and is_ranked(op.Y.type)
     return has_cache and all(len(each) == 4 and DYNAMIC_INDEX not in each[1::2] for each in shapes)
+
+
+def _adds_mask(op: AttentionOp) -> bool:
+    """Return whether there is no mask, or one of numbers that are added to the scores, which have no cap."""
+    return op.attn_mask.type == NONE or (2 <= len(_shape(op.attn_mask)) <= 4 and not op.softcap.value.data)
 
 
 def _shape(value: SSAValue) -> Sequence[int]:
@@ -53,6 +58,13 @@ class AttentionSizes:
     width: int
     """Size of a head of queries and keys."""
     value_width: int
+    mask: tuple[Size, ...] = ()
+    """The shape of what is added to the scores, (batch, query heads, queries, keys); empty if nothing is."""
+
+    @property
+    def mask_varies(self) -> bool:
+        """Whether the rows of a key-value head have rows of the mask of their own."""
+        return any(size != 1 for size in self.mask[1:3])
 
     @property
     def rows(self) -> Size:
@@ -80,7 +92,25 @@ def attention_sizes(op: AttentionOp, sizes: Callable[[SSAValue], Sequence[Size]]
     assert is_static(key_heads)
     assert is_static(width)
     assert is_static(value_width)
-    return AttentionSizes(op, batch, queries, keys, key_heads, heads // key_heads, width, value_width)
+    mask = () if op.attn_mask.type == NONE else tuple(sizes(op.attn_mask))
+    mask = (*(1 for _ in range(4 - len(mask))), *mask) if mask else ()
+    return AttentionSizes(op, batch, queries, keys, key_heads, heads // key_heads, width, value_width, mask)
+
+
+def mask_row(
+    kernel: KernelBuilder, it: AttentionSizes, head: Scalar, member: Scalar, query: Scalar
+) -> Scalar:
+    """Return the row of the mask for a query of a member of the group of a key-value head."""
+    image, heads = head // it.key_heads, it.key_heads * it.group
+    indices = image, head % it.key_heads * it.group + member, query
+    row = head.like(0)
+    for index, size, full in zip(indices, it.mask, (it.batch, heads, it.queries), strict=False):
+        if size == 1:
+            continue
+        extent = Scalar(kernel, kernel.size(size))
+        # A dynamic size that is not known to be that of the scores may be 1, and broadcast.
+        row = row * extent + (index if size == full else index.minimum(extent - 1))
+    return row
 
 
 def attended_keys(
@@ -92,6 +122,9 @@ def attended_keys(
     length = Scalar(kernel, kernel.load(lengths, [image.value])).to(INDEX)
     # A length beyond the keys would read past them.
     end = length.clamp(0, keys)
+    if it.mask:
+        # Keys that the mask has no column for are not attended to.
+        end = end.minimum(Scalar(kernel, kernel.size(it.mask[3])))
     position = query + (length - Scalar(kernel, kernel.size(it.queries)))
     if op.is_causal.value.data:
         end = end.minimum(position + 1)

@@ -139,3 +139,21 @@ def test_norms_of_numbers_of_either_sign(dtype: str, axis: int, p: int) -> None:
     norm = np.linalg.norm(x.astype(np.float64), ord=p, axis=axis, keepdims=True)
     expected = (x / np.where(norm, norm, 1)).astype(x.dtype)
     np.testing.assert_allclose(np.asarray(reference_of(model)({"x": x})[0]), expected, rtol=2e-3, strict=True)
+
+
+@pytest.mark.parametrize("rank", [3, 4])
+def test_queries_that_share_a_row_of_a_mask_have_causal_masks_of_their_own(rank: int) -> None:
+    shape = (1, 3, 2) if rank == 3 else (1, 1, 3, 2)
+    heads = ", q_num_heads = 1, kv_num_heads = 1" if rank == 3 else ""
+    text = (
+        f"(float{list(shape)} x, float[1, 1, M, 3] m) => (float y) "
+        f"{{ y = Attention <is_causal = 1{heads}> (x, x, x, m) }}"
+    )
+    model = onnx.parser.parse_model('<ir_version: 11, opset_import: ["" : 23]> graph ' + text)
+    x = np.random.default_rng(0).normal(size=shape)
+    row = np.array([[[[0, -1, 0.5]]]], np.float32)
+    shared, each = (
+        reference_of(model)({"x": x.astype(np.float32), "m": mask})[0]
+        for mask in (row, np.repeat(row, 3, axis=2))
+    )
+    np.testing.assert_array_equal(np.asarray(shared), np.asarray(each))

@@ -27,7 +27,11 @@ def real(*shape: int) -> npt.NDArray[np.float32]:
 
 
 def cached_attention(
-    shapes: tuple[tuple[int, ...], ...], lengths: list[int], threads: int = 1, **attributes: Any
+    shapes: tuple[tuple[int, ...], ...],
+    lengths: list[int],
+    threads: int = 1,
+    mask: Array | None = None,
+    **attributes: Any,
 ) -> tuple[Session, dict[str, Array], Array]:
     """A compiled Attention over dynamic batch, queries and keys; its inputs, and the reference's result."""
     feeds: dict[str, Array] = {
@@ -44,11 +48,21 @@ def cached_attention(
         for name in names
     ]
     ports.append(helper.make_tensor_value_info("n", onnx.TensorProto.INT64, ["b"]))
-    node = helper.make_node("Attention", ["q", "k", "v", "", "", "", "n"], ["y"], "a", **attributes)
+    if mask is not None:
+        feeds["m"] = mask
+        # Sizes may be dynamic, and nothing tells whether they are those of the scores.
+        sizes = [f"m{axis}" if axis % 2 else size for axis, size in enumerate(mask.shape)]
+        ports.append(helper.make_tensor_value_info("m", onnx.TensorProto.FLOAT, sizes))
+    masked = "" if mask is None else "m"
+    node = helper.make_node("Attention", ["q", "k", "v", masked, "", "", "n"], ["y"], "a", **attributes)
     graph = helper.make_graph([node], "g", ports, [helper.make_empty_tensor_value_info("y")])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=11)
     reference = import_module("onnx.reference").ReferenceEvaluator(model)
-    return compile_native(model, threads=threads), feeds, np.asarray(reference.run(None, feeds)[0])
+    whole = dict(feeds)
+    if mask is not None:
+        # The reference takes the causal mask of one query for all if they share a row of the mask.
+        whole["m"] = np.broadcast_to(mask, (*mask.shape[:-2], feeds["q"].shape[2], mask.shape[-1]))
+    return compile_native(model, threads=threads), feeds, np.asarray(reference.run(None, whole)[0])
 
 
 CASES: Mapping[str, tuple[tuple[tuple[int, ...], ...], list[int], dict[str, Any]]] = {
@@ -94,6 +108,52 @@ def test_attention_over_a_cache(case: str):
     np.testing.assert_allclose(np.asarray(session.run(None, feeds)[0]), expected, rtol=1e-4, atol=1e-5)
     assert session.host_calls() == []
     assert session.compiled == 1
+
+
+MASKS = {
+    "a row for all": (1, 1, 1, 41),
+    "a row for each sequence": (2, 1, 1, 41),
+    "a row for each query": (2, 1, -1, 41),
+    "a row for each head": (1, 4, 1, 41),
+    "all different": (2, 4, -1, 41),
+    "a matrix": (-1, 41),
+    "a matrix for each head": (4, -1, 41),
+    "fewer keys": (2, 1, 1, 37),
+    "few keys of one block": (2, 1, -1, 3),
+}
+
+
+@pytest.mark.parametrize("queries", [1, 3, 35])
+@pytest.mark.parametrize("case", MASKS)
+def test_a_mask_is_added_to_the_scores(case: str, queries: int):
+    shape = tuple(queries if size < 0 else size for size in MASKS[case])
+    mask = real(*shape)
+    mask[np.asarray(RANDOM.random(shape) < 0.3)] = -10000.0
+    mask[..., 1::5] = -np.inf
+    sizes = ((2, 4, queries, 8), (2, 2, 41, 8), (2, 2, 41, 12))
+    session, feeds, expected = cached_attention(sizes, [41, 38], mask=mask, is_causal=int(queries == 3))
+    assert not session.host_calls()
+    np.testing.assert_allclose(np.asarray(session.run(None, feeds)[0]), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("queries", [1, 12])
+def test_a_query_whose_mask_hides_all_keys_has_the_result_zero(queries: int):
+    mask = np.zeros((2, 1, queries, 9), np.float32)
+    mask[1, 0, 0] = -np.inf
+    sizes = ((2, 2, queries, 8), (2, 2, 9, 8), (2, 2, 9, 8))
+    session, feeds, expected = cached_attention(sizes, [9, 9], mask=mask)
+    result = np.asarray(session.run(None, feeds)[0])
+    assert not result[1, :, 0].any()
+    assert result[0].all()
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_mask_and_a_cap_of_scores_are_computed_by_operators():
+    """The cap comes after the mask in ONNX, before the mask in the kernel."""
+    mask = real(1, 1, 3, 9)
+    sizes = ((1, 2, 3, 8), (1, 2, 9, 8), (1, 2, 9, 8))
+    session, feeds, expected = cached_attention(sizes, [9], mask=mask, softcap=2.0)
+    np.testing.assert_allclose(np.asarray(session.run(None, feeds)[0]), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_lengths_beyond_the_cache_read_no_further():
