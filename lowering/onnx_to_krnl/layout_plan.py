@@ -212,7 +212,9 @@ def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
         return
     groups = op.group.value.data
     is_depthwise = groups == x[1] == y[1] and groups > 1
-    if (groups > 1 and not is_depthwise) or not _fills_blocks(op, y[1], layouts):
+    # Many terms in a window: the multiplications with padding take less time than im2col.
+    is_long = x[1] >= layouts.lanes and prod(weights.shape[2:]) > 1 and preferred_layout(op) is None
+    if (groups > 1 and not is_depthwise) or not (is_long or _fills_blocks(op, y[1], layouts)):
         return
     window = window_of(op, weights.shape[2:], x[2:], y[2:])
     if is_depthwise and max(window.kernel) > MAX_DEPTHWISE_WINDOW:

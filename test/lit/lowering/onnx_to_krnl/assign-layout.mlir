@@ -48,6 +48,28 @@ func.func @few_results(%x: tensor<1x32x8x8xf32>) -> tensor<1x7x8x8xf32> {
 
 // -----
 
+// Few output channels of larger windows are blocked all the same, as im2col takes longer than multiplying the padding; not
+// if there are few input channels too.
+
+// CHECK-LABEL: func.func @few_results_of_windows
+// CHECK:         "onnx.Conv"({{.*}} -> tensor<1x3x8x8xf32, #krnl.layout<nchw16c>>
+// CHECK-LABEL: func.func @few_results_of_few
+// CHECK-NOT:     krnl.layout
+func.func @few_results_of_windows(%x: tensor<1x32x8x8xf32>) -> tensor<1x3x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<3x32x3x3xf32>
+  %0 = "onnx.Conv"(%x, %w, %n) <{pads = [1, 1, 1, 1]}> : (tensor<1x32x8x8xf32>, tensor<3x32x3x3xf32>, none) -> tensor<1x3x8x8xf32>
+  onnx.Return %0 : tensor<1x3x8x8xf32>
+}
+func.func @few_results_of_few(%x: tensor<1x5x8x8xf32>) -> tensor<1x3x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<3x5x3x3xf32>
+  %0 = "onnx.Conv"(%x, %w, %n) <{pads = [1, 1, 1, 1]}> : (tensor<1x5x8x8xf32>, tensor<3x5x3x3xf32>, none) -> tensor<1x3x8x8xf32>
+  onnx.Return %0 : tensor<1x3x8x8xf32>
+}
+
+// -----
+
 // Convolution, pool, elementwise group and convolution all stay in NCHWc; the widest pads determine the halo.
 
 // CHECK-LABEL: func.func @chain

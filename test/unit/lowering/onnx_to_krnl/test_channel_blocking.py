@@ -254,3 +254,14 @@ def test_small_powers_are_multiplications():
         y = Sub(a, b)
     """
     check(model_of(nodes, [3, 50], {}), [3, 50])
+
+
+@pytest.mark.parametrize("target", ["cpu", "portable"])
+@pytest.mark.parametrize(("filters", "size"), [(1, 3), (3, 5), (7, 2)])
+def test_few_filters_of_large_windows_are_blocked(filters: int, size: int, target: str):
+    shape = (2, 20, 9, 11)
+    weights = {"w": (filters, 20, size, size), "b": (filters,)}
+    nodes = f"c = Conv<pads=[{size // 2}, 1, 1, {size // 2}]>(x, w, b) y = Sigmoid(c)"
+    kernels = check(model_of(nodes, shape, weights), shape, target)
+    assert "conv" in kernels
+    assert "im2col" not in kernels
