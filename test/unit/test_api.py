@@ -77,7 +77,7 @@ def test_models_of_which_the_cpu_runs_a_part(tmp_path: Path):
     )
     with pytest.raises(XonncError, match=r"the CPU runs a part, .*Det.*; save a package \(.xpkg\)"):
         model.save(tmp_path / "m.nvdla")
-    with pytest.raises(XonncError, match=r"saved as .xpkg or .nvdla"):
+    with pytest.raises(XonncError, match=r"m\.bin: a model for the DLA is saved as \.xpkg or \.nvdla$"):
         model.save(tmp_path / "m.bin")
     assert not list(tmp_path.iterdir())
 

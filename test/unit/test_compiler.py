@@ -6,10 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx
+import onnx.parser
 import pytest
 
 import xonnc
 from xonnc.compiler import STAGES, InternalCompilerError, compile_model
+from xonnc.errors import XonncError
 from xonnc.formats.nvdla.checks.problem import Violation
 
 
@@ -44,3 +47,12 @@ def test_the_public_names_are_there():
     assert all(getattr(xonnc, name) for name in xonnc.__all__)
     with pytest.raises(AttributeError, match="nothing"):
         xonnc.__getattr__("nothing")
+
+
+def test_a_model_without_an_opset_of_the_standard_domain(tmp_path: Path):
+    text = """<ir_version: 8, opset_import: ["ai.onnx.ml": 3]>
+    g (float[2, 1] x) => (float[2, 1] y) { y = ai.onnx.ml.Scaler<offset = [1.0], scale = [2.0]>(x) }"""
+    path = tmp_path / "m.onnx"
+    path.write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    with pytest.raises(XonncError, match=r"the model names no opset of ai\.onnx$"):
+        compile_model(path)

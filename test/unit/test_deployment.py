@@ -8,7 +8,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -146,6 +148,17 @@ def test_a_camera_image_of_a_seven(tmp_path: Path):
     found = outputs_of(build(deployment.folder), {INPUT: pixels}, expected)
     assert np.array_equal(found["scores"], expected["scores"])
     assert found["scores"].argmax() == 7
+
+
+def test_images_of_two_planes_are_refused():
+    """The compiler makes none; loadables of others may have them."""
+    cube_of = import_module("xonnc.deployment").__dict__["_cube"]
+    image = SimpleNamespace(planes=(1, 2))
+    tensor = SimpleNamespace(shape=(1, 3, 8, 8), dtype=np.dtype(np.int8), pixel=image)
+    with pytest.raises(
+        xonnc.XonncError, match=r"^m: 'x': pixels in two planes; deploy takes formats of one plane$"
+    ):
+        cube_of("m: 'x'", tensor, SimpleNamespace(type="uint8", shape=(8, 24)), 192)
 
 
 @needs_compiler

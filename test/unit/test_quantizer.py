@@ -345,3 +345,18 @@ def test_messages_of_the_function():
         xonnc.quantize(MODEL, SAMPLES, method="max")
     with pytest.raises(XonncError, match="network: no samples to calibrate with"):
         xonnc.quantize(MODEL, [])
+
+
+def test_samples_in_a_file_need_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[N, 3, H, 8] x) => (float[N, 4, H, 8] y) <float[4, 3, 1, 1] w = {
+    1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1}> { y = Conv (x, w) }"""
+    path, samples = tmp_path / "m.onnx", tmp_path / "s.npy"
+    path.write_bytes(parser.parse_model(text).SerializeToString())
+    np.save(samples, np.zeros((2, 3, 8, 8), np.float32))
+    assert main(["quantize", str(path), "-o", str(tmp_path / "q.onnx"), "--calibrate", str(samples)]) == 1
+    message = (
+        "input 'x': tensor<?x3x?x8xf32>; samples in a file need a shape: --input-shape x:1,…, or input_shapes"
+    )
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "q.onnx").exists()

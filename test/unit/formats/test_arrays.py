@@ -84,6 +84,16 @@ def test_damaged_arrays_are_one_error(name: str, tmp_path: Path):
     assert len(str(caught.value)) < 500
 
 
+@pytest.mark.parametrize(("name", "element"), [("pickled", "object"), ("structured", r"\[\('a', '<f4'\)\]")])
+def test_elements_that_no_tensor_has(name: str, element: str, tmp_path: Path):
+    path = tmp_path / "a.npy"
+    path.write_bytes(DAMAGED[name])
+    with pytest.raises(
+        XonncError, match=rf"elements of type {element}; tensors have numbers, booleans or text"
+    ):
+        read_array(path)
+
+
 def archive(size: int = 1, content: bytes = b"") -> bytes:
     """A `.npz` whose member is said to have `size` times its size."""
     stream = io.BytesIO()
@@ -111,6 +121,13 @@ def test_damaged_archives_are_one_error(data: bytes, tmp_path: Path):
     path = tmp_path / "a.npz"
     path.write_bytes(data)
     with pytest.raises(XonncError, match=r"a\.npz: no arrays in it \("):
+        read_arrays(path)
+
+
+def test_a_member_that_cannot_be_so_large(tmp_path: Path):
+    path = tmp_path / "a.npz"
+    path.write_bytes(archive(10_000))
+    with pytest.raises(XonncError, match=r"no arrays in it \('x\.npy' has \d+ bytes; too few for \d+\)$"):
         read_arrays(path)
 
 

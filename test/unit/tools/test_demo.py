@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 
 from xonnc.tools.commands import demo
@@ -77,3 +78,19 @@ def test_drawings_and_pixels():
     image[0, 0, 1, 2] = 1
     assert drawn(image) == ["      ", "    @@"]
     assert pgm(image) == b"P5 3 2 255 \0\0\0\0\0\xff"
+
+
+def test_a_network_that_takes_no_pictures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def grey(name: str, path: Path) -> None:
+        text = """<ir_version: 8, opset_import: ["": 17]>
+        g (float[1, 1, 8, 8] x) => (float[1, 1, 8, 8] y) { y = Relu(x) }"""
+        path.write_bytes(onnx.parser.parse_model(text).SerializeToString())
+
+    monkeypatch.setattr(demo, "_write_model", grey)
+    assert main(["demo", "resnet50", "--folder", str(tmp_path)]) == 1
+    assert (
+        "resnet50.onnx: input x is no colour image; the demo shows image classifiers"
+        in capsys.readouterr().err
+    )

@@ -379,3 +379,23 @@ def test_the_output_is_given_by_position_or_by_option(capsys: pytest.CaptureFixt
         main(["infer", "net.onnx", "a.onnx", "-o", "b.onnx"])
     assert stopped.value.code == 2
     assert "the output is b.onnx and a.onnx; give it by position or by -o" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("pair", ["y", "y:", ":x"])
+def test_a_pair_of_names_to_merge_by(pair: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as stop:
+        main(["merge", "a.onnx", "b.onnx", "out.onnx", "--map", pair])
+    assert stop.value.code == 2
+    assert f"'{pair}' must have the form OUTPUT:INPUT, such as y:x" in capsys.readouterr().err
+
+
+def test_a_comparison_needs_inputs(capsys: pytest.CaptureFixture[str]):
+    assert main(["check", "net.onnx", "net.nvdla", "--inputs", "0"]) == 1
+    assert "--inputs 0: at least one input is needed to compare" in capsys.readouterr().err
+
+
+def test_a_report_needs_a_file_for_the_model(capsys: pytest.CaptureFixture[str]):
+    assert main(["simplify", "net.onnx", "-", "--json"]) == 1
+    said = capsys.readouterr()
+    assert "--json: the model is written to standard output; give a file name for it" in said.err
+    assert not said.out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import f32, i32
@@ -11,6 +13,7 @@ from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, LLVMBuilder
 from xonnc.lowering.llvm_to_c.c_functions import c_function
 from xonnc.lowering.llvm_to_c.vector_functions import VectorFunctions
+from xonnc.lowering.native.read_program import KernelGroup
 
 
 class Kernel:
@@ -85,3 +88,10 @@ def test_what_is_fetched_ahead_is_left_out(kernel: Kernel) -> None:
     text = kernel.text()
     assert "2048" not in text
     assert "prefetch" not in text
+
+
+def test_c_source_has_one_thread():
+    """Options refuse more than one: a group of kernels for several threads is an error of the compiler."""
+    sequence = import_module("xonnc.lowering.llvm_to_c.c_source").__dict__["_sequence"]
+    with pytest.raises(AssertionError, match=r"^C source is single-threaded$"):
+        sequence([KernelGroup("main_0")], None, "")

@@ -104,6 +104,16 @@ DAMAGES = (flip(0), flip(9), flip(20), flip(45), flip(70), flip(2000), flip(-8),
 
 
 @pytest.mark.parametrize(
+    "content", [b"\x7fELF", b"PK\x03\x04" + bytes(8192)], ids=["short", "of another format"]
+)
+def test_a_file_that_is_no_stored_program(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "p.xonnc"
+    path.write_bytes(content)
+    with pytest.raises(XonncError, match=r"p\.xonnc: not a stored program$"):
+        read_stored(path)
+
+
+@pytest.mark.parametrize(
     "damage",
     DAMAGES,
     ids=["magic", "version", "sizes", "digest", "description", "code", "constants", "short", "head", "empty"],

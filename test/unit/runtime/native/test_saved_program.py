@@ -117,7 +117,7 @@ def a_list(held: bytes) -> bytes:
         (GRAPH, a_list, r"graph\.json: not the graph of a saved program$"),
         (GRAPH, other_version, r"graph\.json: .* or of another version"),
         (GRAPH, other_sizes, r"graph\.json: the graph is damaged"),
-        (LIBRARY, flip, r"library\.o: damaged, or not the file"),
+        (LIBRARY, flip, r"library\.o: damaged, or not the file that graph\.json was saved with$"),
         (PARAMETERS, header, r"parameters\.weight: not the constants of this program"),
         (PARAMETERS, cut, r"parameters\.weight: \d+ bytes of constants, not \d+"),
     ],

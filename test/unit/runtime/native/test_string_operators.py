@@ -367,7 +367,7 @@ WRONG: Sequence[tuple[str, Mapping[str, object], str]] = [
     (
         "(map(int64, float) x) => (float[1,2] y) { y = ai.onnx.ml.CastMap(x) }",
         {"x": {2: None}},
-        "input 'x': 2: None was fed",
+        "input 'x': 2: None was fed, keys of maps are integers or strings, values numbers or strings",
     ),
     (
         "(string[2,3] x, bool[n] c) => (string[2,m] y) { [it] y = Compress<axis = 1>(x, c) }",
