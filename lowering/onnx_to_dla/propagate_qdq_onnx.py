@@ -240,6 +240,8 @@ class _Propagation:
             return True
         if value in self._tables and op.results and self._is_one_table(op, self._tables[value][0]):
             return True
+        if isinstance(op, BatchNormalizationInferenceModeOp | AddOp | MulOp | SumOp) and _is_moved(value):
+            return False
         if isinstance(op, MOVED):
             return index == 0 and all(map(self._is_taken, op.results))
         if isinstance(op, ConcatOp):
@@ -387,6 +389,12 @@ def _is_symmetric(value: SSAValue) -> bool:
     """
     products = (use.operation for use in value.uses if isinstance(use.operation, MulOp))
     return meets_padding(value) or any(not any(map(_is_constant, op.operands)) for op in products)
+
+
+def _is_moved(value: SSAValue) -> bool:
+    """Whether a value is made of elements of others: engines scale and add those once they are stored."""
+    moves = (ConcatOp, *(each for each in MOVED if each not in (*CLAMPS, BatchNormalizationInferenceModeOp)))
+    return isinstance(value.owner, moves)
 
 
 def _is_constant(value: SSAValue) -> bool:

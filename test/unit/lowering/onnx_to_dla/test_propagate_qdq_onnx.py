@@ -88,6 +88,12 @@ BODIES: Mapping[str, tuple[str, float]] = {
         f"{FIRST} e = Relu(p) f = Neg(p) g = Concat<axis = 1>(e, f) last = Conv<pads = [1, 1, 1, 1]>(g, dx)",
         3,
     ),
+    "a normalization of a concatenation": (
+        f"{FIRST} e = Relu(p) f = Concat<axis = 1>(e, p) "
+        "g = BatchNormalization<epsilon = 0.0>(f, gamma, beta, beta, gamma) h = Relu(g) "
+        f"{pair('h', 'i')} last = Conv<pads = [1, 1, 1, 1]>(i, dx)",
+        2,
+    ),
     "a residual before pairs": (
         f"{conv('d', 'c')} e = Relu(c) {pair('e', 'f')} {conv('f', 'g')} h = Add(g, e) {pair('h', 'a')} "
         f"{LAST}",
@@ -115,6 +121,12 @@ def _write(body: str, path: Path, random: np.random.Generator) -> None:
         numpy_helper.from_array(random.integers(-100, 100, shape).astype(np.int8), name)
         for name, shape in weights.items()
     )
+    if "gamma" in body:
+        given = {"gamma": random.uniform(0.5, 1.5, 16), "beta": random.uniform(-1, 1, 16)}
+        initializers = (
+            numpy_helper.from_array(each.astype(np.float32), name) for name, each in given.items()
+        )
+        model.graph.initializer.extend(initializers)
     path.write_bytes(onnx.shape_inference.infer_shapes(model).SerializeToString())
 
 
