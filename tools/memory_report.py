@@ -53,8 +53,6 @@ def _of_nvdla(args: argparse.Namespace, name: str, calibrate: Calibrate | None) 
     from xonnc.compiler import compile_model
     from xonnc.lowering.dla.memory_map import memory_map
 
-    if args.input_shape:
-        raise XonncError("--input-shape is for native code: --target cpu")
     try:
         target = load_target(name)
     except UnknownNameError as error:
@@ -66,7 +64,7 @@ def _of_nvdla(args: argparse.Namespace, name: str, calibrate: Calibrate | None) 
         if stage == "allocated":
             maps.append(memory_map(module, target))
 
-    compile_model(args.model, name, on_stage, calibrate)
+    compile_model(args.model, name, on_stage, calibrate, input_shapes=dict(args.input_shape) or None)
     return maps[0]
 
 

@@ -40,6 +40,18 @@ def test_sizes_are_given_as_an_option(model: Path, capsys: pytest.CaptureFixture
     assert "refused" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("options", [(), ("--memory",), ("--html",)])
+def test_reports_take_sizes(options: tuple[str, ...], model: Path, capsys: pytest.CaptureFixture[str]):
+    page = [str(model.with_suffix(".html"))] if options == ("--html",) else []
+    shape = ["--target", "nv_full", "--input-shape", "x:1,4,3,5"]
+    assert main(["report", str(model), *shape, *options, *page]) == 0
+    assert not capsys.readouterr().err
+    compiled = model.with_suffix(".nvdla")
+    assert main(["compile", str(model), *shape, "-o", str(compiled), "-q"]) == 0
+    assert main(["report", str(compiled), *shape]) == 1
+    assert "--input-shape is for models; this is compiled already" in capsys.readouterr().err
+
+
 def test_sizes_are_given_to_functions(model: Path):
     shapes = {"x": (1, 4, 3, 5)}
     assert compile_model(model, "nv_full", input_shapes=shapes).report.layers

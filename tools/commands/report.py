@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME:SIZES",
-        help="with --memory of native code, static shape of an input: x:1,3,224,224",
+        help="static shape of a dynamic input: x:1,3,224,224",
     )
     parser.add_argument(
         "--register-cycles",
@@ -101,8 +101,8 @@ def run(args: argparse.Namespace) -> int:
         return _write_page(args)
     if args.memory:
         return report_memory(args, calibration_of(args))
-    if args.input_shape:
-        raise XonncError("--input-shape is for --memory of native code")
+    if args.input_shape and (is_package(args.model) or args.model.suffix == ".nvdla"):
+        raise XonncError(f"{args.model}: --input-shape is for models; this is compiled already")
     if is_package(args.model):
         return _report_package(args)
     target = load_target(args.target or DEFAULT_TARGET)
@@ -189,8 +189,6 @@ def _document(args: argparse.Namespace) -> Document:
             if getattr(args, option):
                 raise XonncError(f"--{option} is for NVDLA targets, not for native code")
         return report_native(args.model, name, dict(args.input_shape) or None)
-    if args.input_shape:
-        raise XonncError("--input-shape is for native code: --target cpu")
     from xonnc.tools.html_report.nvdla import report_model
 
     samples = _QuantizationSamples(args)
@@ -202,6 +200,7 @@ def _document(args: argparse.Namespace) -> Document:
         samples.on_stage,
         samples.measured if args.calibrate else None,
         args.register_cycles,
+        dict(args.input_shape) or None,
     )
 
 
@@ -262,10 +261,12 @@ def _cost(
     from xonnc.compiler import compile_model
 
     name = args.target or DEFAULT_TARGET
+    shapes = dict(args.input_shape) or None
     if calibration_of(args) is None:
-        return _compiled_cost(compile_model(args.model, name), target, args.register_cycles), None
+        compilation = compile_model(args.model, name, input_shapes=shapes)
+        return _compiled_cost(compilation, target, args.register_cycles), None
     rounds = _QuantizationSamples(args)
-    compilation = compile_model(args.model, name, rounds.on_stage, rounds.calibrate)
+    compilation = compile_model(args.model, name, rounds.on_stage, rounds.calibrate, input_shapes=shapes)
     cost = _compiled_cost(compilation, target, args.register_cycles)
     return cost, rounds.measured() if args.calibrate else None
 

@@ -34,6 +34,7 @@ from xonnc.tools.html_report.document import (
 )
 from xonnc.tools.html_report.front_end import FrontEnd, ImportedNode
 from xonnc.tools.package_parts import PackagePart
+from xonnc.transforms.models.signatures import Shapes
 
 
 def report_model(
@@ -43,6 +44,7 @@ def report_model(
     on_stage: Callable[[str, ModuleOp], None],
     measure: Callable[[], Sequence[QuantizationError]] | None,
     register_cycles: float,
+    input_shapes: Shapes | None = None,
 ) -> Document:
     """
     Compile a model, to a package if the DLA does not take all of it, and report on it.
@@ -57,8 +59,8 @@ def report_model(
         on_stage(stage, module)
 
     with front.recording():
-        compiled, placement = compile_placement(path, target_name, seen, calibrate)
-    explanation = explain_package(path, target_name, calibrate)
+        compiled, placement = compile_placement(path, target_name, seen, calibrate, input_shapes=input_shapes)
+    explanation = explain_package(path, target_name, calibrate, input_shapes=input_shapes)
     costs = [
         performance(one.loadable, target, register_cycles).with_nodes(
             [layer.node for layer in one.report.layers]

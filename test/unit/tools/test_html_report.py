@@ -187,7 +187,7 @@ def test_compiled_files(model: Path, tmp_path: Path) -> None:
     [
         (["--html", "page.txt"], "page.txt: the ending .txt says|page.txt: the ending .txt is none"),
         (["--html", "page.html", "--target", "cpu", "--calib", "table.json"], "--calib is for NVDLA targets"),
-        (["--html", "page.html", "--input-shape", "x:1,2"], "--input-shape is for native code"),
+        (["--html", "page.html", "--input-shape", "z:1,2"], "no input 'z'"),
         (["--html", "page.html", "--target", "nv_smal"], "nv_small"),
     ],
 )

@@ -117,8 +117,8 @@ def test_the_memory_of_dynamic_shapes(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--memory", "--input-shape", "x:1"], "--input-shape is for native code: --target cpu"),
-        (["--input-shape", "x:1"], "--input-shape is for --memory of native code"),
+        (["--memory", "--input-shape", "z:1"], "no input 'z'"),
+        (["--input-shape", "z:1"], "no input 'z'"),
         (
             ["--memory", "--target", "cpu", "--calib", "t"],
             "--calib is for NVDLA targets, not for native code",
