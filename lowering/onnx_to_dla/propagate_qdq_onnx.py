@@ -23,7 +23,7 @@ Where none of this applies, only a calibration can tell the range (`quantize-onn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,6 +103,12 @@ MOVED = (
     UnsqueezeV11Op,
 )
 """Operators that read what is not quantized yet, if their results are quantized."""
+
+SCALING = (AddOp, BatchNormalizationInferenceModeOp, MulOp, SumOp)
+"""Operators that scale and add; no engine does that to elements of other values before they are stored."""
+
+TAKING = (*MOVED, ConcatOp, *SCALING)
+"""Operators that may read what is not quantized yet."""
 
 REACH = 8.0
 """Values are sought within so many times the range of what is computed from them."""
@@ -232,25 +238,41 @@ class _Propagation:
         """Whether all readers of a value take it before it is quantized; of an input, pairs only."""
         if not isinstance(value, OpResult):
             return all(isinstance(use.operation, QuantizeLinearOp) for use in value.uses)
-        return all(self._takes(use.operation, use.index, value) for use in value.uses)
+        # Results before operands, without recursion: chains of such operators may be long.
+        known: dict[SSAValue, bool] = {}
+        stack = [(value, False)]
+        while stack:
+            each, is_ready = stack.pop()
+            if each in known:
+                continue
+            if is_ready:
+                known[each] = all(self._takes(use.operation, use.index, each, known) for use in each.uses)
+                continue
+            stack.append((each, True))
+            readers = [use.operation for use in each.uses if isinstance(use.operation, TAKING)]
+            stack += [(result, False) for reader in readers for result in reader.results]
+        return known[value]
 
-    def _takes(self, op: Operation, index: int, value: SSAValue) -> bool:
-        """Whether an operator reads an operand before it is quantized, in the same pass of an engine."""
+    def _takes(self, op: Operation, index: int, value: SSAValue, known: Mapping[SSAValue, bool]) -> bool:
+        """
+        Whether an operator reads an operand before it is quantized, in the same pass of an engine; `known`
+        tells whether its results are read so.
+        """
         if isinstance(op, QuantizeLinearOp) or stays_float(op):
             return True
         if value in self._tables and op.results and self._is_one_table(op, self._tables[value][0]):
             return True
-        if isinstance(op, BatchNormalizationInferenceModeOp | AddOp | MulOp | SumOp) and _is_moved(value):
+        if isinstance(op, SCALING) and _is_moved(value):
             return False
         if isinstance(op, MOVED):
-            return index == 0 and all(map(self._is_taken, op.results))
+            return index == 0 and all(known[result] for result in op.results)
         if isinstance(op, ConcatOp):
-            return self._is_taken(op.results[0])
+            return known[op.results[0]]
         if isinstance(op, AddOp | MulOp | SumOp):
             others = [each for each in op.operands if each is not value and not _is_constant(each)]
             if isinstance(op, MulOp) and others:
                 return False
-            return all(self._is_stored(each) for each in others) and self._is_taken(op.results[0])
+            return all(self._is_stored(each) for each in others) and known[op.results[0]]
         return False
 
     def _is_one_table(self, op: Operation, root: SSAValue) -> bool:
@@ -262,18 +284,19 @@ class _Propagation:
         return value in self._pairs or isinstance(value.owner, DequantizeLinearOp)
 
     def _beside(self, value: SSAValue) -> QdqPair | None:
-        """Return the pair that another reader of the value quantizes it with."""
-        for use in value.uses:
-            op = use.operation
-            if isinstance(op, QuantizeLinearOp) and use.index == 0 and (found := pair_of(op)) is not None:
-                return found
-        for use in value.uses:
-            op = use.operation
-            if isinstance(op, (*PASS_THROUGH, *CLAMPS)) and use.index == 0 and not isinstance(op, RESIZES):
-                found = next((pair for each in op.results if (pair := self._beside(each)) is not None), None)
+        """Return the pair that another reader of the value, or of its elements, quantizes it with."""
+        worklist = [(value, False)]
+        for each, is_clamped in worklist:
+            for use in each.uses:
+                op = use.operation
+                if use.index != 0:
+                    continue
                 # A clamp's result may be quantized without the numbers that it excludes.
-                if found is not None and not (isinstance(op, CLAMPS) and found.qparams.zero_point):
+                found = pair_of(op) if isinstance(op, QuantizeLinearOp) else None
+                if found is not None and not (is_clamped and found.qparams.zero_point):
                     return found
+                if isinstance(op, (*PASS_THROUGH, *CLAMPS)) and not isinstance(op, RESIZES):
+                    worklist += [(result, is_clamped or isinstance(op, CLAMPS)) for result in op.results]
         return None
 
     def _carried(self, value: SSAValue) -> QdqPair | None:
@@ -392,7 +415,7 @@ def _is_symmetric(value: SSAValue) -> bool:
 
 
 def _is_moved(value: SSAValue) -> bool:
-    """Whether a value is made of elements of others: engines scale and add those once they are stored."""
+    """Whether a value is made of elements of others."""
     moves = (ConcatOp, *(each for each in MOVED if each not in (*CLAMPS, BatchNormalizationInferenceModeOp)))
     return isinstance(value.owner, moves)
 
