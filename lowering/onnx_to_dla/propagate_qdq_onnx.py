@@ -160,6 +160,10 @@ class _Propagation:
         self._ranges = ranges
         self._pairs: dict[SSAValue, QdqPair] = {}
         """Of values that consist of dequantized integers."""
+        self._taken: dict[SSAValue, bool] = {}
+        """Whether the readers of a value take it before it is quantized, as far as that is known."""
+        self._quantized_as: dict[SSAValue, QdqPair] = {}
+        """The pairs that other readers of a value, or of its elements, quantize it with."""
         self._tables: dict[SSAValue, tuple[SSAValue, Array]] = {}
         """
         Values that consist of dequantized integers or are functions of these alone, whether they have been
@@ -169,11 +173,20 @@ class _Propagation:
     def run(self) -> int:
         """Insert the pairs; return their number."""
         self._move_clamps()
+        self._taken.clear()
+        values = self._values()
+        for value in reversed(values):
+            if (found := self._beside(value)) is not None:
+                self._quantized_as[value] = found
         count = 0
-        for value in list(self._values()):
+        for value in values:
             pair = self._missing(value)
             if pair is not None:
-                self._keep(insert_pair(value, pair, self._pool), pair)
+                stored = insert_pair(value, pair, self._pool)
+                self._keep(stored, pair)
+                # A sum takes one operand that is not stored: now it may take another one than before.
+                if any(isinstance(use.operation, AddOp | SumOp) for use in stored.uses):
+                    self._taken = {each: True for each, is_taken in self._taken.items() if is_taken}
                 count += 1
         return count
 
@@ -221,7 +234,7 @@ class _Propagation:
         if self._is_taken(value):
             return None
         found = (
-            self._beside(value)
+            self._quantized_as.get(value)
             or self._carried(value)
             or self._measured(value)
             or self._covering(value)
@@ -239,7 +252,7 @@ class _Propagation:
         if not isinstance(value, OpResult):
             return all(isinstance(use.operation, QuantizeLinearOp) for use in value.uses)
         # Results before operands, without recursion: chains of such operators may be long.
-        known: dict[SSAValue, bool] = {}
+        known = self._taken
         stack = [(value, False)]
         while stack:
             each, is_ready = stack.pop()
@@ -284,20 +297,22 @@ class _Propagation:
         return value in self._pairs or isinstance(value.owner, DequantizeLinearOp)
 
     def _beside(self, value: SSAValue) -> QdqPair | None:
-        """Return the pair that another reader of the value, or of its elements, quantizes it with."""
-        worklist = [(value, False)]
-        for each, is_clamped in worklist:
-            for use in each.uses:
-                op = use.operation
-                if use.index != 0:
-                    continue
+        """Return the pair of a reader of the value or of its elements; values behind it are known."""
+        through: QdqPair | None = None
+        for use in value.uses:
+            op = use.operation
+            if use.index != 0:
+                continue
+            if isinstance(op, QuantizeLinearOp) and (found := pair_of(op)) is not None:
+                return found
+            if not isinstance(op, (*PASS_THROUGH, *CLAMPS)) or isinstance(op, RESIZES):
+                continue
+            for result in op.results:
+                found = self._quantized_as.get(result)
                 # A clamp's result may be quantized without the numbers that it excludes.
-                found = pair_of(op) if isinstance(op, QuantizeLinearOp) else None
-                if found is not None and not (is_clamped and found.qparams.zero_point):
-                    return found
-                if isinstance(op, (*PASS_THROUGH, *CLAMPS)) and not isinstance(op, RESIZES):
-                    worklist += [(result, is_clamped or isinstance(op, CLAMPS)) for result in op.results]
-        return None
+                if found is not None and not (isinstance(op, CLAMPS) and found.qparams.zero_point):
+                    through = through or found
+        return through
 
     def _carried(self, value: SSAValue) -> QdqPair | None:
         """Return the pair of the operand, if the value consists of its elements or of means of them."""
