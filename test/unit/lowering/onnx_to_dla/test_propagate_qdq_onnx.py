@@ -19,6 +19,7 @@ from xonnc.runtime.package import load_package
 from xonnc.runtime.reference import ReferenceModel
 
 EXPORTS = Path(__file__).parents[3] / "data" / "exports"
+DEMO = Path(__file__).parents[4] / "tools" / "demo_data"
 
 STEP = 0.0625
 
@@ -208,3 +209,21 @@ def test_exports_run_on_the_engines(name: str, tmp_path: Path):
         expected = np.concatenate([reference.run({"x": x})[0] for x in xs])
         found = np.concatenate([loaded.run({"x": x})["y"] for x in xs])
         assert np.abs(found - expected).mean() <= tolerance * expected.std()
+
+
+def test_a_trained_network_that_modelopt_quantized(tmp_path: Path):
+    """Handwritten digits: the classes are those of the float network, with all of it on the engines."""
+    data = np.load(DEMO / "digits.npz")
+    images, labels = data["images"][:60].astype(np.float32), data["labels"][:60]
+    calibration = [{"image": each[None].astype(np.float32)} for each in data["calibration"]]
+    path, package = EXPORTS / "modelopt_digits.onnx", tmp_path / "model.xpkg"
+    compiled = compile_package(
+        path, "nv_small", calibrate=lambda module: calibrate_module(module, calibration)
+    )
+    assert not compiled.cpu_nodes
+    compiled.write(package)
+    loaded, floats = load_package(package), ReferenceModel(DEMO / "digits.onnx")
+    found = [int(np.argmax(next(iter(loaded.run({"image": each[None]}).values())))) for each in images]
+    exact = [int(np.argmax(floats.run({"image": each[None]})[0])) for each in images]
+    assert np.mean(np.equal(found, exact)) >= 0.98
+    assert np.mean(np.equal(found, labels)) >= 0.97
