@@ -17,6 +17,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.elements.roots import constants_of
 from xonnc.dialects.onnx.locations import describe, node_name
 from xonnc.dialects.onnx.ops.nn import LRNOp
+from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.errors import PluginFunctionError, RefusalError, XonncError
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, StageCallback, compile_to_loadable
@@ -27,7 +28,7 @@ from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import (
     rule_of,
 )
 from xonnc.lowering.onnx_to_dla.keep_float import REASON, stays_float
-from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized
+from xonnc.lowering.onnx_to_dla.qdq_pairs import INSERTED, is_quantized
 from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.placement.assignment import nodes_on_dla
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph, graph_of
@@ -230,11 +231,19 @@ def impossible(op: Operation, target: NvdlaTarget) -> str | None:
 
 
 def _blamed(error: RefusalError, outlined: OutlinedPartition) -> dict[int, str]:
-    """Return the nodes that refusals are about; all nodes if a refusal has no subject."""
+    """
+    Return the nodes that refusals are about; all nodes if a refusal has no subject.
+
+    A pair that the compiler inserted ends the pass of the operator before it, which is refused with it.
+    """
     result: dict[int, str] = {}
     pairs = list(zip(error.reasons, error.subjects, strict=True))
     for reason, about in sorted(pairs, key=lambda pair: pair[1] is None):
-        for node in outlined.concerned(_concerned(about)) or outlined.nodes.values():
+        subject = _concerned(about)
+        nodes = [*outlined.concerned(subject)]
+        if isinstance(subject, QuantizeLinearOp) and INSERTED in subject.attributes:
+            nodes += outlined.concerned(subject.x.owner)
+        for node in nodes or outlined.nodes.values():
             result.setdefault(node, reason)
     return result
 

@@ -211,6 +211,22 @@ def test_exports_run_on_the_engines(name: str, tmp_path: Path):
         assert np.abs(found - expected).mean() <= tolerance * expected.std()
 
 
+def test_what_an_inserted_pair_ends_is_refused_with_the_reason(tmp_path: Path):
+    text = """<ir_version: 8, opset_import: ["" : 13]>
+    network (float[1, 8] x) => (float[1, 4] y)
+        <float s = {0.0625}, float ws = {1e-17}, int8 z = {0}, float[4] b = {1, 2, 3, 4}> {
+      dw = DequantizeLinear(w, ws, z) q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)
+      y = Gemm<transB = 1>(d, dw, b)
+    }"""
+    model = parser.parse_model(text)
+    model.graph.initializer.append(numpy_helper.from_array(np.ones((4, 8), np.int8), "w"))
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    compiled = compile_package(path, "nv_small", calibrate=_measure([np.ones((1, 8), np.float32)]))
+    reasons = {node.operator: node.reason for node in compiled.cpu_nodes}
+    assert "a bias of" in reasons["Gemm"]
+
+
 def test_a_trained_network_that_modelopt_quantized(tmp_path: Path):
     """Handwritten digits: the classes are those of the float network, with all of it on the engines."""
     data = np.load(DEMO / "digits.npz")
