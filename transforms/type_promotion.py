@@ -79,7 +79,14 @@ def _promote(
         key = value, block, wide
         if key not in promoted:
             made = _promoted(value, op, wide, pool)
-            block.insert_op_before(made, op)
+            if (
+                isinstance(made, ConstantOp)
+                and value.owner.parent is block
+                and isinstance(value.owner, Operation)
+            ):
+                block.insert_op_after(made, value.owner)
+            else:
+                block.insert_op_before(made, op)
             promoted[key] = made.results[0]
         op.operands[index] = promoted[key]
     for result in op.results:

@@ -307,7 +307,7 @@ def flatten(op: FlattenOp, builder: QuantizedDlaBuilder) -> Dequantized | Stored
 def cast(op: CastOp, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
     """Lower Cast between floats as its operand: their precision is that of the integers."""
     if element_type(op.input.type) not in FLOATS or element_type(op.output.type) not in FLOATS:
-        builder.refuse(f"a cast from {op.input.type} to {op.output.type} (the engines cast only floats)")
+        builder.refuse("the DLA has no int8 form of this operator")
     return builder.reshaped(op.input, builder.result_shape(op))
 
 

@@ -18,7 +18,8 @@ from xonnc.dialects.onnx.elements.roots import constants_of
 from xonnc.dialects.onnx.locations import describe, node_name
 from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
-from xonnc.dialects.onnx.types import NONE, static_shape
+from xonnc.dialects.onnx.ops.tensor import CastOp
+from xonnc.dialects.onnx.types import NONE, element_type, static_shape
 from xonnc.errors import PluginFunctionError, RefusalError, XonncError
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, StageCallback, compile_to_loadable
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import (
@@ -27,6 +28,7 @@ from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import (
     refusal_of,
     rule_of,
 )
+from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS
 from xonnc.lowering.onnx_to_dla.keep_float import REASON, stays_float
 from xonnc.lowering.onnx_to_dla.qdq_pairs import INSERTED, is_quantized
 from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
@@ -53,6 +55,8 @@ def _is_cheap(op: Operation, engine: str) -> bool:
 
 EXACT_ROUNDS = 24
 """After this many rounds a partition with a refused node moves to the CPU as a whole."""
+
+NO_SUCH_OPERATOR = "the DLA has no such operator"
 
 FOLLOWS = "the DLA takes it, but it is cheap and its neighbours run on the CPU"
 
@@ -222,8 +226,12 @@ def impossible(op: Operation, target: NvdlaTarget) -> str | None:
     tables = [table for precision, table in LOWERINGS_BY_PRECISION.items() if precision in target.precisions]
     if stays_float(op):
         return REASON
+    if isinstance(op, CastOp) and not {element_type(op.input.type), element_type(op.output.type)} <= {
+        *FLOATS
+    }:
+        return NO_SUCH_OPERATOR
     if not any(type(op) in table for table in tables):
-        return "the DLA has no such operator"
+        return NO_SUCH_OPERATOR
     for value in (*op.operands, *op.results):
         if value.type != NONE and static_shape(value.type) is None:
             return "a dynamic shape; fix the sizes of the inputs with --input-shape"

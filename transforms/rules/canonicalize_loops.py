@@ -23,9 +23,13 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.model_opsets import version_at
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.rules.op_builder import OpBuilder
+
+CARRYING_NOTHING = 11
+"""The first opset in which a loop may carry no value."""
 
 
 def made_by(operand: SSAValue, name: str) -> Operation | None:
@@ -176,8 +180,11 @@ def invariant(root: Operation, initial: Sequence[SSAValue]) -> RewriteResult:
     unchanged = {
         index: start for index, start in enumerate(initial) if end.operands[index + 1] is body.args[index + 2]
     }
+    # Before opset 11 a loop carries at least one value.
+    if unchanged and len(unchanged) == len(initial) and (version_at(root) or 0) < CARRYING_NOTHING:
+        del unchanged[min(unchanged)]
     if not unchanged:
-        return MatchFailure("every carried value changes")
+        return MatchFailure("every carried value changes, or is the only one")
     kept = [index for index in range(len(root.results)) if index not in unchanged]
 
     def write(op: Operation) -> Sequence[SSAValue]:

@@ -132,3 +132,21 @@ func.func @passed_on(%x: tensor<2x3xf32>, %w: tensor<3x3xf32>, %trips: tensor<i6
   }) : (tensor<i64>, none, tensor<3x3xf32>, tensor<2x3xf32>) -> (tensor<3x3xf32>, tensor<2x3xf32>)
   onnx.Return %0#1, %0#0 : tensor<2x3xf32>, tensor<3x3xf32>
 }
+
+// -----
+
+// Before opset 11 a loop carries at least one value: the only one stays, though it does not change.
+
+// CHECK-LABEL: @carries_one
+// CHECK:         "onnx.Loop"(%{{.*}}, %{{.*}}, %arg1)
+module attributes {onnx.opset_imports = {"" = 10 : i64}} {
+  func.func @carries_one(%most: tensor<i64>, %x: tensor<2xf32>) -> (tensor<2xf32>, tensor<?x2xf32>) {
+    %true = onnx.Constant dense<true> : tensor<i1>
+    %0, %1 = "onnx.Loop"(%most, %true, %x) ({
+    ^bb0(%i: tensor<i64>, %c: tensor<i1>, %v: tensor<2xf32>):
+      %2 = "onnx.Relu"(%v) : (tensor<2xf32>) -> tensor<2xf32>
+      onnx.Yield %c, %v, %2 : tensor<i1>, tensor<2xf32>, tensor<2xf32>
+    }) : (tensor<i64>, tensor<i1>, tensor<2xf32>) -> (tensor<2xf32>, tensor<?x2xf32>)
+    onnx.Return %0, %1 : tensor<2xf32>, tensor<?x2xf32>
+  }
+}

@@ -120,8 +120,8 @@ func.func @half_convolution(%x: tensor<1x4x4x4xf16>, %w: tensor<4x4x1x1xf16>) ->
 
 // Float16 products too, of any sizes; what two of them read is cast once, and constant weights are float32.
 // CHECK-LABEL: @half_products
+// CHECK:         %[[W:.*]] = onnx.Constant dense<5.000000e-01> : tensor<4x4xf32>
 // CHECK:         %[[X:.*]] = "onnx.Cast"(%arg0) <{{{.*}}to = f32}> : (tensor<?x4xf16>) -> tensor<?x4xf32>
-// CHECK-NEXT:    %[[W:.*]] = onnx.Constant dense<5.000000e-01> : tensor<4x4xf32>
 // CHECK-NEXT:    %[[A:.*]] = "onnx.MatMul"(%[[X]], %[[W]]) : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
 // CHECK-NEXT:    %[[B:.*]] = "onnx.Cast"(%[[A]]) <{{{.*}}to = f16}> : (tensor<?x4xf32>) -> tensor<?x4xf16>
 // CHECK:         "onnx.Gemm"(%[[X]], %[[W]], {{.*}} -> tensor<?x4xf32>
