@@ -65,6 +65,10 @@ def _instance_of(executable: Executable) -> Instance:
     return (DynamicInstance if executable.program.is_dynamic else Instance)(executable, _instance_of)
 
 
+TEXT_KINDS = "OSTU"
+"""Kinds of NumPy types that hold texts: objects, bytes, and strings of any and of fixed length."""
+
+
 class _FallbackInstance(Instance):
     """
     The unspecialised program of a model, run for input shapes for which compilation failed.
@@ -432,8 +436,10 @@ class Session(OnnxruntimeApi):
             if type(array) is not np.ndarray or array.shape != shape:
                 return None
             if is_of_strings:
-                # A copy, whatever the type: NumPy's texts become Python objects, and results may share these
-                # with inputs, which the caller may change.
+                if array.dtype.kind not in TEXT_KINDS:
+                    return None
+                # A copy: NumPy's texts become Python objects, and results may share these with inputs, which
+                # the caller may change.
                 arrays.append(array.astype(np.object_))
             elif array.dtype != dtype or array.flags.num & CONTIGUOUS != CONTIGUOUS:
                 return None
@@ -613,8 +619,10 @@ def _check_input(spec: TensorSpec, fed_value: object) -> RuntimeValue:
     if array is None:
         raise XonncError(f"input '{spec.name}': a {type(fed_value).__name__} is not an array")
     if spec.dtype.hasobject:
-        return array.astype(np.object_)
-    if array.dtype != spec.dtype:
+        if array.dtype.kind not in TEXT_KINDS:
+            raise XonncError(f"input '{spec.name}': {array.dtype} was fed, the model takes string")
+        array = array.astype(np.object_)
+    elif array.dtype != spec.dtype:
         raise XonncError(f"input '{spec.name}': {array.dtype} was fed, the model takes {spec.dtype}")
     if not spec.accepts(array.shape):
         shape = ", ".join("?" if size is None else str(size) for size in spec.shape or ())

@@ -500,3 +500,19 @@ def test_a_pipeline_of_texts_computes_its_numbers_natively():
     assert listed(label) == [0, 1, 0]
     assert isinstance(maps, tuple)
     assert [round(float(each[0]), 3) for each in maps if isinstance(each, dict)] == [0.731, 0.39, 0.5]
+
+
+def test_only_texts_are_fed_to_string_inputs():
+    """In the first run and in repeated ones, which skip checks; sizes too."""
+    model = onnx.parser.parse_model(
+        '<ir_version: 9, opset_import: ["" : 20]> g (string[2] x) => (string[2] y) { y = StringConcat(x, x) }'
+    )
+    session = compile_native(model)
+    for _ in range(2):
+        with pytest.raises(XonncError, match="input 'x': int64 was fed, the model takes string"):
+            session.run(None, {"x": np.array([1, 2])})
+        with pytest.raises(XonncError, match=r"input 'x': the shape \[3\] was fed, the model takes \[2\]"):
+            session.run(None, {"x": np.array(["a", "b", "c"])})
+        for texts in (np.array(["a", "b"]), np.array(["a", "b"], object)):
+            (found,) = session.run(None, {"x": texts})
+            assert np.asarray(found).tolist() == ["aa", "bb"]
