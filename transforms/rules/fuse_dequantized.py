@@ -16,8 +16,12 @@ from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.onnx import DequantizeLinear, Mul
 from xonnc.rewriting.patterns import Array, Constant, MatchFailure, RewriteResult, const, maybe, one_use
 from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.model_opsets import version_at
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32")
+
+BY_AXIS = 13
+"""The first opset in which DequantizeLinear has scales along an axis."""
 
 weights = one_use(DequantizeLinear(const.x, const.scale, maybe.zero).named("read"))
 
@@ -45,6 +49,8 @@ def product_into_dequantized(
         return MatchFailure("the factor varies along several axes")
     given = decode(read.properties.get("axis"))
     own = (given if isinstance(given, int) else 1) % max(len(shape), 1) if scale.array.size > 1 else None
+    if axis is not None and own is None and (version_at(root) or 0) < BY_AXIS:
+        return MatchFailure("the opset has no scales along an axis")
     if axis is not None and own not in (None, axis):
         return MatchFailure("the factor varies along another axis than the scales")
     with np.errstate(all="ignore"):

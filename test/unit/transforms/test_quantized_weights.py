@@ -64,9 +64,9 @@ def test_batch_normalization_goes_to_the_scales(
     """Also for negative factors, zero points, and one scale or several."""
     random = np.random.default_rng(5)
     model = parser.parse_model(NETWORK)
-    least_integer, largest_integer, zero = (10, 240, 130) if kind().dtype == np.uint8 else (-127, 127, 0)
+    low, high, zero = (10, 240, 130) if kind().dtype == np.uint8 else (-127, 127, 0)
     arrays = {
-        "wq": random.integers(least_integer, largest_integer, (4, 3, 3, 3)).astype(kind),
+        "wq": random.integers(low, high, (4, 3, 3, 3)).astype(kind),
         "ws": random.uniform(0.01, 0.02, count or ()).astype(np.float32),
         "wz": np.full(count or (), zero, kind),
         "gamma": random.uniform(least, least + 1, 4).astype(np.float32),
@@ -87,6 +87,24 @@ def test_batch_normalization_goes_to_the_scales(
     # A sum that is near half a step may be rounded the other way.
     np.testing.assert_allclose(found, expected, atol=0.0501)
     assert (np.abs(found - expected) > 1e-6).mean() < 0.05
+
+
+def test_before_opset_13_scales_are_of_the_whole_tensor(tmp_path: Path):
+    """DequantizeLinear has no axis there: the factors of a batch normalization stay a product."""
+    model = parser.parse_model(NETWORK.replace('"" : 19', '"" : 10').replace("<axis = 0>(wq", "(wq"))
+    channels = dict.fromkeys(("gamma", "beta", "mean", "var"), np.array([1, 2, 3, 4], np.float32))
+    weights = {"wq": np.ones((4, 3, 3, 3), np.int8), "ws": np.float32(0.01), "wz": np.int8(0)}
+    arrays = {**channels, **{name: np.asarray(array) for name, array in weights.items()}}
+    model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in arrays.items())
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    simplified, made = simplify(path), tmp_path / "simplified.onnx"
+    simplified.write(made)
+    assert [node.op_type for node in simplified.proto().graph.node].count("Mul") == 1
+    x = np.random.default_rng(0).normal(size=(1, 3, 5, 6)).astype(np.float32)
+    # onnxruntime refuses an attribute that the opset does not have.
+    (expected,), (found,) = (ReferenceModel(each).run({"x": x}) for each in (path, made))
+    np.testing.assert_allclose(found, expected, atol=0.0501)
 
 
 @pytest.mark.parametrize(
