@@ -37,34 +37,19 @@ from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
+from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.math import AddOp, ClipOp, MulOp, ReluOp, SumOp
-from xonnc.dialects.onnx.ops.nn import AveragePoolOp, FlattenOp, GlobalAveragePoolOp, GlobalMaxPoolOp
+from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.ops.reduction import ReduceMeanOp, ReduceMeanV13Op
-from xonnc.dialects.onnx.ops.tensor import (
-    CastOp,
-    ConcatOp,
-    IdentityOp,
-    ReshapeOp,
-    ResizeOp,
-    ResizeV13Op,
-    ResizeV18Op,
-    SliceOp,
-    SplitOp,
-    SplitV11Op,
-    SplitV13Op,
-    SqueezeOp,
-    SqueezeV11Op,
-    UnsqueezeOp,
-    UnsqueezeV11Op,
-)
-from xonnc.dialects.onnx.types import element_type
+from xonnc.dialects.onnx.ops.tensor import ConcatOp, ResizeOp, ResizeV13Op, ResizeV18Op
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.quantization import covering
 from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS, Array
 from xonnc.lowering.onnx_to_dla.keep_float import stays_float
 from xonnc.lowering.onnx_to_dla.qdq_pairs import (
+    MOVES,
     PASS_THROUGH,
     QdqPair,
     elements,
@@ -84,24 +69,7 @@ MEANS = (AveragePoolOp, GlobalAveragePoolOp, ReduceMeanOp, ReduceMeanV13Op)
 
 RESIZES = (ResizeOp, ResizeV13Op, ResizeV18Op)
 
-MOVED = (
-    *CLAMPS,
-    BatchNormalizationInferenceModeOp,
-    CastOp,
-    FlattenOp,
-    GlobalMaxPoolOp,
-    IdentityOp,
-    MaxPoolSingleOutOp,
-    ReshapeOp,
-    SliceOp,
-    SplitOp,
-    SplitV11Op,
-    SplitV13Op,
-    SqueezeOp,
-    SqueezeV11Op,
-    UnsqueezeOp,
-    UnsqueezeV11Op,
-)
+MOVED = (*CLAMPS, *MOVES, BatchNormalizationInferenceModeOp)
 """Operators that read what is not quantized yet, if their results are quantized."""
 
 SCALING = (AddOp, BatchNormalizationInferenceModeOp, MulOp, SumOp)
@@ -194,14 +162,14 @@ class _Propagation:
         ops = [op for op in self._block.ops if isinstance(op, OnnxOp)]
         kinds = (ConstantOp, NoValueOp, ReturnOp)
         computed = [result for op in ops if not isinstance(op, kinds) for result in op.results]
-        return [each for each in (*self._block.args, *computed) if element_type(each.type) in FLOATS]
+        every = (*self._block.args, *computed)
+        return [each for each in every if is_ranked(each.type) and element_type(each.type) in FLOATS]
 
     def _move_clamps(self) -> None:
         """
         Clamp before a pair instead of after it, where nothing else reads the pair: both are one pass then.
 
-        Rounding is monotonic, and 0 is an integer's value, so a Relu gives the same numbers. A bound between
-        two integers' values is rounded.
+        Rounding is monotonic, so clamps at what an integer stands for, such as 0, give the same numbers.
         """
         for op in list(self._block.ops):
             if not isinstance(op, CLAMPS) or stays_float(op):
@@ -211,9 +179,14 @@ class _Propagation:
                 continue
             quantized = read.x.owner
             alone = read.y.has_one_use() and quantized.y.has_one_use()
-            if not alone or pair_of(read) is None or pair_of(read) != pair_of(quantized):
+            pair = pair_of(read)
+            if not alone or pair is None or pair != pair_of(quantized) or not _is_exact(op, pair):
                 continue
-            if isinstance(quantized.x.owner, DequantizeLinearOp) or self._is_taken(op.results[0]):
+            # Inputs of the network are quantized first, and what was dequantized is clamped by itself anyhow.
+            maker = quantized.x.owner
+            if not isinstance(maker, OnnxOp) or isinstance(maker, DequantizeLinearOp):
+                continue
+            if self._is_taken(op.results[0]):
                 continue
             op.results[0].replace_all_uses_with(read.y)
             op.operands[0] = quantized.x
@@ -246,6 +219,9 @@ class _Propagation:
         self._pairs[value] = pair
         functions = functions_of(value, pair.numbers)
         self._tables |= {each: (value, numbers) for each, numbers in functions.items()}
+        # Readers within a table take what they may not have taken before.
+        for each in functions:
+            self._taken.pop(each, None)
 
     def _is_taken(self, value: SSAValue) -> bool:
         """Whether all readers of a value take it before it is quantized; of an input, pairs only."""
@@ -278,15 +254,20 @@ class _Propagation:
         if isinstance(op, SCALING) and _is_moved(value):
             return False
         if isinstance(op, MOVED):
-            return index == 0 and all(known[result] for result in op.results)
+            return index == 0 and all(known[each] or self._has_own(each) for each in op.results)
         if isinstance(op, ConcatOp):
-            return known[op.results[0]]
+            return known[op.results[0]] or self._has_own(op.results[0])
         if isinstance(op, AddOp | MulOp | SumOp):
             others = [each for each in op.operands if each is not value and not _is_constant(each)]
             if isinstance(op, MulOp) and others:
                 return False
-            return all(self._is_stored(each) for each in others) and known[op.results[0]]
+            is_quantized = known[op.results[0]] or self._has_own(op.results[0])
+            return is_quantized and all(map(self._is_stored, others))
         return False
+
+    def _has_own(self, value: SSAValue) -> bool:
+        """Whether a value gets a pair that does not depend on that of its operand."""
+        return value in self._quantized_as or self._measured(value) is not None
 
     def _is_one_table(self, op: Operation, root: SSAValue) -> bool:
         """Whether an operator computes a function of a quantized value: it is part of one lookup table."""
@@ -357,9 +338,10 @@ class _Propagation:
         op = value.owner
         if isinstance(op, BatchNormalizationInferenceModeOp) and op.X in self._pairs:
             found = [elements(each) for each in (op.scale, op.B, op.mean, op.var)]
-            if None in [None if each is None else 0 for each in found]:
+            known = [each.astype(np.float64) for each in found if each is not None]
+            if len(known) < len(found):
                 return None
-            scale, shift, mean, variance = (each.astype(np.float64) for each in found if each is not None)
+            scale, shift, mean, variance = known
             factor = scale / np.sqrt(variance + op.epsilon.value.data)
             return np.concatenate([factor * (end - mean) + shift for end in self._ends(op.X)])
         if not isinstance(op, AddOp | MulOp):
@@ -382,10 +364,11 @@ class _Propagation:
         spans = [float(np.ptp(pair.numbers)) for _, pair in found]
         reach = REACH * max(float(np.abs(pair.numbers).max()) for _, pair in found)
         points = np.linspace(-reach, reach, POINTS)
+        functions = functions_of(value, points)
         first, last = POINTS - 1, 0
         for result, pair in found:
-            numbers = functions_of(value, points).get(result)
-            if numbers is None or not np.all(np.isfinite(numbers)):
+            numbers = functions[result]
+            if not np.all(np.isfinite(numbers)):
                 return None
             integers = pair.qparams.quantize(numbers)
             changes = np.flatnonzero(np.diff(integers))
@@ -395,9 +378,9 @@ class _Propagation:
         if first >= last or first == 0 or last == POINTS - 1:
             return None
         span = float(points[last]) - float(points[first])
-        return (
-            None if span > COARSEST * min(spans) else _pair_over(points[[first, last]], _is_symmetric(value))
-        )
+        if span > COARSEST * min(spans):
+            return None
+        return _pair_over(points[[first, last]], _is_symmetric(value))
 
     def _quantized_functions(self, value: SSAValue) -> list[tuple[SSAValue, QdqPair]]:
         """Return the functions of a value that are quantized, with their pairs; none if others are read."""
@@ -420,6 +403,17 @@ def _pair_over(numbers: Array, is_symmetric: bool) -> QdqPair | None:
     return QdqPair.of(covering(least, largest, is_symmetric)) if np.isfinite([least, largest]).all() else None
 
 
+def _is_exact(op: Operation, pair: QdqPair) -> bool:
+    """Whether a clamp has the same results before a pair as behind it."""
+    bounds = [each for each in op.operands[1:] if each.type != NONE]
+    known = [each for each in map(elements, bounds) if each is not None]
+    numbers = pair.numbers.astype(np.float32)
+    return len(known) == len(bounds) and all(
+        bool(np.isin(each, numbers).all() or (each <= numbers[0]).all() or (each >= numbers[-1]).all())
+        for each in known
+    )
+
+
 def _is_symmetric(value: SSAValue) -> bool:
     """
     Whether the zero point must be 0: an average pooling pads the value, or a product of computed values reads
@@ -431,8 +425,7 @@ def _is_symmetric(value: SSAValue) -> bool:
 
 def _is_moved(value: SSAValue) -> bool:
     """Whether a value is made of elements of others."""
-    moves = (ConcatOp, *(each for each in MOVED if each not in (*CLAMPS, BatchNormalizationInferenceModeOp)))
-    return isinstance(value.owner, moves)
+    return isinstance(value.owner, (ConcatOp, *MOVES))
 
 
 def _is_constant(value: SSAValue) -> bool:

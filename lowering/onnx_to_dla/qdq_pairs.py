@@ -61,37 +61,41 @@ INSERTED = "dla.inserted"
 
 UNSIGNED = IntegerType(8, Signedness.UNSIGNED)
 
-
-PASS_THROUGH = (
+MOVES = (
     CastOp,
-    DepthToSpaceOp,
-    ExpandOp,
     FlattenOp,
-    GatherOp,
     GlobalMaxPoolOp,
     IdentityOp,
     MaxPoolSingleOutOp,
+    ReshapeOp,
+    SliceOp,
+    SplitOp,
+    SplitV11Op,
+    SplitV13Op,
+    SqueezeOp,
+    SqueezeV11Op,
+    UnsqueezeOp,
+    UnsqueezeV11Op,
+)
+"""Ops whose results are elements of their operand, which the engines may quantize before or after them."""
+
+PASS_THROUGH = (
+    *MOVES,
+    DepthToSpaceOp,
+    ExpandOp,
+    GatherOp,
     ReduceMaxOp,
     ReduceMaxV13Op,
     ReduceMaxV18Op,
     ReduceMinOp,
     ReduceMinV13Op,
     ReduceMinV18Op,
-    ReshapeOp,
     ResizeOp,
     ResizeV13Op,
     ResizeV18Op,
-    SliceOp,
     SpaceToDepthOp,
-    SplitOp,
-    SplitV11Op,
-    SplitV13Op,
-    SqueezeOp,
-    SqueezeV11Op,
     TileOp,
     TransposeOp,
-    UnsqueezeOp,
-    UnsqueezeV11Op,
 )
 """Ops whose results are elements of their operand, and share its quantization parameters."""
 
@@ -142,13 +146,9 @@ def pair_of(op: Operation) -> QdqPair | None:
             return None
     element = element_type(stored.type)
     factor, point = elements(scale), np.zeros((), np.int8) if zero.type == NONE else elements(zero)
-    if (
-        element not in (i8, UNSIGNED)
-        or factor is None
-        or point is None
-        or factor.size != 1
-        or point.size != 1
-    ):
+    if element not in (i8, UNSIGNED) or factor is None or point is None:
+        return None
+    if factor.size != 1 or point.size != 1:
         return None
     number = float(factor.reshape(()))
     return QdqPair(number, int(point.reshape(())), element == UNSIGNED) if 0 < number < np.inf else None

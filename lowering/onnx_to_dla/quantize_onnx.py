@@ -48,7 +48,7 @@ from xonnc.dialects.onnx.ops.math import (
 )
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
-from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges, read_calibration
 from xonnc.formats.nvdla.quantization import INT8_MAX, covering
@@ -167,7 +167,9 @@ class _PairInsertion:
 
     def run(self) -> list[str]:
         """Insert the pairs; return the names of values without a range."""
-        values = [value for value in self._values() if element_type(value.type) in FLOATS]
+        values = [
+            value for value in self._values() if is_ranked(value.type) and element_type(value.type) in FLOATS
+        ]
         later = self._quantized_by_reader(values)
         regions = [
             region for region in lookup_regions(self._block) if not any(map(_meets_float, region.inner))

@@ -138,7 +138,9 @@ def compile_model(
         >>> compilation.write("resnet50.nvdla")
     """
     hardware = load_target(target)
-    front = run_frontend(path, on_stage, calibrate, images, strict, input_shapes=input_shapes)
+    front = run_frontend(
+        path, on_stage, calibrate, images, strict, input_shapes=input_shapes, propagates_pairs=True
+    )
     compiled = compile_to_loadable(front.module, target, front.context, on_stage)
     problems = check_loadable(compiled.loadable, hardware)
     if problems:
@@ -174,18 +176,22 @@ def run_frontend(
     strict: bool = False,
     is_lowered: Callable[[Operation], bool] | None = None,
     input_shapes: Shapes | None = None,
+    propagates_pairs: bool = False,
 ) -> FrontendResult:
     """
     Run the stages common to all targets; parameters and errors are those of `compile_model`.
 
     Parameters: `path`, `on_stage`, `calibrate`, `images`, `strict` and `input_shapes`, as in
         `compile_model`; `is_lowered` tells which operators of plug-ins the target lowers itself, by
-        default NVDLA. The others are decomposed.
+        default NVDLA. The others are decomposed. `propagates_pairs` asks for the QDQ pairs that NVDLA needs
+        of a quantized model and that follow from their neighbours.
 
     Returns: the simplified module with its context and summaries.
     """
     return with_claims(
-        lambda corrects: _run_frontend(path, on_stage, calibrate, images, corrects, is_lowered, input_shapes),
+        lambda corrects: _run_frontend(
+            path, on_stage, calibrate, images, corrects, is_lowered, input_shapes, propagates_pairs
+        ),
         strict,
     )
 
@@ -198,6 +204,7 @@ def _run_frontend(
     corrects: bool,
     is_lowered: Callable[[Operation], bool] | None,
     input_shapes: Shapes | None,
+    propagates_pairs: bool,
 ) -> FrontendResult:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
@@ -220,7 +227,7 @@ def _run_frontend(
         prepare_quantization(module, context)
     if calibrate is not None:
         quantize(module, calibrate(module), DisposablePool.of(context))
-    else:
+    elif propagates_pairs:
         PropagateQdq().apply(context, module)
     finish_stage("simplified", context, module, seen)
     pairs = inserted_pairs(module) if was_quantized else 0

@@ -304,7 +304,7 @@ def _read_with(
         if not is_quantized(module):
             prepare_quantization(module, context)
         quantize(module, calibrate(module), pool)
-    else:
+    elif is_lowered is None:
         run_pass("propagate-qdq-onnx", context, module)
     finish_stage("simplified", context, module, ignore_stage)
     merged = {name: node_name(op) for op in _ops(module) for name in node_names(op)}

@@ -182,7 +182,9 @@ def compile_placement(
     if host is not None:
         host_processor(host)
     calibrated = with_separate_outputs(calibrate)
-    front = run_frontend(path, on_stage, calibrated, images, strict, input_shapes=input_shapes)
+    front = run_frontend(
+        path, on_stage, calibrated, images, strict, input_shapes=input_shapes, propagates_pairs=True
+    )
     graph = graph_of(front.module)
     names = unique_value_names(graph)
     placement = place_nodes(front.module, target, front.context, names, on_stage)

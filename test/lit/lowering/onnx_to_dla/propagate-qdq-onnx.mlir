@@ -124,6 +124,20 @@ func.func @unknown(%x: tensor<1x1x2x2xi8>, %w: tensor<1x1x1x1xf32>) -> tensor<1x
   onnx.Return %3 : tensor<1x1x1x1xi8>
 }
 
+// Values without a shape stay as they are.
+
+// CHECK-LABEL: @unranked
+// CHECK-COUNT-1: "onnx.QuantizeLinear"
+// CHECK-NOT:     "onnx.QuantizeLinear"
+func.func @unranked(%x: tensor<1x4xi8>, %u: tensor<*xf32>) -> (tensor<*xf32>, tensor<*xi8>) {
+  %s = onnx.Constant dense<5.000000e-01> : tensor<f32>
+  %z = onnx.Constant dense<0> : tensor<i8>
+  %0 = "onnx.DequantizeLinear"(%x, %s, %z) : (tensor<1x4xi8>, tensor<f32>, tensor<i8>) -> tensor<*xf32>
+  %1 = "onnx.QuantizeLinear"(%u, %s, %z) : (tensor<*xf32>, tensor<f32>, tensor<i8>) -> tensor<*xi8>
+  %2 = "onnx.Add"(%0, %u) : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+  onnx.Return %2, %1 : tensor<*xf32>, tensor<*xi8>
+}
+
 // CHECK-LABEL: @floats
 // CHECK-NOT:     "onnx.QuantizeLinear"
 func.func @floats(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {

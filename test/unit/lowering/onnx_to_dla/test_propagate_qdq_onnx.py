@@ -12,6 +12,10 @@ from onnx import helper, numpy_helper, parser
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.calibration import calibrate_module
+from xonnc.compiler import run_frontend
+from xonnc.dialects.onnx.ops.math import ClipOp
+from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.lowering.onnx_to_dla.dla_builder import Array
 from xonnc.packages import compile_package
@@ -25,8 +29,8 @@ STEP = 0.0625
 
 HEAD = """<ir_version: 8, opset_import: ["" : 13]>
 network (float[1, 8, 6, 6] x) => (float[N] y)
-    <float s = {{0.0625}}, float ws = {{0.002}}, int8 z = {{0}}, float zero = {{0}}, float six = {{6}},
-     int64[2] parts = {{4, 4}}, float[4] twice = {{1, 1, 2, 2}}> {{
+    <float s = {{0.0625}}, float ws = {{0.002}}, int8 z = {{0}}, int8 third = {{3}}, float zero = {{0}},
+     float six = {{6}}, int64[2] parts = {{4, 4}}, float[4] twice = {{1, 1, 2, 2}}> {{
   dw = DequantizeLinear(w, ws, z) dv = DequantizeLinear(v, ws, z) du = DequantizeLinear(u, ws, z)
   q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)
   {body}
@@ -54,6 +58,12 @@ LAST = conv("a", "last")
 
 BODIES: Mapping[str, tuple[str, float]] = {
     "a Relu behind a pair": (f"{FIRST} a = Relu(p) {LAST}", 1),
+    "a Relu behind the input's pair": (f"a = Relu(d) {LAST}", 1),
+    "a Relu behind the input's pair with a zero point": (
+        f"xq = QuantizeLinear(x, s, third) b = DequantizeLinear(xq, s, third) a = Relu(b) {LAST}",
+        1,
+    ),
+    "a Relu before a function": (f"{conv('d', 'c')} e = Relu(c) g = Tanh(e) {pair('g', 'a')} {LAST}", 4),
     "a Relu, and a second reader": (f"{FIRST} a = Relu(p) {conv('a', 'b')} last = Add(b, p)", 1),
     "a Relu in a residual": (f"{FIRST} a = Relu(p) {conv('a', 'b')} {pair('b', 'e')} last = Add(e, a)", 1),
     "a bound between two numbers": (f"{FIRST} a = Clip(p, zero, six) {LAST}", 2),
@@ -111,8 +121,8 @@ BODIES: Mapping[str, tuple[str, float]] = {
 """Networks that compile as a whole, and by how many steps of the result they may differ from ONNX."""
 
 
-def _write(body: str, path: Path, random: np.random.Generator) -> None:
-    model = parser.parse_model(HEAD.format(body=body))
+def _write(body: str, path: Path, random: np.random.Generator, more: str = "") -> None:
+    model = parser.parse_model(HEAD.format(body=body).replace("<float s", f"<{more}float s"))
     del model.graph.output[0].type.tensor_type.shape.dim[:]
     weights = {"w": (8, 8, 3, 3), "v": (8, 4, 3, 3) if "Split" in body else (8, 2, 3, 3), "u": (4, 8)}
     if "dx" in body:
@@ -152,6 +162,27 @@ def test_the_whole_network_runs_on_the_engines(name: str, target: str, tmp_path:
 
 def _measure(xs: Sequence[Array]) -> Callable[[ModuleOp], Ranges]:
     return lambda module: calibrate_module(module, [{"x": x} for x in xs])
+
+
+BETWEEN = f"{FIRST} a = Clip(p, zero, six) {LAST}"
+
+
+def test_a_clip_at_no_integer_stays_behind_its_pair(tmp_path: Path):
+    """Six is between two steps of a quarter more: before the pair, a clip would give other numbers."""
+    path = tmp_path / "model.onnx"
+    for scale, first in (("0.0625", "Clip"), ("0.078125", "QuantizeLinear")):
+        _write(BETWEEN.replace("s, z", "t, z", 2), path, np.random.default_rng(7), f"float t = {{{scale}}}, ")
+        front = run_frontend(path, propagates_pairs=True)
+        (clip,) = (op for op in front.module.walk() if isinstance(op, ClipOp))
+        maker = clip.input.owner
+        assert isinstance(maker, ConvOp if first == "Clip" else DequantizeLinearOp)
+
+
+def test_other_targets_have_the_pairs_of_the_model(tmp_path: Path):
+    path = tmp_path / "model.onnx"
+    _write(BODIES["a residual before pairs"][0], path, np.random.default_rng(7))
+    assert run_frontend(path).inserted_pairs == 0
+    assert run_frontend(path, propagates_pairs=True).inserted_pairs == 1
 
 
 UNKNOWN = {

@@ -470,7 +470,7 @@ model (float[4,2,3] x, float[2,3] h) => (float[N,2,3] y, float[2,3] last) {
 
 
 def test_a_loop_that_counts_in_floats_has_results_of_static_shape():
-    """What reads its scan outputs, too, is compiled, although the model says no number of iterations."""
+    """What reads its scan outputs is compiled too, although the model does not give the trip count."""
     random = np.random.default_rng(0)
     x = random.normal(size=(4, 2, 3)).astype(np.float32)
     state = h = random.normal(size=(2, 3)).astype(np.float32)
