@@ -60,7 +60,7 @@ WITHOUT_COUNT = frozenset(
         "split_predict",
     )
 )
-"""Passes that tell no number of rewrites in ONNX-optimizer; here all do."""
+"""Passes of which ONNX-optimizer does not count the rewrites; here all are counted."""
 
 
 @dataclass(frozen=True)
