@@ -82,7 +82,8 @@ def _is_wanted(name: str, patterns: Sequence[str]) -> bool:
 def _require_known(patterns: Sequence[str], known: Sequence[str]) -> None:
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in known):
-            raise UnknownNameError(f"no pass '{pattern}'{suggest(pattern, known)}")
+            hint = suggest(pattern, known) or "; 'xonnc passes' lists all"
+            raise UnknownNameError(f"no pass '{pattern}'{hint}")
 
 
 def _described(name: str, one: type[ModulePass], is_long: bool) -> dict[str, object]:
