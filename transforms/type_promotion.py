@@ -79,12 +79,10 @@ def _promote(
         key = value, block, wide
         if key not in promoted:
             made = _promoted(value, op, wide, pool)
-            if (
-                isinstance(made, ConstantOp)
-                and value.owner.parent is block
-                and isinstance(value.owner, Operation)
-            ):
-                block.insert_op_after(made, value.owner)
+            source = value.owner
+            # Where rules leave constants, so that a second run moves nothing.
+            if isinstance(made, ConstantOp) and isinstance(source, Operation) and source.parent is block:
+                block.insert_op_after(made, source)
             else:
                 block.insert_op_before(made, op)
             promoted[key] = made.results[0]
