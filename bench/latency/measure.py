@@ -121,17 +121,18 @@ def _drop_wrong_outputs(workers: dict[str, Worker], row: ModelResult, folder: Pa
         except PeerError as failure:
             row.failures[name] = str(failure)
         else:
-            errors = [_difference(one, other) for one, other in zip(given, expected, strict=True)]
+            errors = [difference(one, other) for one, other in zip(given, expected, strict=True)]
             if max(errors) <= allowed:
                 continue
             row.failures[name] = f"its outputs differ by {max(errors):.1e}"
         workers.pop(name).end()
 
 
-def _difference(
+def difference(
     one: np.ndarray[tuple[int, ...], np.dtype[np.generic]],
     other: np.ndarray[tuple[int, ...], np.dtype[np.generic]],
 ) -> float:
+    """The largest error relative to the largest magnitude; infinite for other shapes and NaN."""
     first, second = np.asarray(one, np.float64), np.asarray(other, np.float64)
     if first.shape != second.shape or not np.isfinite(first).all():
         return float("inf")

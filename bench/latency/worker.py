@@ -1,8 +1,8 @@
 """
 One peer with one model in its own process, controlled over standard input.
 
-A line with a number requests so many runs and returns the seconds of each; any other line is the path to
-which the outputs of the first run are written.
+A line with a number requests so many runs and returns the seconds of each, `cpu` before it those of the
+processor; any other line is the path to which the outputs of the first run are written.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ if __package__ in (None, ""):
 from bench.latency.peers import PEERS
 from bench.latency.task import Task
 from bench.simplification.memory import begin_peak, peak
+
+CPU = "cpu"
+"""Before a number of runs: measure the time of the processor."""
 
 TIMEOUT_SECONDS = 300.0
 """Time limit of a peer for compiling and running once, in seconds."""
@@ -54,11 +57,19 @@ class Worker:
     """
     The process of a peer; `compile_cost` is the cost of compiling and running once.
 
-    `folder` is the peer's cache. Raises `PeerError` if the process does not answer within `timeout` seconds.
+    `folder` is the peer's cache, `checkout` that of the xonnc to measure, if it is not this one. Raises
+    `PeerError` if the process does not answer within `timeout` seconds.
     """
 
     def __init__(
-        self, peer: str, path: Path, feeds: Path, threads: int, folder: Path, timeout: float = TIMEOUT_SECONDS
+        self,
+        peer: str,
+        path: Path,
+        feeds: Path,
+        threads: int,
+        folder: Path,
+        timeout: float = TIMEOUT_SECONDS,
+        checkout: Path | None = None,
     ) -> None:
         # A file, not a pipe: a peer with much output would block on a full pipe.
         self._errors = TemporaryFile("w+", errors="replace")
@@ -69,6 +80,7 @@ class Worker:
             stderr=self._errors,
             text=True,
             errors="replace",
+            env=None if checkout is None else os.environ | {"PYTHONPATH": str(checkout.resolve() / "src")},
         )
         self._is_late = False
         timer = Timer(timeout, self._give_up)
@@ -83,6 +95,10 @@ class Worker:
     def run(self, count: int) -> list[float]:
         """Run `count` times; return the seconds of each."""
         return json.loads(self._ask(str(count)))
+
+    def cpu_seconds(self, count: int) -> list[float]:
+        """Run `count` times; return the processor time of each, which other processes hardly change."""
+        return json.loads(self._ask(f"{CPU} {count}"))
 
     def outputs(self, path: Path) -> list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
         """Outputs of the first run."""
@@ -138,15 +154,17 @@ def main() -> int:
     outputs = [np.array(output) for output in first]
     for line in sys.stdin:
         command = line.strip()
-        if not command.isdigit():
+        kind, _, count = command.rpartition(" ")
+        if not count.isdigit() or kind not in ("", CPU):
             np.savez(command, *outputs)
             _answer("done")
             continue
+        clock = time.process_time if kind == CPU else time.perf_counter
         round_: list[float] = []
-        for _ in range(int(command)):
-            begun = time.perf_counter()
+        for _ in range(int(count)):
+            begun = clock()
             run(feeds)
-            round_.append(time.perf_counter() - begun)
+            round_.append(clock() - begun)
         _answer(json.dumps(round_))
     return 0
 

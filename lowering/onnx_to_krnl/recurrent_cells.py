@@ -24,19 +24,25 @@ from xonnc.rewriting.patterns import Array
 
 @dataclass(frozen=True)
 class Matrix:
-    """A buffer with one row per sequence."""
+    """A buffer with one row per sequence, or one for all."""
 
     buffer: SSAValue
     columns: int
+    has_one_row: bool = False
 
 
 @dataclass(frozen=True)
 class States:
-    """The hidden state before a step and after it, and the cell state of an LSTM, updated in place."""
+    """
+    The hidden state before a step and after it, and the cell state of an LSTM, updated in place.
+
+    `peephole` are the weights of the cell state in the gates i o f.
+    """
 
     before: Matrix
     after: Matrix
     cell: Matrix | None
+    peephole: Matrix | None = None
 
 
 @dataclass(frozen=True)
@@ -44,8 +50,8 @@ class ElementAccess:
     """Access to one row and column of the matrices of an elementwise kernel."""
 
     kernel: KernelBuilder
-    results: Sequence[SSAValue]
-    operands: Sequence[SSAValue]
+    results: Sequence[Matrix]
+    operands: Sequence[Matrix]
     row: SSAValue
     column: SSAValue
     hidden: int
@@ -64,11 +70,12 @@ class ElementAccess:
 
     def store(self, number: int, value: Scalar) -> None:
         """Store to a result."""
-        self.kernel.store(value.value, self.results[number], [self.row, self.column])
+        self.kernel.store(value.value, self.results[number].buffer, [self.row, self.column])
 
-    def _load(self, buffer: SSAValue, gate: int) -> Scalar:
+    def _load(self, matrix: Matrix, gate: int) -> Scalar:
+        row = self.kernel.index(0) if matrix.has_one_row else self.row
         column = self.kernel.affine(self.column, 1, gate * self.hidden) if gate else self.column
-        return Scalar(self.kernel, self.kernel.load(buffer, [self.row, column]))
+        return Scalar(self.kernel, self.kernel.load(matrix.buffer, [row, column]))
 
 
 ElementwiseBody = Callable[[ElementAccess], None]
@@ -133,19 +140,25 @@ class LstmCell(Cell):
         (sums,) = scratch
         assert states.cell is not None
         first, second, third = self.direction.functions
+        peephole = [] if states.peephole is None else [states.peephole]
 
         def body(at: ElementAccess) -> None:
-            def gate(number: int) -> Scalar:
-                return self.direction.clipped(at.gate(1, number) + at.gate(0, number))
+            def gate(number: int, cell: Scalar | None = None) -> Scalar:
+                total = at.gate(1, number) + at.gate(0, number)
+                if peephole and cell is not None:
+                    total = total + at.gate(2, number) * cell
+                return self.direction.clipped(total)
 
-            taken, given = first(gate(0)), first(gate(1))
-            forget = 1.0 - taken if self.is_coupled else first(gate(2))
-            made = forget * at.result(1) + taken * second(gate(3))
+            before = at.result(1)
+            taken = first(gate(0, before))
+            forget = 1.0 - taken if self.is_coupled else first(gate(2, before))
+            made = forget * before + taken * second(gate(3))
+            given = first(gate(1, made))
             at.store(1, made)
             at.store(0, given * third(made))
 
         step.product(sums, states.before, 0)
-        step.compute("lstm_cell", [states.after, states.cell], [inputs, sums], body)
+        step.compute("lstm_cell", [states.after, states.cell], [inputs, sums, *peephole], body)
 
 
 class CoupledLstmCell(LstmCell):

@@ -41,13 +41,13 @@ MAX_UNROLLED_STEPS = 512
 
 
 def is_tiled(op: Recurrent, builder: LoweringBuilder) -> bool:
-    """Whether weights are constant and of f32, steps the first axis, and lengths and peepholes absent."""
-    absent = [op.sequence_lens, *([op.P] if isinstance(op, LSTMOp) else [])]
-    known = [value for value in (op.W, op.R, op.B) if value.type != NONE]
+    """Whether weights are constant and of f32, steps the first axis, and lengths absent."""
+    peephole = [op.P] if isinstance(op, LSTMOp) else []
+    known = [value for value in (op.W, op.R, op.B, *peephole) if value.type != NONE]
     return (
         builder.element(op.X) == f32
         and not op.layout.value.data
-        and all(value.type == NONE for value in absent)
+        and op.sequence_lens.type == NONE
         and all(builder.constant(value) is not None for value in known)
         and is_static(builder.sizes(op.X)[2])
     )
@@ -90,6 +90,15 @@ class _Layer:
         """The initial states: one, or two of an LSTM."""
         first = self.op.initial_h
         return [first, self.op.initial_c] if isinstance(self.op, LSTMOp) else [first]
+
+    def peephole(self, builder: LoweringBuilder) -> Matrix | None:
+        """Return the weights of the cell state of an LSTM in its gates; None without."""
+        if not isinstance(self.op, LSTMOp) or self.op.P.type == NONE:
+            return None
+        weights = builder.constant(self.op.P)
+        assert weights is not None
+        row = weights[self.number : self.number + 1]
+        return Matrix(builder.constant_buffer(row), row.shape[1], has_one_row=True)
 
     def part(self, buffer: SSAValue, sizes: Sequence[Size], exprs: Sequence[IndexExpr]) -> AffineAccess:
         """Return this direction's slice of a tensor of [directions, *sizes]."""
@@ -171,10 +180,12 @@ class _StepOfCalls(StepBuilder):
     def compute(
         self, name: str, results: Sequence[Matrix], operands: Sequence[Matrix], body: ElementwiseBody
     ) -> None:
+        matrices = [*results, *operands]
         kernel = KernelBuilder(
-            [buffer_type([self.batch, each.columns], f32) for each in (*results, *operands)]
+            [buffer_type([1 if each.has_one_row else self.batch, each.columns], f32) for each in matrices]
         )
-        written, read = kernel.buffers[: len(results)], kernel.buffers[len(results) :]
+        inside = [replace(each, buffer=buffer) for each, buffer in zip(matrices, kernel.buffers, strict=True)]
+        written, read = inside[: len(results)], inside[len(results) :]
         _emit_elements(kernel, written, read, (self.batch, self.hidden), body)
         self.builder.call(name, kernel, [each.buffer for each in results], [each.buffer for each in operands])
 
@@ -200,14 +211,13 @@ class _StepInKernel(StepBuilder):
     def compute(
         self, name: str, results: Sequence[Matrix], operands: Sequence[Matrix], body: ElementwiseBody
     ) -> None:
-        written, read = ([each.buffer for each in matrices] for matrices in (results, operands))
-        _emit_elements(self.kernel, written, read, (self.batch, self.hidden), body)
+        _emit_elements(self.kernel, results, operands, (self.batch, self.hidden), body)
 
 
 def _emit_elements(
     kernel: KernelBuilder,
-    results: Sequence[SSAValue],
-    operands: Sequence[SSAValue],
+    results: Sequence[Matrix],
+    operands: Sequence[Matrix],
     sizes: tuple[Size, int],
     body: ElementwiseBody,
 ) -> None:
@@ -228,12 +238,13 @@ def _step_by_step(
     scratch = [Matrix(builder.allocate([batch, columns], f32), columns) for columns in layer.cell.scratch]
     state, *cells = (_first(start, layer, (batch, hidden), builder) for start in layer.starts)
     cell = Matrix(cells[0], hidden) if cells else None
+    peephole = layer.peephole(builder)
     step = _StepOfCalls(batch, hidden, products, builder)
     gates = layer.cell.columns
     is_reversed = layer.cell.direction.is_reversed
     for index in reversed(range(steps)) if is_reversed else range(steps):
         after = Matrix(_part(every, index, builder), hidden)
-        states = States(Matrix(state, hidden), after, cell)
+        states = States(Matrix(state, hidden), after, cell, peephole)
         layer.cell.emit(step, states, Matrix(_part(projected, index, builder), gates), scratch)
         state = after.buffer
     last = [AffineAccess(buffer, (batch, hidden), identity_map(2)) for buffer in (state, *cells)]
@@ -264,15 +275,20 @@ def _in_a_loop(
     cells = [_first(each, layer, rest, builder) for each in others]
     scratch = [Matrix(builder.allocate([batch, columns], f32), columns) for columns in layer.cell.scratch]
     written = [every, *cells, *(each.buffer for each in scratch)]
-    read = [projected, *(operand for product in products for operand in product.operands)]
+    peephole = layer.peephole(builder)
+    constants = [operand for product in products for operand in product.operands]
+    constants += [] if peephole is None else [peephole.buffer]
+    read = [projected, *constants]
     shapes = [(steps + 1, *rest), *(rest for _ in cells), *((batch, each.columns) for each in scratch)]
     types = [buffer_type(shape, f32) for shape in (*shapes, (steps, batch, gates))]
-    packed = [each.type for each in read[1:]]
+    packed = [each.type for each in constants]
     kernel = KernelBuilder([*types, *(each for each in packed if is_buffer(each))])
     argument = dict(zip((*written, *read), kernel.buffers, strict=True))
     inside = [replace(each, operands=[argument[operand] for operand in each.operands]) for each in products]
     spaces = [replace(each, buffer=argument[each.buffer]) for each in scratch]
     cell = Matrix(argument[cells[0]], hidden) if cells else None
+    if peephole is not None:
+        peephole = replace(peephole, buffer=argument[peephole.buffer])
     dynamic_sizes = [] if is_static(batch) else [kernel.size(batch)]
     step = _StepInKernel(batch, hidden, inside, kernel, dynamic_sizes, builder)
     with kernel.loops([steps]) as (iteration,):
@@ -281,7 +297,7 @@ def _in_a_loop(
         rows = (kernel.affine(index, 1, ahead) for ahead in ((1, 0) if is_reversed else (0, 1)))
         before, after = (Matrix(kernel.subview(argument[every], row, rest), hidden) for row in rows)
         inputs = Matrix(kernel.subview(argument[projected], index, (batch, gates)), gates)
-        layer.cell.emit(step, States(before, after, cell), inputs, spaces)
+        layer.cell.emit(step, States(before, after, cell, peephole), inputs, spaces)
     builder.call(type(layer.op).name.removeprefix("onnx.").lower(), kernel, written, read, 0)
     sequence = AffineAccess(
         every, [steps + 1, *rest], [dim(0, offset=0 if is_reversed else 1), dim(1), dim(2)]

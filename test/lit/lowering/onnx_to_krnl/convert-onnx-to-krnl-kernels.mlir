@@ -472,6 +472,21 @@ func.func @lstm(%x: tensor<5x1x8xf32>) -> tensor<5x1x1x16xf32> {
 
 // -----
 
+// Constant peepholes: a row of weights that the kernel of a step reads for all sequences.
+// CHECK-LABEL: func.func @lstm_with_peepholes
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_{{[0-9]+}}", {{.*}}}> : (memref<1x2x64xf32>,
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "lstm_cell_{{[0-9]+}}", {{.*}}}> : ({{.*}}, memref<1x48xf32>) -> ()
+func.func @lstm_with_peepholes(%x: tensor<1x2x8xf32>) -> tensor<1x1x2x16xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<1x64x8xf32>
+  %r = onnx.Constant dense<0.5> : tensor<1x64x16xf32>
+  %p = onnx.Constant dense<0.5> : tensor<1x48xf32>
+  %y, %h, %c = "onnx.LSTM"(%x, %w, %r, %n, %n, %n, %n, %p) <{hidden_size = 16 : si64}> : (tensor<1x2x8xf32>, tensor<1x64x8xf32>, tensor<1x64x16xf32>, none, none, none, none, tensor<1x48xf32>) -> (tensor<1x1x2x16xf32>, none, none)
+  onnx.Return %y : tensor<1x1x2x16xf32>
+}
+
+// -----
+
 // GRU: the new gate multiplies the state that the reset gate leaves, so that a step has two products.
 // CHECK-LABEL: func.func @gru
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", {{.*}}}> : (memref<1x2x12xf32>,

@@ -24,12 +24,14 @@ def model_of(
     *,
     has_states: bool = True,
     has_bias: bool = True,
+    has_peephole: bool = False,
     steps: int | str = 7,
-    weights: str = "wrb",
+    weights: str = "wrbp",
 ) -> onnx.ModelProto:
     states = ["h", "c"] if operator == "LSTM" else ["h"]
     starts = [f"{name}0" for name in states] if has_states else []
-    operands = ", ".join(["x", "w", "r", "b" if has_bias else "", "", *starts]).rstrip(", ")
+    peephole = ([] if has_states else ["", ""]) + ["p"] if has_peephole else []
+    operands = ", ".join(["x", "w", "r", "b" if has_bias else "", "", *starts, *peephole]).rstrip(", ")
     count = 2 if BOTH in attributes else 1
     results = ", ".join(f"float[{count}, {batch}, {HIDDEN}] {name}" for name in states)
     shapes: dict[str, tuple[int, ...]] = {
@@ -38,6 +40,8 @@ def model_of(
     }
     if has_bias:
         shapes["b"] = (count, 2 * GATES[operator] * HIDDEN)
+    if has_peephole:
+        shapes["p"] = (count, 3 * HIDDEN)
     fed = "".join(
         f", float[{','.join(map(str, shapes[name]))}] {name}" for name in shapes if name not in weights
     )
@@ -114,6 +118,30 @@ def test_batches_of_any_size(operator: str, attributes: str, _directions: int):
     for batch in (2, 1, 5):
         session = compared(model, batch)
         assert operator.lower() in " ".join(line.what for line in session.report())
+
+
+PEEPHOLES = [case for case in CASES if case[0] == "LSTM"]
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize(("has_states", "has_bias"), [(True, True), (False, False)])
+@pytest.mark.parametrize(("_operator", "attributes", "directions"), PEEPHOLES)
+def test_known_peepholes(
+    _operator: str, attributes: str, directions: int, has_states: bool, has_bias: bool, batch: int
+):
+    model = model_of("LSTM", batch, attributes, has_states=has_states, has_bias=has_bias, has_peephole=True)
+    session = compared(model, batch)
+    assert kernels_of(session).count("lstm_cell") == 7 * directions
+
+
+@pytest.mark.parametrize("steps", [1, 9, 600])
+def test_peepholes_in_sequences_of_any_length(steps: int):
+    compared(model_of("LSTM", 2, BOTH, has_peephole=True, steps="T"), 2, steps)
+
+
+def test_peepholes_that_are_fed_have_the_general_kernel():
+    session = compared(model_of("LSTM", 3, BOTH, has_peephole=True, weights="wrb"), 3)
+    assert kernels_of(session).count("lstm") == 2
 
 
 @pytest.mark.parametrize("operator", GATES)
