@@ -19,6 +19,7 @@ from xonnc.dialects.onnx.types import element_type_of, is_ranked, tensor_type, u
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.op_signatures import attribute_kinds, op_signature_of
 from xonnc.formats.onnx.schemas import newest_opset
+from xonnc.formats.onnx.tensors import ELEMENT_TYPES
 from xonnc.plugins.types import Size, TensorType
 from xonnc.rewriting.editing import insert_before
 from xonnc.transforms.rules.op_builder import OpBuilder
@@ -112,6 +113,8 @@ class Builder:
             if value is not None:
                 properties[key] = self._property(kinds, signature.type_properties, key, value)
         count = outputs if signature.has_variadic_result else signature.results
+        if not count:
+            raise XonncError(f"{name} has as many results as its node says; give their number: outputs=2")
         present = min(outputs or count, count)
         made = self._writer.op(found, values, properties, count, present)
         written = tuple(Value(result, self._describe) for result in made.results[:present])
@@ -197,7 +200,8 @@ class Builder:
         from xonnc.rewriting.attribute_conversion import encode
 
         if key in type_properties:
-            return element_type_of(np.dtype(value))
+            # ONNX's numbers of element types, such as TensorProto.FLOAT, serve as NumPy's types do.
+            return ELEMENT_TYPES[value] if type(value) is int else element_type_of(np.dtype(value))
         kind = kinds.get(key)
         named = {each: name for name, each in _onnx_kinds().items()}
         if kind is None or kind not in named or named[kind] == "TENSOR":

@@ -443,6 +443,7 @@ def _decompose(root: Operation) -> RewriteResult:
             for each, is_wanted in zip(results, is_requested, strict=True)
         ):
             raise bound.fail(f"decompose gave {len(results)} values for {len(op.results)} results")
+        _require_inferred_types(op, results, bound)
         _keep_location(op, results)
         # A result that the node leaves out is replaced by no value.
         return [
@@ -451,6 +452,16 @@ def _decompose(root: Operation) -> RewriteResult:
         ]
 
     return ImperativeRewrite(write)
+
+
+def _require_inferred_types(op: Operation, results: Sequence[Value], bound: Any) -> None:
+    """Raise the node's error for a decomposition whose results contradict what `infer` says of them."""
+    if spec_of(op).function("infer") is None:
+        return
+    found = zip(op.results, _inferred(op, _bound_types(op)), results, strict=True)
+    for index, (result, expected, given) in enumerate(found):
+        if expected is not None and result.type != NONE and expected.contradicts(given.type):
+            raise bound.fail(f"decompose gives {given.type} as result {index}, infer {expected}")
 
 
 def _decompose_unless_kept(root: Operation) -> RewriteResult:
@@ -477,6 +488,7 @@ def _evaluated(spec: OperatorSpec) -> reference_evaluator.CustomOperator:
     def compute(arrays: Sequence[Array | None], attributes: dict[str, Any], count: int) -> Sequence[Array]:
         fixed = sum(port.count != "variadic" for port in spec.inputs)
         given = [*arrays, *[None] * (fixed - len(arrays))]
-        return run_reference(spec, bind(spec, spec.name, given, attributes), given, count)
+        bound = bind(spec, spec.name, given, attributes, outputs=[None] * count)
+        return run_reference(spec, bound, given, count)
 
     return reference_evaluator.CustomOperator(spec.domain, spec.name, compute, spec.since)

@@ -91,6 +91,20 @@ class TensorType:
         """Return a type with the same shape and another element type."""
         return TensorType(np.dtype(dtype), self.shape)
 
+    def contradicts(self, other: TensorType) -> bool:
+        """Whether no tensor is of both types."""
+        if np.dtype(self.dtype) != np.dtype(other.dtype):
+            return True
+        if self.shape is None or other.shape is None:
+            return False
+        return len(self.shape) != len(other.shape) or any(
+            not isinstance(a, Dim) and not isinstance(b, Dim) and a != b
+            for a, b in zip(self.shape, other.shape, strict=True)
+        )
+
+    def __str__(self) -> str:
+        return f"{np.dtype(self.dtype)}{'' if self.shape is None else list(self.shape)}"
+
 
 def broadcast(*types: TensorType) -> TensorType:
     """

@@ -164,7 +164,8 @@ def _samples(spec: OperatorSpec) -> tuple[list[NodeSample], str]:
     why = ""
     for operands, attributes in drawn:
         given = with_absent(spec, operands)
-        bound = bind(spec, spec.name, given, attributes)
+        count = _result_count(spec)
+        bound = bind(spec, spec.name, given, attributes, outputs=[None] * count)
         try:
             results = run_reference(spec, bound, given, 1)
         except XonncError as error:
@@ -174,6 +175,14 @@ def _samples(spec: OperatorSpec) -> tuple[list[NodeSample], str]:
             continue
         found.append(NodeSample(given, dict(attributes), results))
     return found, why
+
+
+def _result_count(spec: OperatorSpec) -> int:
+    """Return the number of results of a drawn node: two of a variadic group, if it may have so many."""
+    return sum(
+        1 if port.count != "variadic" else max(port.at_least, min(2, port.at_most or 2))
+        for port in spec.outputs
+    )
 
 
 def with_absent(spec: OperatorSpec, operands: Sequence[Array | None]) -> list[Array | None]:

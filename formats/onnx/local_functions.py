@@ -64,12 +64,17 @@ def inline_calls(model: onnx.ModelProto) -> onnx.ModelProto:
 
     Raises `XonncError` for recursive functions and for expansions beyond the limits.
     """
+    from google.protobuf.message import EncodeError
     from onnx.checker import ValidationError
     from onnx.inliner import inline_local_functions
 
-    _check_expansion(model)
     try:
+        _check_expansion(model)
         return inline_local_functions(model)
+    except EncodeError as error:
+        raise XonncError(
+            "a model in memory of more than 2 GB cannot have functions; write it with external data"
+        ) from error
     except (RuntimeError, ValueError, ValidationError) as error:
         raise XonncError(f"its functions cannot be inlined: {' '.join(str(error).split())}") from error
 

@@ -16,6 +16,7 @@ from typing import BinaryIO
 import onnx
 import onnx.printer
 from google.protobuf import json_format
+from google.protobuf.message import EncodeError
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write, atomic_writes, is_special, require_writable
@@ -124,6 +125,14 @@ def save(
     with atomic_writes() as files, files.open(target) as stream, files.open(data) as data_stream:
         write(_externalised(model, external, data_stream), stream, model_format)
     return [target, data]
+
+
+def serialized(model: onnx.ModelProto) -> bytes | None:
+    """Return the bytes of a model in memory; `None` from 2 GB on, which protobuf does not write."""
+    try:
+        return model.SerializeToString(deterministic=True)
+    except EncodeError:
+        return None
 
 
 def needs_external_data(model: ExportedModel) -> bool:

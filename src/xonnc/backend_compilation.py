@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import onnx
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from xonnc.compiler import run_frontend
+from xonnc.compiler import ModelInput, run_frontend
 from xonnc.contexts import StageCallback, ignore_stage
 from xonnc.dialects.onnx.interface_names import argument_names, given_names
 from xonnc.dialects.onnx.types import is_ranked, is_tensor, numpy_dtype
@@ -70,7 +68,7 @@ def stages_of(backend: Backend) -> tuple[str, ...]:
 
 
 def compile_for_backend(
-    path: str | Path | onnx.ModelProto,
+    path: ModelInput,
     target: str,
     on_stage: StageCallback = ignore_stage,
     strict: bool = False,
@@ -99,11 +97,6 @@ def compile_for_backend(
     if backend is None:
         raise UnknownNameError(f"no target '{target}' of a plug-in")
     description = backend.target_of(target)
-    if isinstance(path, onnx.ModelProto):
-        with TemporaryDirectory() as folder:
-            file = Path(folder) / "model.onnx"
-            file.write_bytes(path.SerializeToString())
-            return compile_for_backend(file, target, on_stage, strict)
     front = run_frontend(path, on_stage, strict=strict, is_lowered=backend.takes)
     inputs, outputs = _interface(front.module)
     nodes, content = lower_and_emit(front.module, backend, description, front.context, on_stage)

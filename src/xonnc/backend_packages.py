@@ -19,7 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.argument_types import checks_arguments
 from xonnc.backend_compilation import lower_and_emit
-from xonnc.compiler import FrontendResult, run_frontend
+from xonnc.compiler import FrontendResult, ModelInput, run_frontend
 from xonnc.contexts import StageCallback
 from xonnc.errors import RefusalError, UnknownNameError, XonncError
 from xonnc.formats.byte_sink import ByteSink
@@ -76,13 +76,13 @@ class BackendPackage:
 
 @checks_arguments
 def compile_backend_package(
-    path: str | Path, target: str, on_stage: StageCallback | None = None, strict: bool = False
+    path: ModelInput, target: str, on_stage: StageCallback | None = None, strict: bool = False
 ) -> BackendPackage:
     """
     Compile a model to a package: subgraphs that the target takes are compiled by the backend of a plug-in.
 
     Parameters:
-        path: the model (.onnx, .onnxtxt or .json).
+        path: the model (.onnx, .onnxtxt or .json), or the model in memory.
         target: the name of a target of a plug-in's backend.
         on_stage: called after the stages `onnx` and `simplified`.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.

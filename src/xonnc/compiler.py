@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
+import onnx
 from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
@@ -25,8 +27,9 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.checks.loadable_check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.writer import write_loadable
-from xonnc.formats.onnx import import_model
+from xonnc.formats.onnx.importer import import_loaded
 from xonnc.formats.onnx.known_operators import require_known_operators
+from xonnc.formats.onnx.load_model import LoadedModel, load
 from xonnc.formats.onnx.model_summary import ModelSummary, comparison_table, summarize
 from xonnc.lowering.dla_to_loadable.report import CompileReport
 from xonnc.lowering.dla_to_loadable.stages import STAGES as DLA_STAGES
@@ -50,6 +53,9 @@ from xonnc.transforms.models.signatures import Shapes, set_input_shapes
 from xonnc.transforms.recompose_onnx import Recompose, standard_rules
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplify
+
+ModelInput: TypeAlias = "str | Path | onnx.ModelProto"
+"""A model: the path of a file, or the model in memory."""
 
 STAGES = ("onnx", "simplified", *(name for name, _ in DLA_STAGES), "emitted")
 """Stages in order: imported, simplified, lowered to the `dla` dialect, scheduled, allocated, emitted."""
@@ -103,7 +109,7 @@ class InternalCompilerError(Exception):
 
 @checks_arguments
 def compile_model(
-    path: str | Path,
+    path: ModelInput,
     target: str = "nv_full",
     on_stage: StageCallback | None = None,
     calibrate: Calibrate | None = None,
@@ -115,7 +121,7 @@ def compile_model(
     Compile an ONNX model to an NVDLA loadable.
 
     Parameters:
-        path: the model (.onnx, .onnxtxt or .json).
+        path: the model (.onnx, .onnxtxt or .json), or the model in memory.
         target: the name of a target (`nv_full`, `nv_small`, …) or the path of a TOML file.
         on_stage: called with the name of each stage of `STAGES` but the last and the module after it. It may
             raise to stop the compilation.
@@ -169,7 +175,7 @@ class FrontendResult:
 
 
 def run_frontend(
-    path: str | Path,
+    path: ModelInput,
     on_stage: StageCallback | None = None,
     calibrate: Calibrate | None = None,
     images: Mapping[str, ImageInput] | None = None,
@@ -197,7 +203,7 @@ def run_frontend(
 
 
 def _run_frontend(
-    path: str | Path,
+    path: ModelInput,
     on_stage: StageCallback | None,
     calibrate: Calibrate | None,
     images: Mapping[str, ImageInput] | None,
@@ -207,7 +213,8 @@ def _run_frontend(
     propagates_pairs: bool,
 ) -> FrontendResult:
     context = new_context()
-    module = import_model(Path(path), context, inline_functions=True)
+    loaded = LoadedModel.of(path) if isinstance(path, onnx.ModelProto) else load(path)
+    module = import_loaded(loaded, context, inline_functions=True)
     require_known_operators(module)
     if input_shapes:
         set_input_shapes(module, input_shapes)

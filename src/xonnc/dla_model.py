@@ -178,12 +178,7 @@ def compile_for_dla(
     if callable(calibrate) and accuracy is not None:
         raise XonncError("accuracy: it is measured on samples, which calibrate= gives")
     ranges = None if calibrate is None else partial(_ranges, calibrate, method, keep_float, accuracy)
-    if not isinstance(model, onnx.ModelProto):
-        return DlaModel(compile_package(model, target, None, ranges, None, strict, host, input_shapes))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
-        path.write_bytes(model.SerializeToString())
-        return DlaModel(compile_package(path, target, None, ranges, None, strict, host, input_shapes))
+    return DlaModel(compile_package(model, target, None, ranges, None, strict, host, input_shapes))
 
 
 def _ranges(

@@ -27,7 +27,7 @@ from xonnc.dialects.onnx.ops.builtin import EntryPointOp, NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx import import_model
-from xonnc.formats.onnx.known_operators import require_known_operators
+from xonnc.formats.onnx.known_operators import require_known_operators, unknown_operators
 from xonnc.formats.onnx.op_versions import identity_of
 from xonnc.lowering.dla.network_checks import network
 from xonnc.lowering.dla_to_loadable.emit_loadable import tasks
@@ -126,7 +126,7 @@ def explain_model(
 
     Parameters:
         path: the model.
-        target: the name of a target or the path of a TOML file.
+        target: the name of a target or the path of a TOML file; for processors there is `explain_native`.
         calibrate: returns the ranges by which a float model is quantized first, as in `compile_model`.
         images: image inputs by name, as in `compile_model`.
         input_shapes: sizes of dynamic inputs by name; the DLA takes fixed sizes.
@@ -147,12 +147,27 @@ def explain_model(
     placements, refusals = lower_network(read.module, hardware, DisposablePool.of(read.context))
     layers = [] if refusals else _layers(read.module, target, read.context)
     explain = _Explainer(_by_node(placements), read.merged, [names for names, _ in layers])
-    return Explanation(
+    found = Explanation(
         hardware.name,
-        tuple(_with_shared_layers([explain(node, operator) for node, operator in read.nodes])),
+        tuple(with_shared_layers([explain(node, operator) for node, operator in read.nodes])),
         tuple(engines for _, engines in layers),
         tuple(refusal.reason for refusal in refusals),
     )
+    return _with_unknown(found, read.unknown)
+
+
+def _with_unknown(found: Explanation, unknown: Mapping[str, str]) -> Explanation:
+    """Refuse operators that do not exist for that reason, whatever a target says of them."""
+    if not unknown:
+        return found
+    nodes = [
+        replace(node, engine="refused", reason=unknown[node.node].removeprefix(f"{node.node}: "))
+        if node.node in unknown
+        else node
+        for node in found.nodes
+    ]
+    others = [each for each in found.refusals if not each.startswith(tuple(f"{node} (" for node in unknown))]
+    return replace(found, nodes=tuple(nodes), refusals=(*unknown.values(), *others))
 
 
 def _explain_backend(path: str | Path, backend: Backend, target: Any) -> Explanation:
@@ -164,12 +179,13 @@ def _explain_backend(path: str | Path, backend: Backend, target: Any) -> Explana
         for each in lowered
     ]
     explain = _Explainer(_by_node(placements), read.merged, ())
-    return Explanation(
+    found = Explanation(
         target.name,
         tuple(explain(node, operator) for node, operator in read.nodes),
         (),
         tuple(each.refusal for each in lowered if each.reason is not None),
     )
+    return _with_unknown(found, read.unknown)
 
 
 @checks_arguments
@@ -225,7 +241,7 @@ def explain_package(
     explain = _Explainer(_by_node(placements), read.merged, [names for names, _ in layers])
     return Explanation(
         hardware.name,
-        tuple(_with_shared_layers([explain(node, operator) for node, operator in read.nodes])),
+        tuple(with_shared_layers([explain(node, operator) for node, operator in read.nodes])),
         tuple(engines for _, engines in layers),
         placed.root_causes,
         tuple(parts),
@@ -258,6 +274,8 @@ class _QuantizedModel:
     context: Context
     nodes: Sequence[tuple[str, str]]
     merged: Mapping[str, str]
+    unknown: Mapping[str, str]
+    """What is wrong with operators that neither ONNX nor a plug-in has, by node."""
 
 
 def _read(
@@ -287,13 +305,14 @@ def _read_with(
     module = import_model(Path(path), context, inline_functions=True)
     if is_run:
         require_known_operators(module)
+    unknown = {describe(op): reason for reason, op in unknown_operators(module).items()}
     if input_shapes:
         set_input_shapes(module, input_shapes)
     if corrects:
         correct_shapes(module)
     set_images(module, images or {})
     finish_stage("onnx", context, module, ignore_stage)
-    nodes = _named_nodes(module)
+    nodes = name_nodes(module)
     pool = DisposablePool.of(context)
     run_pass("dense-constants-onnx", context, module)
     run_pass("simplify-onnx", context, module)
@@ -307,14 +326,19 @@ def _read_with(
     elif is_lowered is None:
         run_pass("propagate-qdq-onnx", context, module)
     finish_stage("simplified", context, module, ignore_stage)
-    merged = {name: node_name(op) for op in _ops(module) for name in node_names(op)}
-    return _QuantizedModel(module, context, nodes, merged)
+    merged = {name: node_name(op) for op in named_operators(module) for name in node_names(op)}
+    return _QuantizedModel(module, context, nodes, merged, unknown)
 
 
-def _named_nodes(module: ModuleOp) -> list[tuple[str, str]]:
-    """Return the names and operators of all nodes; a node without a name is called after its first result."""
+def name_nodes(module: ModuleOp) -> list[tuple[str, str]]:
+    """
+    Name each node without a name after its first result; return the names and operators of all nodes.
+
+    Parameters:
+        module: an imported module.
+    """
     found: list[tuple[str, str]] = []
-    for op in _ops(module):
+    for op in named_operators(module):
         if not node_name(op):
             op.location = renamed(op, describe(op))
         identity = identity_of(op)
@@ -322,8 +346,13 @@ def _named_nodes(module: ModuleOp) -> list[tuple[str, str]]:
     return found
 
 
-def _ops(module: ModuleOp) -> Iterable[OnnxOp]:
-    """Yield the compute operators of a network."""
+def named_operators(module: ModuleOp) -> Iterable[OnnxOp]:
+    """
+    Yield the compute operators of a network.
+
+    Parameters:
+        module: the network.
+    """
     for op in module.walk():
         if isinstance(op, OnnxOp) and not isinstance(op, ConstantOp | NoValueOp | ReturnOp | EntryPointOp):
             yield op
@@ -359,8 +388,13 @@ def _by_node(placements: Sequence[NodePlacement]) -> dict[str, NodePlacement]:
     return found
 
 
-def _with_shared_layers(nodes: Sequence[NodeExplanation]) -> Iterable[NodeExplanation]:
-    """Yield the nodes with the names of the other nodes in the same hardware layers."""
+def with_shared_layers(nodes: Sequence[NodeExplanation]) -> Iterable[NodeExplanation]:
+    """
+    Yield the nodes with the names of the other nodes in the same hardware layers or kernels.
+
+    Parameters:
+        nodes: the nodes and their layers.
+    """
     members: dict[int, list[NodeExplanation]] = {}
     for node in nodes:
         for layer in node.layers:

@@ -37,6 +37,7 @@ from xonnc.formats.onnx.importer import overridable_inputs
 from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.load_model import load
 from xonnc.formats.onnx.payload_extraction import PayloadMarkers, without_payloads
+from xonnc.formats.onnx.save_model import serialized
 from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline, is_fused
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
 from xonnc.lowering.native.c_kernels import c_unit
@@ -276,7 +277,13 @@ class _Source(SessionSource):
     def pickled(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         model = self.model
         if isinstance(model, onnx.ModelProto):
-            model = model.SerializeToString()
+            written = serialized(model)
+            if written is None:
+                raise XonncError(
+                    "sessions of a model in memory of more than 2 GB cannot be pickled; "
+                    "write it with external data, and compile the file"
+                )
+            model = written
         elif (content := Path(model).read_bytes()) and not _may_have_external_data(content):
             model = content
         else:
@@ -340,7 +347,7 @@ class _Compiler:
         self._context = new_context()
         """Holds constants as kernels read them, for all programs."""
         self._digest = None if cache is None else _digest(model)
-        self._fingerprint = _fingerprint(model)
+        self._fingerprint = None if self._digest is None else _fingerprint(model)
 
     def __call__(self, shapes: InputShapes, values: InputValues) -> Executable:
         threads = Threads(self._options.threads, self._options.threads)
@@ -407,10 +414,10 @@ def _key(digest: str, shapes: InputShapes, values: InputValues, options: str) ->
 
 
 def _digest(model: str | Path | onnx.ModelProto) -> str | None:
-    """Return the SHA-256 of a model, or `None` for a model with external data, which is not cached."""
+    """Return the SHA-256 of a model; `None` with external data or more than 2 GB, which is not cached."""
     if isinstance(model, onnx.ModelProto):
-        content = model.SerializeToString(deterministic=True)
-        return None if _may_have_external_data(content) else sha256(content).hexdigest()
+        content = serialized(model)
+        return None if content is None or _may_have_external_data(content) else sha256(content).hexdigest()
     if not Path(model).is_file() or not Path(model).stat().st_size:
         return None
     with Path(model).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as mapped:

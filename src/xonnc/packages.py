@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from xonnc.argument_types import checks_arguments
-from xonnc.compiler import Calibrate, FrontendResult, InternalCompilerError, run_frontend
+from xonnc.compiler import Calibrate, FrontendResult, InternalCompilerError, ModelInput, run_frontend
 from xonnc.contexts import StageCallback
 from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import describe
@@ -117,7 +117,7 @@ class CompiledPackage:
 
 @checks_arguments
 def compile_package(
-    path: str | Path,
+    path: ModelInput,
     target: str = "nv_full",
     on_stage: StageCallback | None = None,
     calibrate: Calibrate | None = None,
@@ -130,7 +130,7 @@ def compile_package(
     Compile a model to a package: subgraphs that the target takes become loadables, the others run on the CPU.
 
     Parameters:
-        path: the model (.onnx, .onnxtxt or .json).
+        path: the model (.onnx, .onnxtxt or .json), or the model in memory.
         target: the name of a target or the path of a TOML file.
         on_stage: called after the stages `onnx` and `simplified`, and after the back end's stages if the
             whole model goes to the DLA.
@@ -156,7 +156,7 @@ def compile_package(
 
 
 def compile_placement(
-    path: str | Path,
+    path: ModelInput,
     target: str = "nv_full",
     on_stage: StageCallback | None = None,
     calibrate: Calibrate | None = None,

@@ -15,7 +15,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.argument_types import checks_arguments
-from xonnc.compiler import run_frontend
+from xonnc.compiler import ModelInput, run_frontend
 from xonnc.contexts import StageCallback, ignore_stage
 from xonnc.dialects.onnx.assembly import OnnxPrinter
 from xonnc.formats.atomic_write import atomic_write
@@ -64,12 +64,12 @@ class TosaOutput:
 
 
 @checks_arguments
-def compile_tosa(path: str | Path, on_stage: StageCallback | None = None, strict: bool = False) -> TosaOutput:
+def compile_tosa(path: ModelInput, on_stage: StageCallback | None = None, strict: bool = False) -> TosaOutput:
     """
     Compile a model with static shapes to TOSA 1.0.
 
     Parameters:
-        path: the model (.onnx, .onnxtxt or .json).
+        path: the model (.onnx, .onnxtxt or .json), or the model in memory.
         on_stage: called with the name of each stage of `STAGES` but the last and the module after it.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
 

@@ -251,6 +251,7 @@ def test_public_modules():
         "host_code",
         "model_check",
         "native",
+        "native_explanation",
         "notebook",
         "package_engine",
         "packages",

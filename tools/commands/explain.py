@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
 from xonnc.plugins.backends import backend_of
+from xonnc.targets.cpu import cpu_names
 from xonnc.tools.commands import image_options, package_steps
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import plural
@@ -34,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json; or a package (.xpkg)")
     parser.add_argument(
-        "--target", default="nv_full", help="a target's name or .toml file (default: %(default)s)"
+        "--target",
+        default="nv_full",
+        help="a target's name or .toml file; cpu or a processor kind for native code (default: %(default)s)",
     )
     parser.add_argument(
         "--calib", type=Path, metavar="FILE", help="quantize a float model with this calibration table"
@@ -74,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
     if backend is not None and (args.package or args.calib or images):
         option = "--package" if args.package else "--calib" if args.calib else "--input-format"
         raise XonncError(f"{option} is not for target {args.target}, of {backend}")
+    if args.target in ("cpu", *cpu_names()):
+        return _explain_native(args)
     ranges = read_calibration(args.calib) if args.calib else None
 
     def calibrate(module: ModuleOp) -> Ranges:
@@ -91,12 +96,26 @@ def run(args: argparse.Namespace) -> int:
     return 1 if explanation.refusals and not args.package else 0
 
 
-def _print(model: Path, explanation: Explanation, only_refused: bool) -> None:
+def _explain_native(args: argparse.Namespace) -> int:
+    from xonnc.native_explanation import explain_native
+
+    for option in ("package", "calib", "input_format", "input_mean", "input_std"):
+        if getattr(args, option):
+            raise XonncError(f"--{option.replace('_', '-')} is not for target {args.target}, a processor")
+    explanation = explain_native(args.model, args.target, dict(args.input_shape) or None)
+    if args.json:
+        print(json.dumps(asdict(explanation), indent=2))
+    else:
+        _print(args.model, explanation, args.refused, "kernel call")
+    return 1 if explanation.refusals else 0
+
+
+def _print(model: Path, explanation: Explanation, only_refused: bool, unit: str = "hardware layer") -> None:
     counts = Counter(node.engine for node in explanation.nodes)
     shown = ", ".join(f"{engine} {count}" for engine, count in counts.most_common())
     print(f"{model.name} on {explanation.target}: {plural(len(explanation.nodes), 'node')} ({shown})")
     if explanation.parts or explanation.layers:
-        print(f"  {plural(len(explanation.layers), 'hardware layer')}")
+        print(f"  {plural(len(explanation.layers), unit)}")
     for part in explanation.parts:
         side = part.kind.upper()
         taken, given = (_some(list(names)) or "nothing" for names in (part.inputs, part.outputs))
@@ -104,7 +123,7 @@ def _print(model: Path, explanation: Explanation, only_refused: bool) -> None:
     nodes = [node for node in explanation.nodes if node.reason or not only_refused]
     quiet = {node.node for node in explanation.nodes if node.operator in QDQ_OPERATORS}
     rows = [
-        ("node", "operator", "engine", "layer", "with, or why not"),
+        ("node", "operator", "engine", unit.split()[-2 if unit == "kernel call" else -1], "with, or why not"),
         *(_row(node, quiet) for node in nodes),
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]

@@ -29,6 +29,7 @@ from xonnc.plugin import (
     variadic,
 )
 from xonnc.tools.opt import run_opt
+from xonnc.tools.plugin_checks import check_operator
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 PLUGIN = Plugin("unittest", version="1.0")
@@ -103,6 +104,48 @@ class Scale:
     def reference(op: Any, x: np.ndarray[Any, Any], bias: np.ndarray[Any, Any] | None) -> Any:
         y = x * x.dtype.type(op.attribute("by", 2.0))
         return y if bias is None else y + bias
+
+
+@operator(PLUGIN, domain=DOMAIN, name="Parts")
+class Parts:
+    """As many equal parts of the last axis as the node has outputs."""
+
+    inputs = one("T", name="x")
+    outputs = variadic("T", name="parts", at_least=1)
+    lower = attribute(str, default="no", choices=("no", "right", "uncounted", "wrong"))
+
+    @staticmethod
+    def infer(op: Any) -> list[TensorType]:
+        count = len(op.outputs)
+        return [op.x.with_shape((*op.x.shape[:-1], op.x.shape[-1] // count))] * count
+
+    @staticmethod
+    def reference(op: Any, x: np.ndarray[Any, Any]) -> list[Any]:
+        return np.split(x, len(op.outputs), -1)
+
+    @staticmethod
+    def decompose(op: Any, b: Builder) -> Any:
+        count = len(op.outputs)
+        match op.lower:
+            case "no":
+                parts = b.call(DOMAIN, "Kept", [op.x], {}, outputs=count)
+            case "right":
+                parts = b.Split(op.x, axis=-1, num_outputs=count, outputs=count)
+            case "uncounted":
+                parts = b.Split(op.x, axis=-1, num_outputs=count)
+            case _:
+                parts = [b.Cast(each, to=onnx.TensorProto.DOUBLE) for each in [op.x] * count]
+        return parts
+
+
+@operator(PLUGIN, domain=DOMAIN, name="Kept")
+class Kept:
+    """The same by its reference alone."""
+
+    inputs = one("T", name="x")
+    outputs = variadic("T", name="parts", at_least=1)
+    infer = Parts.infer
+    reference = Parts.reference
 
 
 def model(text: str, version: int = 1) -> onnx.ModelProto:
@@ -308,6 +351,38 @@ def test_errors_of_bodies_name_the_node_and_the_plugin(tmp_path: Path):
         g (float[4] x) => (float[4] a) { a = org.faulty.F (x) }"""
     with pytest.raises(XonncError, match=r"\(F of plug-in faulty\): infer raised IndexError"):
         xonnc.simplify(onnx.parser.parse_model(text))
+
+
+@pytest.mark.parametrize("lower", ["no", "right"])
+def test_an_operator_has_as_many_results_as_its_node(lower: str):
+    node = f'{DOMAIN}.Parts <lower = "{lower}"> (x)'
+    text = f"g (float[n, 6] x) => (float[n, 2] a, float[n, 2] b, float[n, 2] c) {{ a, b, c = {node} }}"
+    x = np.arange(12, dtype=np.float32).reshape(2, 6)
+    session = xonnc.compile(model(text))
+    for found, expected in zip(session.run(None, {"x": x}), np.split(x, 3, -1), strict=True):
+        np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@pytest.mark.parametrize(
+    ("lower", "problem"),
+    [
+        ("uncounted", "Split has as many results as its node says; give their number: outputs=2"),
+        ("wrong", "decompose gives float64[2, 6] as result 0, infer float32[2, 3]"),
+    ],
+)
+def test_decompositions_that_do_not_fit(lower: str, problem: str):
+    node = f'{DOMAIN}.Parts <lower = "{lower}"> (x)'
+    text = f"g (float[2, 6] x) => (float[2, 3] a, float[2, 3] b) {{ a, b = {node} }}"
+    for target in ("cpu", "nv_full"):
+        with pytest.raises(XonncError) as error:
+            xonnc.compile(model(text), target)
+        assert str(error.value) == f"a (Parts of plug-in unittest): {problem}"
+
+
+def test_samples_of_operators_with_variadic_results():
+    spec = next(each for each in PLUGIN.operators if each.name == "Kept")
+    outcomes = {each.check: each.outcome for each in check_operator(spec)}
+    assert (outcomes["reference"], outcomes["infer"], outcomes["native"]) == ("ok", "ok", "ok")
 
 
 def test_a_scan_needs_as_many_states_as_it_has():

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnx.parser
 import pytest
 from onnx import helper, numpy_helper
@@ -26,6 +27,31 @@ def test_a_table_of_nodes(model: Path, capsys: pytest.CaptureFixture[str]):
     assert lines[1] == "  3 hardware layers"
     rows = {line.split()[0]: line.split() for line in lines[3:]}
     assert rows["pool1"] == ["pool1", "MaxPool", "PDP", "0", "conv1,", "act1"]
+
+
+def test_native_code(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["explain", str(model), "--target", "cpu"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("small.onnx on cpu: 6 nodes (native ")
+    assert lines[1].endswith(" kernel calls")
+    assert lines[3].split() == ["node", "operator", "engine", "kernel", "with,", "or", "why", "not"]
+    assert main(["explain", str(model), "--target", "cpu", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["target"] == "cpu"
+    assert main(["explain", str(model), "--target", "cpu", "--package"]) == 1
+    assert "--package is not for target cpu, a processor" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["nv_full", "nv_small", "cpu"])
+def test_operators_that_do_not_exist(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "m.onnx"
+    nodes = "a = Reluu (x)  b = Relu (a)  y = Sigmod (b)"
+    text = f'<ir_version: 8, opset_import: ["": 17]> g (float[n, 3] x) => (float[n, 3] y) {{ {nodes} }}'
+    path.write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    assert main(["explain", str(path), "--target", target]) == 1
+    out = capsys.readouterr().out
+    assert "  a: no operator 'Reluu' in domain 'ai.onnx'; did you mean 'Relu'?\n" in out
+    assert "  y: no operator 'Sigmod' in domain 'ai.onnx'; did you mean 'Sigmoid'?\n" in out
+    assert "the DLA has no such operator" not in out
 
 
 def test_what_is_refused_alone(model: Path, capsys: pytest.CaptureFixture[str]):

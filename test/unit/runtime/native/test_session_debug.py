@@ -80,6 +80,19 @@ def test_pickled_sessions_give_the_same(kind: str, tmp_path: Path):
     assert pickle.loads(pickle.dumps(copy)).outputs == session.outputs
 
 
+def nothing(model: onnx.ModelProto) -> None:
+    """Stand for `serialized` of a model that is too large."""
+
+
+def test_models_in_memory_that_protobuf_cannot_write_compile(monkeypatch: pytest.MonkeyPatch):
+    """Protobuf writes no message of 2 GB; compilation reads the tensors where they are."""
+    monkeypatch.setattr("xonnc.native.serialized", nothing)
+    session = xonnc.compile(MODEL)
+    assert len(session.run(None, {"x": X})) == len(MODEL.graph.output)
+    with pytest.raises(XonncError, match="a model in memory of more than 2 GB cannot be pickled; write it"):
+        pickle.dumps(session)
+
+
 def test_models_for_the_dla_are_not_pickled():
     model = onnx.parser.parse_model(
         """<ir_version: 8, opset_import: ["": 17]>
