@@ -147,41 +147,38 @@ def function_lut(function: Function) -> tuple[Lut, float]:
     size = np.maximum(np.abs(exact), 1.0)
     counts = np.abs(exact) < COMPARED_UP_TO
     near = [
-        (form, _values(function, 257, *form))
+        (form, _interpolate(_values(function, 257, *form), form[1], SAMPLES - form[0]))
         for form in ((b * 2.0**a, a - 7) for a in range(6) for b in TABLE_STARTS)
     ]
-    far = [
-        (form, _values(function, 65, *form))
-        for form in ((b * 2.0**a, a - 5) for a in range(7) for b in TABLE_STARTS)
-    ]
-    found: list[tuple[float, Lut]] = []
-    for (le_start, coarse), le in far:
+    far = [(b * 2.0**a, a - 5) for a in range(7) for b in TABLE_STARTS]
+    found: list[tuple[float, tuple[float, int], tuple[float, int]]] = []
+    for le_start, coarse in far:
         le_end = le_start + 2.0 ** (coarse + 6)
-        wide = _interpolate(le, coarse, SAMPLES - le_start)
+        wide = _interpolate(_values(function, 65, le_start, coarse), coarse, SAMPLES - le_start)
         wide = wide + under * np.minimum(SAMPLES - le_start, 0)
         wide = wide + over * np.maximum(SAMPLES - le_end, 0)
-        for (lo_start, step), lo in near:
+        for (lo_start, step), narrow in near:
             lo_end = lo_start + 2.0 ** (step + 8)
             if lo_start < le_start or lo_end > le_end:
                 continue
             inside = (lo_start < SAMPLES) & (SAMPLES < lo_end)
-            read = np.where(inside, _interpolate(lo, step, SAMPLES - lo_start), wide)
+            read = np.where(inside, narrow, wide)
             error = float(np.max((np.abs(read - exact) / size)[counts]))
-            lut = Lut(
-                linear_exp_table=_half_bits(le),
-                linear_only_table=_half_bits(lo),
-                linear_exp_offset=coarse,
-                linear_only_offset=step,
-                le_start=le_start,
-                le_end=le_end,
-                lo_start=lo_start,
-                lo_end=lo_end,
-                le_underflow=under,
-                le_overflow=over,
-                underflow_priority=LutTable.LINEAR_EXP,
-            )
-            found.append((error, lut))
-    error, lut = min(found, key=lambda form: form[0])
+            found.append((error, (le_start, coarse), (lo_start, step)))
+    error, (le_start, coarse), (lo_start, step) = min(found, key=lambda form: form[0])
+    lut = Lut(
+        linear_exp_table=_half_bits(_values(function, 65, le_start, coarse)),
+        linear_only_table=_half_bits(_values(function, 257, lo_start, step)),
+        linear_exp_offset=coarse,
+        linear_only_offset=step,
+        le_start=le_start,
+        le_end=le_start + 2.0 ** (coarse + 6),
+        lo_start=lo_start,
+        lo_end=lo_start + 2.0 ** (step + 8),
+        le_underflow=under,
+        le_overflow=over,
+        underflow_priority=LutTable.LINEAR_EXP,
+    )
     return lut, error
 
 

@@ -111,8 +111,24 @@ def compile_to_loadable(
     cannot take, `XonncError` for an unknown target. Constants that a pass leaves without users in `module`
     are freed, except those that are `live`.
     """
+    engines = convert(module, load_target(target), DisposablePool.of(ctx))
+    return compile_converted(module, target, ctx, engines, on_stage, live)
+
+
+def compile_converted(
+    module: ModuleOp,
+    target: str,
+    ctx: Context,
+    engines: Mapping[Operation, str],
+    on_stage: StageCallback | None = None,
+    live: Collection[DisposableElementsAttr] = (),
+) -> CompiledLoadable:
+    """
+    Compile the network in `module`, which `convert` has lowered; `engines` are those that it returned.
+
+    Other parameters and errors are those of `compile_to_loadable`.
+    """
     hardware = load_target(target)
-    engines = convert(module, hardware, DisposablePool.of(ctx))
     run_stages_after_converting(module, target, ctx, on_stage, live)
     loadable = loadable_of(module, hardware)
     return CompiledLoadable(loadable, report_of(module, hardware, loadable), engines)

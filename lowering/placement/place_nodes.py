@@ -1,8 +1,9 @@
 """
 Placement of a network: the DLA runs what it supports, the CPU the rest, with few tensors transferred.
 
-The back end decides what is supported: partitions are compiled, refused nodes move to the CPU with the
-reason, and the rest is partitioned again until all partitions for the DLA compile.
+The back end decides what is supported: partitions are converted to the `dla` dialect, refused nodes move to
+the CPU with the reason, and the rest is partitioned again until no partition for the DLA is refused. Then
+the partitions are compiled, each from its converted module.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool
 from xonnc.dialects.onnx.elements.roots import constants_of
 from xonnc.dialects.onnx.locations import describe, node_name
 from xonnc.dialects.onnx.ops.nn import LRNOp
@@ -21,10 +23,11 @@ from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.dialects.onnx.ops.tensor import CastOp
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape
 from xonnc.errors import PluginFunctionError, RefusalError, XonncError
-from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, StageCallback, compile_to_loadable
+from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, StageCallback, compile_converted
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import (
     LOWERINGS_BY_PRECISION,
     AtBoundary,
+    convert,
     refusal_of,
     rule_of,
 )
@@ -87,8 +90,7 @@ class Placement:
     @property
     def root_causes(self) -> tuple[str, ...]:
         """The refusals that do not follow from others, each once."""
-        lines = (line for node, line in sorted(self.refused.items()) if node not in self.at_boundaries)
-        return tuple(dict.fromkeys(lines))
+        return _root_causes(self.refused, self.at_boundaries)
 
     @property
     def on_cpu(self) -> dict[int, str]:
@@ -128,39 +130,90 @@ def place_nodes(
     return _Placer(module, target, ctx, names).run(on_stage)
 
 
+def refusals_of(module: ModuleOp, target: str, ctx: Context) -> tuple[str, ...]:
+    """
+    Return why nodes of the network in `module`, which is not modified, do not run on the DLA, each line once.
+
+    Nodes are converted, as far as the target takes them, but not compiled.
+    """
+    graph = graph_of(module)
+    values = [*graph.function.body.block.args, *(result for op in graph.nodes for result in op.results)]
+    values += [result for op in graph.constants for result in op.results]
+    placer = _Placer(module, target, ctx, {value: f"value_{index}" for index, value in enumerate(values)})
+    placer.decide()
+    return placer.root_causes
+
+
+def _root_causes(refused: Mapping[int, str], at_boundaries: Collection[int]) -> tuple[str, ...]:
+    lines = (line for node, line in sorted(refused.items()) if node not in at_boundaries)
+    return tuple(dict.fromkeys(lines))
+
+
+@dataclass(frozen=True)
+class _ConvertedPartition:
+    """A partition with its module, and the engine of each operator, which are converted, if for the DLA."""
+
+    outlined: OutlinedPartition
+    engines: Mapping[Operation, str] | None
+
+
 class _Placer:
     def __init__(self, module: ModuleOp, target: str, ctx: Context, names: Mapping[SSAValue, str]):
         self._target = target
         self._ctx = ctx
         self._names = names
         self._graph = graph_of(module)
-        hardware = load_target(target)
+        self._hardware = load_target(target)
         beyond = {} if is_quantized(module) else overflows(self._graph.nodes)
         self._refused = {
             node: refusal_of(op, reason)
             for node, op in enumerate(self._graph.nodes)
-            if (reason := impossible(op, hardware) or beyond.get(op)) is not None
+            if (reason := impossible(op, self._hardware) or beyond.get(op)) is not None
         }
         self._at_boundaries: set[int] = set()
         self._engines: dict[int, str] = {}
-        self._done: dict[Partition, CompiledPartition] = {}
-        self._live = set(constants_of([module]))
-        """The constants of the network and of the parts that are done."""
+        self._converted: dict[Partition, _ConvertedPartition] = {}
+        self._compiled: dict[Partition, CompiledLoadable] = {}
+        self._rounds = 0
+        self._network_constants = frozenset(constants_of([module]))
+        self._constants: dict[Partition, frozenset[DisposableElementsAttr]] = {}
+        """The constants of converted partitions, which are not freed while others are compiled."""
 
     def run(self, on_stage: StageCallback | None) -> Placement:
-        """Partition and compile until no partition for the DLA is refused."""
-        for number in range(EXACT_ROUNDS + 2 * len(self._graph.nodes)):
+        """Decide and compile until the later stages refuse no partition for the DLA."""
+        while True:
+            partitions = self.decide()
+            is_whole = len(partitions) == 1 and not self._refused
+            known = len(self._refused)
+            for partition in partitions:
+                if partition.is_dla and partition not in self._compiled:
+                    self._compile(partition, on_stage if is_whole else None)
+            if len(self._refused) == known:
+                placed = tuple(
+                    CompiledPartition(each, self._converted[each].outlined, self._compiled.get(each))
+                    for each in partitions
+                )
+                return Placement(self._graph, self._names, placed, self._refused, self._at_boundaries)
+
+    def decide(self) -> list[Partition]:
+        """Partition and convert until no partition for the DLA is refused; return the partitions."""
+        while True:
+            assert self._rounds < EXACT_ROUNDS + 2 * len(self._graph.nodes), "each round decides on a node"
             partitions = self._parts()
             is_whole = len(partitions) == 1 and not self._refused
             known = len(self._engines) + len(self._refused)
             for partition in partitions:
-                if partition not in self._done:
-                    self._try(partition, number < EXACT_ROUNDS, on_stage if is_whole else None)
-            is_whole = is_whole and partitions[0] in self._done
+                if partition not in self._converted:
+                    self._convert(partition)
+            self._rounds += 1
+            is_whole = is_whole and partitions[0] in self._converted
             if is_whole or len(self._engines) + len(self._refused) == known:
-                placed = tuple(self._done[partition] for partition in partitions)
-                return Placement(self._graph, self._names, placed, self._refused, self._at_boundaries)
-        raise AssertionError("each round refuses a node or learns an engine")
+                return partitions
+
+    @property
+    def root_causes(self) -> tuple[str, ...]:
+        """The refusals that do not follow from others, each once."""
+        return _root_causes(self._refused, self._at_boundaries)
 
     def _parts(self) -> list[Partition]:
         free = {
@@ -174,30 +227,50 @@ class _Placer:
         constants = tuple(dict.fromkeys(v for v in self._graph.results if v.owner in self._graph.constants))
         return [*partitions, Partition(False, (), (), constants)] if constants else partitions
 
-    def _try(self, partition: Partition, is_exact: bool, on_stage: StageCallback | None) -> None:
-        """Compile a partition, or find its refused nodes."""
+    def _convert(self, partition: Partition) -> None:
+        """Convert a partition, or find its refused nodes."""
         outlined = outline(partition, self._graph, self._names)
         if not partition.is_dla:
-            self._done[partition] = CompiledPartition(partition, outlined, None)
+            self._converted[partition] = _ConvertedPartition(outlined, None)
             return
         try:
-            compiled = compile_to_loadable(outlined.module, self._target, self._ctx, on_stage, self._live)
+            engines = convert(outlined.module, self._hardware, DisposablePool.of(self._ctx))
         except PluginFunctionError:
             raise
         except RefusalError as error:
-            blamed = _blamed(error, outlined)
             self._at_boundaries |= self._at_boundary_only(error, partition, outlined)
+            self._refuse(_blamed(error, outlined), partition)
         except XonncError as error:
-            blamed = _blamed_late(error, outlined)
+            self._refuse(_blamed_late(error, outlined), partition)
         else:
-            self._done[partition] = CompiledPartition(partition, outlined, compiled)
-            self._live.update(constants_of([outlined.module]))
+            self._converted[partition] = _ConvertedPartition(outlined, engines)
+            self._constants[partition] = frozenset(constants_of([outlined.module]))
             for op, node in outlined.nodes.items():
-                self._engines.setdefault(node, compiled.engines.get(op, "view"))
-            return
-        if not is_exact:
+                self._engines.setdefault(node, engines.get(op, "view"))
+
+    def _compile(self, partition: Partition, on_stage: StageCallback | None) -> None:
+        """Compile a converted partition, or find the nodes that a later stage refuses."""
+        converted = self._converted[partition]
+        assert converted.engines is not None, "compiled for the DLA"
+        module = converted.outlined.module
+        del self._constants[partition]
+        live = self._network_constants.union(*self._constants.values())
+        try:
+            self._compiled[partition] = compile_converted(
+                module, self._target, self._ctx, converted.engines, on_stage, live
+            )
+        except PluginFunctionError:
+            raise
+        except XonncError as error:
+            self._refuse(_blamed_late(error, converted.outlined), partition)
+        else:
+            self._constants[partition] = frozenset(constants_of([module]))
+
+    def _refuse(self, blamed: Mapping[int, str], partition: Partition) -> None:
+        """Refuse nodes of a partition, after many rounds all of them."""
+        if self._rounds >= EXACT_ROUNDS:
             reason = next(iter(blamed.values()))
-            blamed |= {node: reason for node in partition.nodes if node not in blamed}
+            blamed = dict.fromkeys(partition.nodes, reason) | dict(blamed)
         self._refused |= blamed
 
     def _at_boundary_only(

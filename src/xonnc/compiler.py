@@ -7,7 +7,7 @@ Compile ONNX models for NVDLA: import, simplification, quantization, lowering an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -20,8 +20,8 @@ from xdsl.ir import Operation
 
 from xonnc.argument_types import checks_arguments
 from xonnc.contexts import StageCallback, ignore_stage, new_context
-from xonnc.dialects.onnx.elements import DisposablePool
-from xonnc.errors import XonncError
+from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
+from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.html_tables import html_table
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.checks.loadable_check import check_loadable
@@ -33,13 +33,15 @@ from xonnc.formats.onnx.load_model import LoadedModel, load
 from xonnc.formats.onnx.model_summary import ModelSummary, comparison_table, summarize
 from xonnc.lowering.dla_to_loadable.report import CompileReport
 from xonnc.lowering.dla_to_loadable.stages import STAGES as DLA_STAGES
-from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
+from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, compile_converted
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import convert, has_dynamic_inputs
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
 from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import PropagateQdq
 from xonnc.lowering.onnx_to_dla.qdq_pairs import inserted_pairs, is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
 from xonnc.lowering.onnx_to_dla.split_sums import split_sums
+from xonnc.lowering.placement.place_nodes import refusals_of
 from xonnc.plugins.kept_operators import keeping
 from xonnc.plugins.nvdla_bodies import lowered_by_nvdla
 from xonnc.rewriting.driver import apply_rules
@@ -147,7 +149,7 @@ def compile_model(
     front = run_frontend(
         path, on_stage, calibrate, images, strict, input_shapes=input_shapes, propagates_pairs=True
     )
-    compiled = compile_to_loadable(front.module, target, front.context, on_stage)
+    compiled = _compile_whole(front, target, on_stage)
     problems = check_loadable(compiled.loadable, hardware)
     if problems:
         raise InternalCompilerError(f"the loadable breaks a rule, of {len(problems)} found: {problems[0]}")
@@ -159,6 +161,28 @@ def compile_model(
         compiled.report,
         front.inserted_pairs,
     )
+
+
+def _compile_whole(front: FrontendResult, target: str, on_stage: StageCallback | None) -> CompiledLoadable:
+    """Compile the module of a front end's result for the DLA, or raise an error with all that it refuses."""
+    original = front.module.clone()
+    try:
+        engines = convert(front.module, load_target(target), DisposablePool.of(front.context))
+    except RefusalError as refused:
+        if has_dynamic_inputs(refused):
+            raise
+        # What reads the result of a refused node is lowered only in a partition of its own.
+        others = _of_others(refusals_of(original, target, front.context), refused)
+        subjects = [*refused.subjects, *(None for _ in others)]
+        raise RefusalError([*refused.reasons, *others], subjects) from None
+    drop_attributes(original)
+    return compile_converted(front.module, target, front.context, engines, on_stage)
+
+
+def _of_others(lines: Iterable[str], refused: RefusalError) -> list[str]:
+    """Return the lines about nodes that are not refused already."""
+    known = tuple(f"{line.partition('): ')[0]}): " for line in refused.reasons)
+    return [line for line in lines if line not in refused.reasons and not line.startswith(known)]
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,15 @@ from xdsl.dialects.builtin import ModuleOp
 
 import xonnc
 from xonnc.calibration import calibrate_module
+from xonnc.compiler import compile_model
 from xonnc.dialects.dla.engines import ConvOp
 from xonnc.dialects.onnx.locations import node_location
-from xonnc.errors import XonncError
+from xonnc.errors import RefusalError, XonncError
 from xonnc.explanation import explain_package
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.package.archive import read_package
 from xonnc.lowering.dla_planning.window import Window2D
+from xonnc.lowering.placement import place_nodes
 from xonnc.packages import CompiledPackage, compile_package
 from xonnc.runtime.package import LoadedPackage, load_package
 from xonnc.runtime.reference import ReferenceModel
@@ -183,7 +185,7 @@ def test_a_long_dynamic_model_is_placed_at_once(tmp_path: Path, monkeypatch: pyt
     nodes = "\n".join(f"v{number + 1} = Relu(v{number})" for number in range(40))
     model = saved(tmp_path, f"v0 = Abs(x)\n{nodes}", ("v40",), {"x": ("N", 3)})
     tried: list[object] = []
-    monkeypatch.setattr("xonnc.lowering.placement.place_nodes.compile_to_loadable", tried.append)
+    monkeypatch.setattr("xonnc.lowering.placement.place_nodes.convert", tried.append)
     assert kinds(compile_package(model)) == ["cpu"]
     assert not tried
 
@@ -493,3 +495,42 @@ def test_scores_beside_boxes_keep_a_scale_of_their_own(tmp_path: Path):
     assert scores.max() < 0.03
     explained = explain_package(model, "nv_small", lambda each: calibrate_module(each, samples))
     assert [part.kind for part in explained.parts] == ["dla", "cpu"]
+
+
+def test_all_refusals_are_found_without_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    # Hidden behind one another: the second Softmax reads what a refused node gives.
+    nodes = (
+        "a = Conv(x, w)\n b = Softmax<axis=1>(a)\n c = Conv(b, v)\n d = Softmax<axis=1>(c)\n y = Conv(d, v)"
+    )
+    model = saved(tmp_path, nodes)
+    compiled = counted(monkeypatch, "compile_converted")
+    with pytest.raises(RefusalError) as refused:
+        compile_model(model)
+    assert [reason.partition(" ")[0] for reason in refused.value.reasons] == ["softmax1", "softmax3"]
+    assert len(refused.value.subjects) == 2
+    assert not compiled
+
+
+def test_a_part_is_converted_and_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    nodes = (
+        "a = Conv(x, w)\n b = Softmax<axis=1>(a)\n c = Conv(b, v)\n d = Softmax<axis=1>(c)\n y = Conv(d, v)"
+    )
+    model = saved(tmp_path, nodes)
+    converted, compiled = counted(monkeypatch, "convert"), counted(monkeypatch, "compile_converted")
+    assert kinds(compile_package(model)) == ["dla", "cpu", "dla", "cpu", "dla"]
+    assert len(compiled) == 3
+    # One of all nodes, one of those behind the first refused node, and the parts.
+    assert len(converted) <= 5
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> list[object]:
+    """The calls of a function of the placement."""
+    calls: list[object] = []
+    function = getattr(place_nodes, name)
+
+    def call(*args: object) -> object:
+        calls.append(args)
+        return function(*args)
+
+    monkeypatch.setattr(place_nodes, name, call)
+    return calls

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -134,12 +133,6 @@ def _require_package_for_host(args: argparse.Namespace, wants_package: bool) -> 
         )
 
 
-def _of_others(lines: Sequence[str], refused: RefusalError) -> list[str]:
-    """Return the lines about nodes that are not refused already."""
-    known = tuple(f"{line.partition('): ')[0]}): " for line in refused.reasons)
-    return [line for line in lines if line not in refused.reasons and not line.startswith(known)]
-
-
 def _require_outputs(args: argparse.Namespace, output: Path | None, is_text: bool) -> None:
     """Refuse outputs that cannot be written or are inputs, before compiling."""
     inputs = calibration_options.inputs(args)
@@ -157,10 +150,8 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
     from xonnc.compiler import compile_model
     from xonnc.formats.package.archive import SUFFIX
     from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import has_dynamic_inputs
-    from xonnc.packages import compile_package
 
     options = _Options(args, None if args.dry_run else output)
-    images, shapes = image_options.images(args), dict(args.input_shape) or None
     try:
         with options.progress() as step:
             compilation = compile_model(
@@ -168,20 +159,15 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
                 args.target,
                 options.on_stage(step),
                 options.calibrate(step),
-                images,
+                image_options.images(args),
                 args.strict,
-                shapes,
+                dict(args.input_shape) or None,
             )
     except RefusalError as refused:
-        if has_dynamic_inputs(refused):
+        if has_dynamic_inputs(refused) or args.require_dla:
             raise
-        with options.progress() as step:
-            package = compile_package(
-                args.model, args.target, None, options.calibrate(step), input_shapes=shapes
-            )
-        reasons = [*refused.reasons, *_of_others(package.refusals, refused)]
         offer = f"{args.model}: the CPU has to run a part; -o {output.with_suffix(SUFFIX)} makes a package"
-        raise RefusalError([*dict.fromkeys(reasons), *([] if args.require_dla else [offer])]) from None
+        raise RefusalError([*refused.reasons, offer]) from None
     compilation = _for_firmware(args, compilation)
     written = 0 if args.dry_run else compilation.write(output)
     return _told(args, compilation, output, written, options.selection)
