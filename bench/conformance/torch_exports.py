@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -108,6 +109,10 @@ def exported(
     names = list(names) or [f"input_{index}" if index else "input" for index in range(len(tensors))]
     if is_new:
         shapes = _dynamic_shapes(arguments, names, dynamic) if dynamic else None
+        parameters = inspect.signature(getattr(module, "forward", module)).parameters.values()
+        if shapes is not None and any(each.kind is each.VAR_POSITIONAL for each in parameters):
+            # All arguments are one parameter then.
+            shapes = (shapes,)
         options |= {"dynamo": True, "dynamic_shapes": shapes, "external_data": False, "verbose": False}
         opset = max(opset, 18)
     else:

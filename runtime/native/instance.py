@@ -31,7 +31,7 @@ from xonnc.formats.native.program import (
 from xonnc.runtime.native.jit import ONE_THREAD, Code, Entry, Threads
 from xonnc.runtime.native.linked_code import LinkedCode
 from xonnc.runtime.native.operator_call import Implementation, OperatorCall
-from xonnc.runtime.native.session_operators import prepare_step
+from xonnc.runtime.native.session_operators import draw_seed, prepare_step
 
 Array = npt.NDArray[np.generic]
 
@@ -297,6 +297,10 @@ class Instance:
                 reads = [index for index in step.reads if index is not None]
                 inputs = list(zip([*reads, *body.captured], body.program.inputs, strict=True))
                 return partial(self._run_later, step, instance, inputs)
+            case SessionStep(operator="Seed", writes=[int(index)]) if (
+                self.program.values[index].storage is Storage.ARENA
+            ):
+                return partial(self._draw_seed, index)
             case SessionStep(bodies=[]):
                 # One call object for all runs: a new one takes a microsecond of a model that runs for ten.
                 call = OperatorCall(step, (), ())
@@ -311,6 +315,11 @@ class Instance:
                 return partial(self._run_with_bodies, call, runners, prepare_step(step), self._targets(step))
             case HostStep():
                 return partial(self._run_on_host, step)
+
+    def _draw_seed(self, index: int) -> None:
+        seed = self._values[index]
+        assert isinstance(seed, np.ndarray)
+        seed[0] = draw_seed()
 
     def _compute_checked(self, compute: Callable[[], None], checks: Sequence[RangeCheck]) -> None:
         compute()

@@ -109,25 +109,33 @@ def _shapes_of_none(
     return [result.shape if isinstance(result, np.ndarray) else shape for result, shape in arrays]
 
 
-def _strip_mined_loop(call: OperatorCall) -> Sequence[RuntimeValue]:
+def _strip_mined_loop(settings: OperatorAttributes) -> Implementation:
     """Run strips of iterations, each in native code, and join their rows of the scan outputs."""
-    limit = call.integer(0, _MAX_ITERATIONS)
-    holds = bool(call.array(1).reshape(-1)[0]) if call.has_operand(1) else True
-    carried = list(call.operands[2:])
-    specs = call.step.bodies[0].program.outputs[2 + len(carried) :]
-    strips: list[list[Array]] = [[] for _ in specs]
-    rows, iteration = call.int_attribute("rows"), 0
-    run, count = call.bodies[0], len(carried) + 2
-    while holds and iteration < limit:
-        end = min(limit, iteration + rows)
-        results = run([np.array(iteration), np.array(end), *carried])
-        holds, after = (int(result.item()) for result in results[:2] if isinstance(result, np.ndarray))
-        carried = list(results[2:count])
-        for found, result in zip(strips, results[count:], strict=True):
-            assert isinstance(result, np.ndarray)
-            found.append(result[: after - iteration])
-        iteration = after
-    return [*carried, *map(_joined, strips, specs)]
+    step, rows = settings.step, settings.int_attribute("rows")
+    count = len(step.reads)
+    specs = step.bodies[0].program.outputs[count:]
+    # The same arrays for all strips: a body binds inputs only if they are other objects than before.
+    first, last = np.zeros((), np.int64), np.zeros((), np.int64)
+
+    def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
+        limit = call.integer(0, _MAX_ITERATIONS)
+        holds = bool(call.array(1).item(0)) if call.has_operand(1) else True
+        carried = call.operands[2:]
+        strips: list[list[Array]] = [[] for _ in specs]
+        iteration, run = 0, call.bodies[0]
+        while holds and iteration < limit:
+            end = min(limit, iteration + rows)
+            first[...], last[...] = iteration, end
+            results = run([first, last, *carried])
+            holds, after = (int(result.item()) for result in results[:2] if isinstance(result, np.ndarray))
+            carried = results[2:count]
+            for found, result in zip(strips, results[count:], strict=True):
+                assert isinstance(result, np.ndarray)
+                found.append(result[: after - iteration])
+            iteration = after
+        return [*carried, *map(_joined, strips, specs)]
+
+    return perform
 
 
 def _joined(strips: Sequence[Array], spec: TensorSpec) -> Array:
@@ -317,7 +325,6 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
     "SequenceInsert": _insert,
     "SequenceLength": _length,
     "SplitToSequence": _split,
-    "StripMinedLoop": _strip_mined_loop,
     **string_data_movement.IMPLEMENTATIONS,
     **string_operators.IMPLEMENTATIONS,
 }
@@ -325,6 +332,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
 
 PREPARED_IMPLEMENTATIONS: Mapping[str, PrepareImplementation] = {
     "Keep": _keep,
+    "StripMinedLoop": _strip_mined_loop,
     **string_data_movement.PREPARED_IMPLEMENTATIONS,
     **string_operators.PREPARED_IMPLEMENTATIONS,
 }
