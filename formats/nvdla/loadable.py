@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol, TypeAlias
+
+from xonnc.formats.nvdla.enumerations import Interface
 
 Version: TypeAlias = tuple[int, int, int]
 
@@ -153,3 +156,9 @@ class Loadable:
 
     def __post_init__(self):
         self.by_name.update((blob.name, blob) for blob in self.blobs)
+
+    @cached_property
+    def descriptor_names(self) -> Sequence[str | None]:
+        """The first blob with descriptors in each memory object, `None` where there is none."""
+        described = {blob.name for blob in self.by_name.values() if blob.interface != Interface.NONE}
+        return [next((name for name in one.contents if name in described), None) for one in self.memories]

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xonnc.dialects.dla.attributes import OperandMode
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
-from xonnc.dialects.dla.types import cube_of, shape_of
+from xonnc.dialects.dla.types import CubeShape, cube_of, shape_of
 from xonnc.formats.nvdla.cycles import (
     CDP_DEPTH,
     PDP_DEPTH,
@@ -26,6 +26,7 @@ from xonnc.formats.nvdla.cycles import (
     bottom_elements,
     element_cycles,
 )
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.timeline import Timeline
 from xonnc.lowering.dla.convolution_plans import plan_of, window_of
 from xonnc.lowering.dla.fused_layers import EMULATED_OPS, FusedLayer, fused_layers
@@ -42,6 +43,7 @@ from xonnc.lowering.dla_planning.feasibility import buffer_demand, buffer_of
 from xonnc.lowering.dla_planning.plan_cycles import PassDemand, tile_demands
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_planning.surface_sizes import dense_bytes
+from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget
 
 REGISTER_CYCLES: Final = 4.0
@@ -90,30 +92,42 @@ class PlanSequence:
         """The bank split of the last convolution."""
         return tuple((plan.data_banks, plan.weight_banks) for plan in self.plans[-1:])
 
-    def writers(self, value: SSAValue, begin: int, end: int) -> Iterator[int]:
-        """Yield the layers that write rows `begin` to `end` of `value`."""
-        owner = value.owner
-        if isinstance(owner, SliceOp):
-            first = owner.offsets.get_values()[1]
-            yield from self.writers(owner.source, begin + first, end + first)
-        elif isinstance(owner, ReshapeOp):
-            # Positions keep their order.
-            source, width = cube_of(owner.source.type), cube_of(owner.result.type).width
-            yield from self.writers(
-                owner.source, begin * width // source.width, -(-end * width // source.width)
-            )
-        elif isinstance(owner, ConcatOp) and owner.is_interleaved is not None:
-            count = len(owner.sources)
-            for source in owner.sources:
-                yield from self.writers(source, begin // count, -(-end // count))
-        elif isinstance(owner, ConcatOp):
-            for source, first in zip(owner.sources, _first_rows(owner), strict=True):
-                height = cube_of(source.type).height
-                yield from self.writers(source, max(begin - first, 0), min(end - first, height))
-        else:
-            for rows in self.done.get(value, ()):
-                if rows.begin < end and begin < rows.end:
-                    yield rows.step
+    def writers(self, rows: Iterable[RowRange]) -> Iterator[int]:
+        """Yield the layers that write any of `rows`."""
+        for value, begin, end in rows:
+            for each in self.done.get(value, ()):
+                if each.begin < end and begin < each.end:
+                    yield each.step
+
+
+class RowRange(NamedTuple):
+    """Rows `begin` to `end` of a cube."""
+
+    value: SSAValue
+    begin: int
+    end: int
+
+
+def source_rows(value: SSAValue, begin: int, end: int) -> Iterator[RowRange]:
+    """Yield the rows of results and inputs that rows `begin` to `end` of `value` are views of."""
+    owner = value.owner
+    if isinstance(owner, SliceOp):
+        first = owner.offsets.get_values()[1]
+        yield from source_rows(owner.source, begin + first, end + first)
+    elif isinstance(owner, ReshapeOp):
+        # Positions keep their order.
+        source, width = cube_of(owner.source.type), cube_of(owner.result.type).width
+        yield from source_rows(owner.source, begin * width // source.width, -(-end * width // source.width))
+    elif isinstance(owner, ConcatOp) and owner.is_interleaved is not None:
+        count = len(owner.sources)
+        for source in owner.sources:
+            yield from source_rows(source, begin // count, -(-end // count))
+    elif isinstance(owner, ConcatOp):
+        for source, first in zip(owner.sources, _first_rows(owner), strict=True):
+            height = cube_of(source.type).height
+            yield from source_rows(source, max(begin - first, 0), min(end - first, height))
+    else:
+        yield RowRange(value, begin, end)
 
 
 def weights_stay(before: ConvolutionPlan, after: ConvolutionPlan) -> bool:
@@ -152,51 +166,88 @@ def cycles_of(layers: Iterable[FusedLayer], target: NvdlaTarget) -> float:
 def _planned(layers: Iterable[FusedLayer], target: NvdlaTarget) -> PlanSequence:
     """Return the sequence of plans that ends first, of those that were tried."""
     found = [PlanSequence(Timeline(target, REGISTER_CYCLES))]
+    kinds: dict[ConvolutionKind, _KindPlans] = {}
+    repeated = _RepeatedChoice()
     for layer in layers:
         first = layer.ops[0]
         if isinstance(first, ConvOp):
-            found = _extended(found, _PlannedConvolution(layer, first, target))
-        elif isinstance(first, PdpOp):
-            for sequence in found:
+            kind = _kind_of(layer, first, target)
+            plans = kinds.setdefault(kind, _KindPlans(kind, first, target))
+            found = _extended(found, _PlannedConvolution(layer, first, plans), repeated)
+            continue
+        repeated.reset()
+        for sequence in found:
+            if isinstance(first, PdpOp):
                 _add_pool(sequence, layer, first, target)
-        else:
-            for sequence in found:
+            else:
                 _add_elements(sequence, layer, target)
     return found[0]
 
 
-class _PlannedConvolution:
-    """A fused layer with a convolution, whose plans are tried."""
+class ConvolutionKind(NamedTuple):
+    """Everything that the plans of a convolution depend on; pieces of a grouped one are of one kind."""
 
-    def __init__(self, layer: FusedLayer, op: ConvOp, target: NvdlaTarget):
-        self._layer, self._op, self._target = layer, op, target
-        self._shape = precision_of(op.source.type), cube_of(op.source.type), shape_of(op.weights.type)[0]
-        self._window = window_of(op)
-        self._rows = buffer_demand(target, *self._shape, self._window)
-        self._passed = _pass_demand(layer, op, target)
-        self._operands = _row_operands(layer)
-        self._engines = _engines(layer)
-        self._read = rows_read(layer.result)
+    precision: Precision
+    source: CubeShape
+    kernels: int
+    window: Window2D
+    passed: PassDemand
+    engines: tuple[str, ...]
+    is_narrow: bool
+    """Whether the result has one column."""
+    rows_read: frozenset[int]
+    """The rows of the result that are read."""
+
+
+def _kind_of(layer: FusedLayer, op: ConvOp, target: NvdlaTarget) -> ConvolutionKind:
+    return ConvolutionKind(
+        precision_of(op.source.type),
+        cube_of(op.source.type),
+        shape_of(op.weights.type)[0],
+        window_of(op),
+        _pass_demand(layer, op, target),
+        _engines(layer),
+        cube_of(op.accumulator.type).width == 1,
+        rows_read(layer.result),
+    )
+
+
+class _KindPlans:
+    """The plans to try for convolutions of a kind, of which `example` is one."""
+
+    def __init__(self, kind: ConvolutionKind, example: ConvOp, target: NvdlaTarget):
+        self.kind = kind
+        self.target = target
+        self._example = example
+        self._shape = kind.precision, kind.source, kind.kernels
+        self._rows = buffer_demand(target, *self._shape, kind.window)
         self._plans: dict[tuple[tuple[int, int], ...], list[ConvolutionPlan]] = {}
         self._demands: dict[ConvolutionPlan, list[Demand]] = {}
 
-    def plans(self, sequence: PlanSequence) -> list[ConvolutionPlan]:
-        """Return the plans to try after a sequence."""
-        splits = sequence.splits
+    def plans(self, splits: tuple[tuple[int, int], ...]) -> list[ConvolutionPlan]:
+        """Return the plans to try after a convolution with bank split `splits`, if there is one."""
         if splits not in self._plans:
-            plans = list(candidate_plans(self._rows, buffer_of(self._target), splits))
-            if isinstance(self._layer.ops[-1], PdpOp):
+            plans = list(candidate_plans(self._rows, buffer_of(self.target), splits))
+            if self.kind.engines[-1] == "PDP":
                 # Pooling on the fly takes the whole image.
                 plans = [plan for plan in plans if len(plan.tiles) == 1]
             else:
                 plans = [plan for plan in plans if not self._has_single_positions(plan)] or plans
                 plans = [plan for plan in plans if self._is_read(plan)] or plans
-            self._plans[splits] = plans or [plan_of(self._target, self._op)]
+            self._plans[splits] = plans or [plan_of(self.target, self._example)]
         return self._plans[splits]
+
+    def demands(self, plan: ConvolutionPlan) -> list[Demand]:
+        """Return what each tile of a plan asks of memory and engines."""
+        if plan not in self._demands:
+            passed = self.kind.passed
+            demands = tile_demands(self.target, *self._shape, self.kind.window, self._rows, plan, passed)
+            self._demands[plan] = list(demands)
+        return self._demands[plan]
 
     def _is_read(self, plan: ConvolutionPlan) -> bool:
         """Whether every tile gives a row that is read."""
-        return all(self._read.intersection(tile.rows) for tile in plan.tiles)
+        return all(self.kind.rows_read.intersection(tile.rows) for tile in plan.tiles)
 
     def _has_single_positions(self, plan: ConvolutionPlan) -> bool:
         """
@@ -204,37 +255,80 @@ class _PlannedConvolution:
 
         The SDP takes the surfaces of a single position as packed (docs/internals/nvdla-hardware.md §3.5).
         """
-        is_narrow = cube_of(self._op.accumulator.type).width == 1
-        return is_narrow and len(plan.tiles) > 1 and any(tile.outputs == 1 for tile in plan.tiles)
+        is_tiled = self.kind.is_narrow and len(plan.tiles) > 1
+        return is_tiled and any(tile.outputs == 1 for tile in plan.tiles)
+
+
+class _RepeatedChoice:
+    """
+    The plans that convolutions of one kind in a row were given: once two in a row were given the same, the
+    others try only these.
+    """
+
+    def __init__(self) -> None:
+        self._kind: ConvolutionKind | None = None
+        self._last: tuple[ConvolutionPlan, ...] = ()
+        self._is_steady = False
+
+    def reset(self) -> None:
+        """Forget the plans, as another layer follows."""
+        self._kind = None
+
+    def plans(self, kind: ConvolutionKind) -> Sequence[ConvolutionPlan] | None:
+        """Return the plans to try for a convolution, `None` for all of its kind."""
+        return self._last if kind is self._kind and self._is_steady else None
+
+    def add(self, kind: ConvolutionKind, plans: Iterable[ConvolutionPlan]) -> None:
+        """Note the plans that sequences were extended by for a convolution."""
+        found = tuple(dict.fromkeys(plans))
+        self._is_steady = kind is self._kind and set(found) <= set(self._last)
+        if not self._is_steady:
+            self._last = found
+        self._kind = kind
+
+
+class _PlannedConvolution:
+    """A fused layer with a convolution, whose plans are tried."""
+
+    def __init__(self, layer: FusedLayer, op: ConvOp, plans: _KindPlans):
+        self._layer, self._op, self._plans = layer, op, plans
+        self.kind = plans.kind
+        self._operands = _row_operands(layer)
+        self._read: dict[RowTile, tuple[RowRange, ...]] = {}
+
+    def plans(self, sequence: PlanSequence) -> Sequence[ConvolutionPlan]:
+        """Return the plans to try after a sequence."""
+        return self._plans.plans(sequence.splits)
 
     def add(self, sequence: PlanSequence, plan: ConvolutionPlan) -> tuple[RowsDone, ...]:
         """Add the tiles of a plan to the timeline of a sequence; return the rows that they write."""
         timeline = sequence.timeline
         last = len(timeline.spans) - 1
         split = plan.data_banks, plan.weight_banks
-        waits = not self._target.queues_bank_splits and last >= 0 and sequence.splits != (split,)
+        waits = not self._plans.target.queues_bank_splits and last >= 0 and sequence.splits != (split,)
         done: list[RowsDone] = []
         reuses = self._op.weights is sequence.weights and weights_stay(sequence.plans[-1], plan)
-        for tile, demand in zip(plan.tiles, self._demands_of(plan), strict=True):
+        for tile, demand in zip(plan.tiles, self._plans.demands(plan), strict=True):
             if reuses and not done:
                 demand = demand._replace(weights=0, first_weights=0)
-            rows = tile.first_output, tile.first_output + tile.outputs
-            after = set(sequence.writers(self._op.source, tile.first_input, tile.first_input + tile.inputs))
-            for operand in self._operands:
-                after.update(sequence.writers(operand, *rows))
+            after = set(sequence.writers(self._read_by(tile)))
             if waits and not done:
                 after.add(last)
+            rows = tile.first_output, tile.first_output + tile.outputs
             done.append(RowsDone(*rows, len(timeline.spans)))
-            timeline.add(demand, self._engines, tuple(after))
+            timeline.add(demand, self.kind.engines, tuple(after))
         if isinstance(self._layer.ops[-1], PdpOp):
             done = [RowsDone(0, cube_of(self._layer.result.type).height, done[-1].step)]
         return tuple(done)
 
-    def _demands_of(self, plan: ConvolutionPlan) -> list[Demand]:
-        if plan not in self._demands:
-            demands = tile_demands(self._target, *self._shape, self._window, self._rows, plan, self._passed)
-            self._demands[plan] = list(demands)
-        return self._demands[plan]
+    def _read_by(self, tile: RowTile) -> tuple[RowRange, ...]:
+        """Return the rows that a tile reads, of the input and of operands of the passes behind it."""
+        if tile not in self._read:
+            found = [*source_rows(self._op.source, tile.first_input, tile.first_input + tile.inputs)]
+            for operand in self._operands:
+                found += source_rows(operand, tile.first_output, tile.first_output + tile.outputs)
+            self._read[tile] = tuple(found)
+        return self._read[tile]
 
     def extended(self, sequence: PlanSequence, plan: ConvolutionPlan) -> PlanSequence:
         """Return a sequence that goes on with a plan."""
@@ -246,20 +340,24 @@ class _PlannedConvolution:
         return result
 
 
-def _extended(found: list[PlanSequence], convolution: _PlannedConvolution) -> list[PlanSequence]:
+def _extended(
+    found: list[PlanSequence], convolution: _PlannedConvolution, repeated: _RepeatedChoice
+) -> list[PlanSequence]:
     """
     Return the sequences with a plan of a convolution that end first, of different bank splits: the next
     convolution loads beside the last one if it has the same.
     """
     tried: list[tuple[float, int, int, ConvolutionPlan]] = []
+    known = repeated.plans(convolution.kind)
     for index, sequence in enumerate(found):
         mark = sequence.timeline.mark()
-        for plan in convolution.plans(sequence):
+        for plan in convolution.plans(sequence) if known is None else known:
             convolution.add(sequence, plan)
             tried.append((sequence.timeline.end, sequence.traffic + plan.traffic, index, plan))
             sequence.timeline.rewind(mark)
     tried.sort(key=lambda one: one[:3])
     retained: list[PlanSequence] = []
+    chosen: list[ConvolutionPlan] = []
     splits: set[tuple[int, int]] = set()
     for _, _, index, plan in tried:
         split = plan.data_banks, plan.weight_banks
@@ -267,8 +365,10 @@ def _extended(found: list[PlanSequence], convolution: _PlannedConvolution) -> li
             continue
         splits.add(split)
         retained.append(convolution.extended(found[index], plan))
+        chosen.append(plan)
         if len(retained) == BEAM:
             break
+    repeated.add(convolution.kind, chosen)
     return retained
 
 
@@ -361,7 +461,8 @@ def _add_pool_tiles(
             results=dense_bytes(op.result.type, target) * tile.outputs // result.height,
             elements=full_demand.elements * tile.inputs // source.height,
         )
-        after = set(sequence.writers(op.source, tile.first_input, tile.first_input + tile.inputs))
+        read = source_rows(op.source, tile.first_input, tile.first_input + tile.inputs)
+        after = set(sequence.writers(read))
         done.append(RowsDone(tile.rows.start, tile.rows.stop, len(sequence.timeline.spans)))
         sequence.timeline.add(demand, _engines(layer), tuple(after))
     return tuple(done)
@@ -369,12 +470,14 @@ def _add_pool_tiles(
 
 def _add_elements(sequence: PlanSequence, layer: FusedLayer, target: NvdlaTarget) -> None:
     """Add a layer without convolution to the timeline."""
-    read = sum(_bytes(value, target) for value in layer.inputs)
-    demand = Demand(streamed=read, results=_bytes(layer.result, target))
+    demand = Demand(
+        streamed=sum(_bytes(value, target) for value in layer.inputs), results=_bytes(layer.result, target)
+    )
     for op in layer.ops:
         demand = _with_elements(demand, op, target)
     height = cube_of(layer.result.type).height
-    after = {step for value in layer.cubes for step in sequence.writers(value, 0, cube_of(value.type).height)}
+    read = (rows for value in layer.cubes for rows in source_rows(value, 0, cube_of(value.type).height))
+    after = set(sequence.writers(read))
     if isinstance(layer.ops[-1], EMULATED_OPS):
         sequence.timeline.barrier()
         sequence.weights = None

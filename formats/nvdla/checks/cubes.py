@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xonnc.formats.nvdla.accesses import Access
-from xonnc.formats.nvdla.enumerations import Interface, MemoryDomain
+from xonnc.formats.nvdla.enumerations import MemoryDomain
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.tasks import Address
 from xonnc.targets import NvdlaTarget
@@ -94,11 +94,9 @@ def cubes_keep_off_descriptors(
         region = access.region(addresses)
         if region is None or region.memory >= len(loadable.memories):
             continue
-        for name in loadable.memories[region.memory].contents:
-            blob = loadable.by_name.get(name)
-            if blob is not None and blob.interface != Interface.NONE:
-                yield f"{access.field} address {access.address}; that is memory {region.memory} of '{name}'"
-                break
+        name = loadable.descriptor_names[region.memory]
+        if name is not None:
+            yield f"{access.field} address {access.address}; that is memory {region.memory} of '{name}'"
 
 
 CUBE_RULES = (

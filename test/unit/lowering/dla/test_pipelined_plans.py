@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from xonnc.dialects.dla.engines import ConvOp, PdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
-from xonnc.formats.nvdla.timeline import Timeline
+from xonnc.formats.nvdla.timeline import Span, Timeline
 from xonnc.lowering.dla.dla_split import split
 from xonnc.lowering.dla.network_checks import blocks
-from xonnc.lowering.dla.pipelined_plans import PlanSequence, RowsDone, pipelined_plans
+from xonnc.lowering.dla.pipelined_plans import (
+    PlanSequence,
+    RowsDone,
+    pipelined_plans,
+    source_rows,
+)
 from xonnc.lowering.dla.rows_read import rows_read
 from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan
 from xonnc.targets import load_target
@@ -91,6 +98,49 @@ def test_every_tile_gives_a_row_that_is_read(context: Context):
     assert all(tile.first_output < 5 for tile in first.tiles)
 
 
+def pieces(context: Context, count: int) -> ModuleOp:
+    """Equal convolutions of slices of one cube, whose results are joined, and one that reads them."""
+    body, names = "", [f"p{index}" for index in range(count)]
+    for index, name in enumerate(names):
+        body += f"""
+      %s{name} = "dla.slice"(%x) <{{offsets = array<i64: {8 * index}, 0, 0>}}>
+        : (tensor<1x{8 * count}x56x56xi8>) -> tensor<1x8x56x56xi8>"""
+        body += conv(f"%s{name}", name, "8x56x56", "8x8x3x3", "8x56x56", SAME)
+    types = ", ".join("tensor<1x8x56x56xi8>" for _ in names)
+    body += f"""
+      %c = "dla.concat"({", ".join(f"%{name}" for name in names)}) <{{axis = 1 : i64}}>
+        : ({types}) -> tensor<1x{8 * count}x56x56xi8>"""
+    body += conv("%c", "y", f"{8 * count}x56x56", f"8x{8 * count}x1x1", "8x56x56", SINGLE)
+    weights = ", ".join(f"%w{name}: tensor<8x8x3x3xi8>" for name in names)
+    return parsed(
+        context,
+        f"{body}\nfunc.return %y : tensor<1x8x56x56xi8>",
+        f"%x: tensor<1x{8 * count}x56x56xi8>, {weights}, %wy: tensor<8x{8 * count}x1x1xi8>",
+        "tensor<1x8x56x56xi8>",
+    )
+
+
+def test_equal_pieces_are_planned_once(context: Context, monkeypatch: pytest.MonkeyPatch):
+    added: list[int] = []
+    add = Timeline.add
+
+    def counted(self: Timeline, *args: Any) -> Span:
+        added.append(1)
+        return add(self, *args)
+
+    monkeypatch.setattr(Timeline, "add", counted)
+    tried: list[int] = []
+    plans: list[ConvolutionPlan] = []
+    for count in (4, 12, 20):
+        added.clear()
+        plans = plans_of(pieces(context, count))
+        assert len(plans) == count + 1
+        tried.append(len(added))
+    # Each further piece tries what the one before it was given: at most 3 plans after 3 sequences, and adds 3.
+    tiles = max(len(plan.tiles) for plan in plans)
+    assert tried[2] - tried[1] <= 8 * (9 + 3) * tiles
+
+
 def test_rows_read_through_views(context: Context):
     body = """
       %r = "dla.reshape"(%x) : (tensor<1x8x8x4xi8>) -> tensor<1x8x4x8xi8>
@@ -158,7 +208,7 @@ def test_tiles_that_write_rows_of_a_view(context: Context):
     }
     for op, expected in zip([op for op in block.ops if op.results], rows.values(), strict=True):
         for begin, end in combinations(range(len(expected) + 1), 2):
-            found = set(sequence.writers(op.results[0], begin, end))
+            found = set(sequence.writers(source_rows(op.results[0], begin, end)))
             assert found == set(expected[begin:end].flat), (op, begin, end)
 
 
