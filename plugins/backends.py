@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 
-from xonnc.errors import XonncError, suggest
+from xonnc.errors import UnknownNameError, XonncError, suggest
 from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.operators import JoiningPass, Plugin, PluginError
 from xonnc.rewriting.extensions import is_taken
@@ -101,6 +101,21 @@ def require_new_backends(plugin: Plugin) -> None:
 def register_backends(plugin: Plugin) -> None:
     """Register the backends of a plug-in, which `require_new_backends` has accepted."""
     _backends.update({backend.name: backend for backend in plugin.backends})
+
+
+def require_target(name: str, *others: str) -> None:
+    """
+    Raise `UnknownNameError` unless a target of the compiler, of a plug-in or of `others` has this name.
+
+    The paths of TOML files are left to those who read them.
+    """
+    own = ["cpu", *cpu_names(), *others, *target_names()]
+    known = [*own, *(target for backend in backends() for target in backend.targets)]
+    if name not in known and not name.endswith(".toml"):
+        raise UnknownNameError(
+            f"no target '{name}'{suggest(name, known) or '.'} There are {', '.join(known)}; "
+            "a .toml file of your own serves as well"
+        )
 
 
 def backend_of(target: str | None) -> Backend | None:

@@ -15,11 +15,10 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, cast, overload
 
 import onnx
 
-from xonnc.errors import UnknownNameError, XonncError, suggest
+from xonnc.errors import XonncError, suggest
 from xonnc.native import compile_native
-from xonnc.plugins.backends import backend_of
+from xonnc.plugins.backends import backend_of, require_target
 from xonnc.plugins.loading import load_installed
-from xonnc.targets import target_names
 from xonnc.targets.cpu import cpu_names
 
 if TYPE_CHECKING:
@@ -78,10 +77,7 @@ def compile(model: ModelSource, target: str = "cpu", **options: Any) -> Compiled
 
         _require_options(options, compile_for_plugin, target)
         return compile_for_plugin(_in_memory(model), target, **options)
-    if target not in target_names() and not target.endswith(".toml"):
-        known = ["cpu", *cpu_names(), *target_names()]
-        hint = suggest(target, known) or f"; there are {', '.join(known)}"
-        raise UnknownNameError(f"no target '{target}'{hint}")
+    require_target(target)
     # Imported late: sessions need nothing of it.
     from xonnc.dla_model import compile_for_dla
 

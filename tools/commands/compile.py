@@ -87,8 +87,10 @@ def run(args: argparse.Namespace) -> int:
     """Compile, write the output and print a report."""
     from xonnc.compiler import STAGES
     from xonnc.formats.package.archive import SUFFIX
-    from xonnc.plugins.backends import backend_of
+    from xonnc.plugins.backends import backend_of, require_target
 
+    if args.target is not None:
+        require_target(args.target, tosa_output.TARGET)
     backend = backend_of(args.target)
     if backend is not None or args.target == tosa_output.TARGET:
         parser = argparse.ArgumentParser(add_help=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
-from xonnc.plugins.backends import backend_of
+from xonnc.plugins.backends import backend_of, require_target
 from xonnc.targets.cpu import cpu_names
 from xonnc.tools.commands import image_options, package_steps
 from xonnc.tools.commands.simplify import named_shape
@@ -73,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
             raise XonncError(f"{args.model}: {option} is for models; this is a package, compiled already")
         package_steps.explain(args.model, args.json)
         return 0
+    require_target(args.target)
     backend = backend_of(args.target)
     if backend is not None and (args.package or args.calib or images):
         option = "--package" if args.package else "--calib" if args.calib else "--input-format"

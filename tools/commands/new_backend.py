@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 from xonnc.errors import XonncError
@@ -49,5 +50,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"folder": str(folder), "files": sorted(map(str, package))}, indent=2))
     elif not args.quiet:
-        print(f"wrote {folder}; next: pip install ./{folder} && pytest {folder}")
+        package = f"./{folder}" if find_spec("pytest") else f"'./{folder}[test]'"
+        print(f"wrote {folder}; next: pip install {package} && pytest {folder}")
     return Exit.DONE

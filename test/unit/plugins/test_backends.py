@@ -309,11 +309,19 @@ def test_outputs_that_cannot_be_run(toy: Backend, tmp_path: Path):
         xonnc.compile(saved(tmp_path), "toy", threads=2)
 
 
-def test_unknown_targets(toy: Backend, tmp_path: Path):
+def test_unknown_targets(toy: Backend, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(UnknownNameError, match="no target 'toi' of a plug-in"):
         compile_for_backend(saved(tmp_path), "toi")
     with pytest.raises(UnknownNameError, match="no target 'toyy'; did you mean 'toy'"):
         toy.target_of("toyy")
+    # The names of all targets, those of plug-ins too.
+    with pytest.raises(
+        UnknownNameError, match=r"no target 'toyy'; did you mean 'toy'\? There are cpu, .*toy"
+    ):
+        xonnc.compile(saved(tmp_path), "toyy")
+    for command in ("compile", "explain"):
+        assert main([command, str(saved(tmp_path)), "--target", "toyy"]) == 2
+        assert "no target 'toyy'; did you mean 'toy'? There are cpu, " in capsys.readouterr().err
 
 
 def _raises(node: BackendNode, target: ToyTarget) -> UnaryOp:

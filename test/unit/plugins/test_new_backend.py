@@ -68,6 +68,16 @@ def test_names_with_several_words(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert run("ruff check --isolated --select E4,E7,E9,F package", tmp_path) == "All checks passed!\n"
 
 
+def test_the_hint_installs_pytest_where_it_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("xonnc.tools.commands.new_backend.find_spec", str.isspace)
+    assert main(["new-backend", "npu"]) == 0
+    assert capsys.readouterr().out == "wrote npu; next: pip install './npu[test]' && pytest npu\n"
+    assert 'test = ["filecheck", "lit", "pytest"]' in (tmp_path / "npu" / "pyproject.toml").read_text()
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
