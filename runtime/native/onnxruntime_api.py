@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import register_at_fork
 from threading import Lock
 from typing import Any, Protocol, cast
@@ -45,6 +45,19 @@ class NodeArg:
     """The dimensions; `None` for a dynamic one."""
     type: str
     """The type in onnxruntime's notation, such as `tensor(float)`."""
+
+
+@dataclass(frozen=True)
+class ModelMetadata:
+    """What a model says of itself, as onnxruntime describes it."""
+
+    producer_name: str = ""
+    graph_name: str = ""
+    domain: str = ""
+    description: str = ""
+    graph_description: str = ""
+    version: int = 0
+    custom_metadata_map: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Runnable(Protocol):

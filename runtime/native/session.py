@@ -31,6 +31,7 @@ from xonnc.runtime.native.dynamic_instance import DynamicInstance
 from xonnc.runtime.native.instance import CONTIGUOUS, Array, Executable, Instance, reloaded
 from xonnc.runtime.native.jit import host_identity
 from xonnc.runtime.native.onnxruntime_api import (
+    ModelMetadata,
     OnnxruntimeApi,
     require_arrays,
     require_outputs,
@@ -205,6 +206,10 @@ class ProfileLine:
         return 1e-3 * moved / self.microseconds if self.microseconds else 0.0
 
 
+CODE_SUFFIXES = (".so", ".o", ".ll", ".c")
+"""Suffixes of files with native code."""
+
+
 class SessionSource(Protocol):
     """The source of a session."""
 
@@ -218,6 +223,14 @@ class SessionSource(Protocol):
 
     def multiplications(self, shapes: InputShapes) -> Mapping[str, int]:
         """Return the multiplications of each node for inputs of these shapes."""
+        ...
+
+    def write_code(self, path: Path) -> list[Path]:
+        """Write the model as native code ahead of time; return the files."""
+        ...
+
+    def metadata(self) -> ModelMetadata:
+        """Return what the model says of itself."""
         ...
 
 
@@ -560,18 +573,31 @@ class Session(OnnxruntimeApi):
             for line in lines
         ]
 
-    def save(self, folder: str | Path) -> list[Path]:
+    def save(self, path: str | Path) -> list[Path]:
         """
-        Write the program of the last run, or the initial one, in the format of
-        `formats/native/saved_program.py`.
+        Write the program of the last run, or the initial one, to a folder in the format of
+        `formats/native/saved_program.py`, or the model to a file as `xonnc.compile_artifact` does.
 
-        Returns the paths of the files: graph, library and parameters. `xonnc.load` creates a session from
-        them, on a processor of the same kind. Raises `XonncError` for a program with steps that are not
-        native.
+        Parameters:
+            path: a folder; or a file that ends in .so, .o, .ll or .c.
+
+        Returns: the paths of the files. Those of a folder are graph, library and parameters, of which
+            `xonnc.load` creates a session, on a processor of the same kind.
+
+        Raises: `XonncError` for a program with steps that are not native, and for a file of a loaded session.
         """
+        target = require_path(path)
+        if target.suffix in CODE_SUFFIXES:
+            if self._source is None:
+                raise XonncError(f"{target}: a session without its model is saved to a folder")
+            return self._source.write_code(target)
         ran = self._last.executable
         saved = SavedProgram(ran.program, ran.code, host_identity(), ran.threads.compiled)
-        return write_saved(require_path(folder), saved)
+        return write_saved(target, saved)
+
+    def get_modelmeta(self) -> ModelMetadata:
+        """Return what the model says of itself; nothing if the session was loaded without the model."""
+        return ModelMetadata() if self._source is None else self._source.metadata()
 
     def host_calls(self) -> list[str]:
         """Return the operators that the reference evaluator computed in the last run."""

@@ -25,14 +25,20 @@ if TYPE_CHECKING:
     from xonnc.backend_model import BackendModel
     from xonnc.dla_model import DlaModel
     from xonnc.runtime.native.session import Session
+    from xonnc.tosa import TosaOutput
 
-ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes] | onnx.ModelProto"
+ModelSource: TypeAlias = (
+    "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes] | onnx.ModelProto"
+)
 """A model: a file's path, its content, an open file, or the model in memory."""
 
 CpuName = Literal["cpu", "avx512vnni", "avx512", "avxvnni", "avx2", "aarch64", "portable"]
 """The targets that are processors."""
 
-CompiledModel: TypeAlias = "Session | DlaModel | BackendModel"
+CompiledModel: TypeAlias = "Session | DlaModel | BackendModel | TosaOutput"
+
+TOSA = "tosa"
+"""The target whose output other compilers read."""
 
 
 @overload
@@ -46,15 +52,15 @@ def compile(model: ModelSource, target: str = "cpu", **options: Any) -> Compiled
     Parameters:
         model: a path, bytes, a binary file object or a `ModelProto`.
         target: `cpu` for this processor, a processor kind such as `avx2`, an NVDLA configuration such as
-            `nv_small`, the name of a plug-in's target, or the path of a TOML file that describes one.
+            `nv_small`, the name of a plug-in's target, the path of a TOML file that describes one, or `tosa`.
         options: for processors those of `xonnc.native.compile_native`: threads, level, profile, unsafe,
-            cache, enable_pass, disable_pass, tuning, layouts. For NVDLA and plug-ins: strict. For
+            cache, enable_pass, disable_pass, tuning, layouts. For the others: strict, input_shapes. For
             NVDLA: host (the triple for which a saved package has object files). For processors and NVDLA:
             calibrate (samples to quantize with, a file of them, or a function from a module to ranges),
             method, keep_float, accuracy.
 
-    Returns: a `Session`, a `DlaModel` or a `BackendModel`; all have `run`, `save`, `report`, `inputs` and
-        `outputs`, and the methods of `onnxruntime.InferenceSession` that run models.
+    Returns: a `Session`, a `DlaModel`, a `BackendModel` or a `TosaOutput`; all have `run`, `save`, `report`,
+        `inputs` and `outputs`, and the methods of `onnxruntime.InferenceSession` that run models.
 
     Raises:
         InvalidModelError: for an invalid model.
@@ -77,7 +83,12 @@ def compile(model: ModelSource, target: str = "cpu", **options: Any) -> Compiled
 
         _require_options(options, compile_for_plugin, target)
         return compile_for_plugin(_in_memory(model), target, **options)
-    require_target(target)
+    if target == TOSA:
+        from xonnc.tosa import compile_tosa
+
+        _require_options(options, compile_tosa, target)
+        return compile_tosa(_in_memory(model), **options)
+    require_target(target, TOSA)
     # Imported late: sessions need nothing of it.
     from xonnc.dla_model import compile_for_dla
 
@@ -89,7 +100,7 @@ def _require_options(options: Mapping[str, object], function: Callable[..., obje
     known = [
         each.name
         for each in inspect.signature(function).parameters.values()
-        if each.name not in ("model", "target")
+        if each.name not in ("model", "path", "target", "on_stage")
     ]
     for name in options:
         if name not in known:
@@ -103,7 +114,7 @@ def _in_memory(model: ModelSource) -> str | Path | onnx.ModelProto:
         return model
     if isinstance(model, str | os.PathLike):
         return Path(model)
-    content = model if isinstance(model, bytes) else _content(model)
+    content = bytes(model) if isinstance(model, bytes | bytearray | memoryview) else _content(model)
     try:
         return onnx.load_model_from_string(content)
     except Exception as error:

@@ -24,6 +24,7 @@ from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backend_lowering import LoweredNode, convert
 from xonnc.plugins.backends import backend_of
 from xonnc.rewriting.extensions import finish_stage
+from xonnc.transforms.models.signatures import Shapes
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def compile_for_backend(
     target: str,
     on_stage: StageCallback = ignore_stage,
     strict: bool = False,
+    input_shapes: Shapes | None = None,
 ) -> BackendOutput:
     """
     Compile a model for a target of a plug-in.
@@ -81,6 +83,7 @@ def compile_for_backend(
         target: the name of a target, or a TOML file that names its backend.
         on_stage: called with each stage of `stages_of` but the last and the module after it.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
+        input_shapes: sizes of dynamic inputs by name.
 
     Returns: the output.
 
@@ -97,8 +100,8 @@ def compile_for_backend(
     if backend is None:
         raise UnknownNameError(f"no target '{target}' of a plug-in")
     description = backend.target_of(target)
-    front = run_frontend(path, on_stage, strict=strict, is_lowered=backend.takes)
-    inputs, outputs = _interface(front.module)
+    front = run_frontend(path, on_stage, strict=strict, is_lowered=backend.takes, input_shapes=input_shapes)
+    inputs, outputs = interface_of(front.module)
     nodes, content = lower_and_emit(front.module, backend, description, front.context, on_stage)
     return BackendOutput(
         description.name,
@@ -148,8 +151,13 @@ def lower_and_emit(
     return nodes, found.encode() if isinstance(found, str) else bytes(found)
 
 
-def _interface(module: ModuleOp) -> tuple[list[TensorSpec], list[TensorSpec]]:
-    """Return the inputs and outputs of a model."""
+def interface_of(module: ModuleOp) -> tuple[list[TensorSpec], list[TensorSpec]]:
+    """
+    Return the inputs and outputs of a model.
+
+    Parameters:
+        module: the model.
+    """
     function = next(op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks)
     types = function.function_type
     given = given_names(function.res_attrs, len(types.outputs.data))

@@ -23,6 +23,7 @@ from xonnc.runtime.native.onnxruntime_api import (
     require_outputs,
     write_output,
 )
+from xonnc.transforms.models.signatures import Shapes
 
 Array = npt.NDArray[Any]
 
@@ -155,7 +156,11 @@ def _checked(spec: TensorSpec, feeds: Mapping[str, object]) -> Array:
 
 @checks_arguments
 def compile_for_plugin(
-    model: str | Path | onnx.ModelProto, target: str, *, strict: bool = False
+    model: str | Path | onnx.ModelProto,
+    target: str,
+    *,
+    strict: bool = False,
+    input_shapes: Shapes | None = None,
 ) -> BackendModel:
     """
     Compile a model for a target of a plug-in's backend.
@@ -164,6 +169,7 @@ def compile_for_plugin(
         model: the model.
         target: the name of the target, or a TOML file that names its backend.
         strict: whether declared shapes that contradict the operators are an error.
+        input_shapes: sizes of dynamic inputs by name.
 
     Returns: the compiled model.
 
@@ -172,4 +178,4 @@ def compile_for_plugin(
     Example:
         >>> compile_for_plugin("model.onnx", "demo").save("model.demo")
     """
-    return BackendModel(compile_for_backend(model, target, strict=strict), target)
+    return BackendModel(compile_for_backend(model, target, strict=strict, input_shapes=input_shapes), target)

@@ -41,6 +41,7 @@ from xonnc.packages import CpuNode, cpu_node, manifest_ports, unique_value_names
 from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backend_lowering import lower_nodes
 from xonnc.plugins.backends import backend_of
+from xonnc.transforms.models.signatures import Shapes
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,11 @@ class BackendPackage:
 
 @checks_arguments
 def compile_backend_package(
-    path: ModelInput, target: str, on_stage: StageCallback | None = None, strict: bool = False
+    path: ModelInput,
+    target: str,
+    on_stage: StageCallback | None = None,
+    strict: bool = False,
+    input_shapes: Shapes | None = None,
 ) -> BackendPackage:
     """
     Compile a model to a package: subgraphs that the target takes are compiled by the backend of a plug-in.
@@ -86,6 +91,7 @@ def compile_backend_package(
         target: the name of a target of a plug-in's backend.
         on_stage: called after the stages `onnx` and `simplified`.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
+        input_shapes: sizes of dynamic inputs by name.
 
     Returns: the package; its CPU nodes have the backend's reasons.
 
@@ -103,7 +109,7 @@ def compile_backend_package(
     if target not in backend.targets:
         known = ", ".join(backend.targets)
         raise XonncError(f"{target}: a package names its target; give one of {backend}: {known}")
-    front = run_frontend(path, on_stage, strict=strict, is_lowered=backend.takes)
+    front = run_frontend(path, on_stage, strict=strict, is_lowered=backend.takes, input_shapes=input_shapes)
     graph = graph_of(front.module)
     return _Partitioner(front, graph, unique_value_names(graph), backend, target).compile()
 

@@ -56,7 +56,7 @@ from xonnc.transforms.recompose_onnx import Recompose, standard_rules
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplify
 
-ModelInput: TypeAlias = "str | Path | onnx.ModelProto"
+ModelInput: TypeAlias = str | Path | onnx.ModelProto
 """A model: the path of a file, or the model in memory."""
 
 STAGES = ("onnx", "simplified", *(name for name, _ in DLA_STAGES), "emitted")

@@ -56,6 +56,7 @@ from xonnc.runtime.native.cache import Cache, cache_key, open_cache
 from xonnc.runtime.native.host_processor import host_core
 from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.jit import Code, Threads, host_features, host_identity, machine_code
+from xonnc.runtime.native.onnxruntime_api import ModelMetadata
 from xonnc.runtime.native.session import InputShapes, InputValues, Session, SessionSource
 from xonnc.runtime.native.tuned_tiles import read_tiles
 from xonnc.simplifier import simplify, specialize_shapes
@@ -273,6 +274,35 @@ class _Source(SessionSource):
             # Other inputs than the shapes may decide whether a model is valid.
             return {}
         return multiplications_by_node(module)
+
+    def write_code(self, path: Path) -> list[Path]:
+        from xonnc.artifacts import compile_artifact
+
+        options = self.options
+        written = compile_artifact(
+            self.model,
+            path,
+            self.target,
+            unsafe=options.unsafe,
+            level=options.level,
+            enable_pass=options.enable_pass,
+            disable_pass=options.disable_pass,
+            tuning=bool(options.tiles),
+            layouts=options.layouts,
+        )
+        return list(written.files)
+
+    def metadata(self) -> ModelMetadata:
+        proto = self.model if isinstance(self.model, onnx.ModelProto) else load(self.model).proto
+        return ModelMetadata(
+            proto.producer_name,
+            proto.graph.name,
+            proto.domain,
+            proto.doc_string,
+            proto.graph.doc_string,
+            proto.model_version,
+            {entry.key: entry.value for entry in proto.metadata_props},
+        )
 
     def pickled(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         model = self.model

@@ -166,3 +166,58 @@ def test_results_are_shown_without_their_data(path: Path, tmp_path: Path):
         xonnc.compile(path, "nv_full"),
     ]
     assert max(len(repr(each)) for each in results) < 400 + 2 * len(str(tmp_path))
+
+
+def test_tosa_is_a_target_like_others(tmp_path: Path):
+    dynamic = onnx.ModelProto()
+    dynamic.CopyFrom(MODEL)
+    dynamic.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
+    with pytest.raises(XonncError, match="TOSA has static shapes"):
+        xonnc.compile(dynamic, "tosa")
+    shape = tuple(each.dim_value for each in MODEL.graph.input[0].type.tensor_type.shape.dim)
+    name = MODEL.graph.input[0].name
+    compiled = xonnc.compile(dynamic, "tosa", input_shapes={name: shape})
+    assert [(spec.name, spec.shape) for spec in compiled.inputs] == [(name, shape)]
+    assert [each.name for each in compiled.get_outputs()] == [each.name for each in MODEL.graph.output]
+    assert compiled.report() is compiled
+    assert compiled.save(tmp_path / "m.mlir") == [tmp_path / "m.mlir"]
+    assert '"tosa.' in (tmp_path / "m.mlir").read_text()
+    with pytest.raises(XonncError, match=r"m.so: TOSA is written to .mlir"):
+        compiled.save(tmp_path / "m.so")
+    with pytest.raises(XonncError, match="TOSA is run by the compiler that reads it"):
+        compiled.run(None, {name: X})
+    with pytest.raises(
+        XonncError, match="no option 'threads' for target tosa; there are strict, input_shapes"
+    ):
+        xonnc.compile(MODEL, "tosa", threads=2)
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_models_in_buffers(kind: type):
+    session = xonnc.compile(kind(MODEL.SerializeToString()))
+    assert [spec.name for spec in session.inputs] == [MODEL.graph.input[0].name]
+
+
+def test_sessions_are_saved_as_files_too(tmp_path: Path):
+    session = xonnc.compile(MODEL)
+    for suffix in (".so", ".o", ".ll", ".c"):
+        assert tmp_path / f"m{suffix}" in session.save(tmp_path / f"m{suffix}")
+    (expected,) = session.run(None, {"x": X})
+    (found,) = xonnc.Library(tmp_path / "m.so").run(None, {"x": X})
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
+    session.save(tmp_path / "folder")
+    with pytest.raises(XonncError, match=r"n.so: a session without its model is saved to a folder"):
+        xonnc.load(tmp_path / "folder").save(tmp_path / "n.so")
+
+
+def test_metadata_as_onnxruntime_has_it(tmp_path: Path):
+    model = onnx.ModelProto()
+    model.CopyFrom(MODEL)
+    model.producer_name, model.model_version = "trainer", 3
+    model.metadata_props.add(key="names", value="cat, dog")
+    session = xonnc.compile(model)
+    found = session.get_modelmeta()
+    assert (found.producer_name, found.version, found.graph_name) == ("trainer", 3, MODEL.graph.name)
+    assert found.custom_metadata_map == {"names": "cat, dog"}
+    session.save(tmp_path)
+    assert xonnc.load(tmp_path).get_modelmeta().custom_metadata_map == {}

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from xonnc.backend_packages import BackendPackage
     from xonnc.plugins.backend_declarations import Backend
 
-OPTIONS = "model output package target dump stop_after elide_larger strict dry_run json quiet verbose".split()
+OPTIONS = (
+    "model output package target dump stop_after elide_larger strict input_shape dry_run json quiet verbose"
+).split()
 """The options of the command that every target has, by their names in the parsed arguments."""
 
 
@@ -41,7 +43,9 @@ def run(args: argparse.Namespace, backend: Backend, defaults: Mapping[str, objec
     try:
         with progress(f"compiling {args.model.name}", args.quiet) as step:
             on_stage = stages.stage_callback(args, names, None if args.dry_run else output, step)
-            found = compile_for_backend(args.model, args.target, on_stage, args.strict)
+            found = compile_for_backend(
+                args.model, args.target, on_stage, args.strict, dict(args.input_shape) or None
+            )
     except stages.StoppedAfterStage:
         stages.print_stop(args, None if args.dry_run else output)
         return 0
@@ -66,7 +70,9 @@ def _run_package(args: argparse.Namespace) -> int:
     if not args.dry_run:
         require_output(output, (SUFFIX,), args.model)
     with progress(f"compiling {args.model.name}", args.quiet):
-        package = compile_backend_package(args.model, args.target, None, args.strict)
+        package = compile_backend_package(
+            args.model, args.target, None, args.strict, dict(args.input_shape) or None
+        )
     written = 0 if args.dry_run else package.write(output)
     if args.json:
         print(json.dumps(_package_as_json(args.model, package, output if written else None), indent=2))

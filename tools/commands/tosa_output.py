@@ -34,7 +34,7 @@ def run(args: argparse.Namespace, defaults: Mapping[str, object]) -> int:
     try:
         with progress(f"compiling {args.model.name}", args.quiet) as step:
             on_stage = stages.stage_callback(args, STAGES, None if args.dry_run else output, step)
-            found = compile_tosa(args.model, on_stage, args.strict)
+            found = compile_tosa(args.model, on_stage, args.strict, dict(args.input_shape) or None)
     except stages.StoppedAfterStage:
         stages.print_stop(args, None if args.dry_run else output)
         return 0
