@@ -22,6 +22,7 @@ from xonnc.transforms.rules import (
     canonicalize_normalization,
     canonicalize_rnn,
     canonicalize_scalars,
+    canonicalize_sequence,
     canonicalize_shape_ops,
 )
 
@@ -57,5 +58,6 @@ def all_rules() -> RuleSet:
         | canonicalize_normalization.RULES
         | canonicalize_rnn.RULES
         | canonicalize_loops.RULES
+        | canonicalize_sequence.RULES
         | canonicalize_extra.RULES
     )

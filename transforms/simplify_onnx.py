@@ -39,10 +39,12 @@ from xonnc.transforms.rules import (
     canonicalize_rnn,
     decompose_elementwise,
     move_transposes,
+    unroll_loops,
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
 from xonnc.transforms.rules.real_arithmetic import OVER_REALS, rounds_nowhere
 from xonnc.transforms.shape_inference_onnx import InferredOps, Wrong, learn_shapes, refuse_wrong
+from xonnc.transforms.unroll_loops_onnx import UnrollLoops
 
 KEPT = (
     "GlobalAveragePoolPattern",
@@ -196,6 +198,8 @@ def rules_within(opsets: Opsets | None, passes: Passes) -> RuleSet:
         table |= fuse_channels_onnx.RULES
     if FuseOperators.name in passes:
         table |= FUSIONS
+    if UnrollLoops.name in passes:
+        table |= unroll_loops.RULES
     if Canonicalize.name in passes:
         # No runtime implements Gemm of integers (docs/internals/onnx-rules.md §9.1, no. 27).
         canonical = all_rules().without(KEPT).guarded(["MulAddToGemmOptPattern"], holds_floats)
@@ -230,6 +234,7 @@ def pass_of_rule(name: str) -> str | None:
         (FuseOperators.name, FUSIONS | LAST),
         (Canonicalize.name, all_rules()),
         (MoveTransposes.name, move_transposes.RULES),
+        (UnrollLoops.name, unroll_loops.RULES),
         (Recompose.name, standard_rules(MAX_OPSET)),
     )
     return next((owner for owner, table in tables if name in table), None)

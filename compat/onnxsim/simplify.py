@@ -194,13 +194,13 @@ class Rewrites:
             inline_functions=self.inline_functions,
             fold_overridable=self.initializers_as_constants and not self.mutable_initializer,
             level=simplifier.DEFAULT_LEVEL if own_rules else 0,
-            enable_pass=() if own_rules or not self.folds else ("constprop-onnx",),
+            enable_pass=("unroll-loops-onnx",) if own_rules else ("constprop-onnx",) if self.folds else (),
             disable_pass=() if self.folds else ("constprop-onnx",),
         ).proto()
         _remove_inputs(simplified, added)
         if runs_passes:
             simplified = _optimized(simplified, self.skipped)
-        passes = [*self.extra]
+        passes = [*self.extra] if self.rewrites_nodes else []
         if not all(node.name for node in simplified.graph.node):
             # Tools that come after know nodes by their names, so onnxsim gives each one.
             passes.append("set_unique_name_for_nodes")

@@ -20,7 +20,7 @@ from xonnc.formats.onnx.import_nodes import NodeImporter
 from xonnc.formats.onnx.import_scope import ImportContext, ImportedGraph, ImportScope
 from xonnc.formats.onnx.topological_order import topological_order
 from xonnc.formats.onnx.utf8_checks import check_graph, check_node
-from xonnc.formats.onnx.value_types import to_type, value_info
+from xonnc.formats.onnx.value_types import is_declared, to_type, value_info
 
 _TRANSLATED_FIELDS = frozenset(("node", "initializer", "sparse_initializer", "input", "output", "value_info"))
 """The fields of `GraphProto` that are ops, arguments and types."""
@@ -95,7 +95,7 @@ def import_graph(
 
 def _require_type(info: onnx.ValueInfoProto) -> None:
     """Raise `XonncError` for an input of the main graph without a type; only subgraphs may omit it."""
-    if info.type.WhichOneof("value") is None:
+    if not is_declared(info.type):
         raise XonncError(f"input '{info.name}' has no type; an input of a model needs an element type")
 
 
@@ -161,11 +161,7 @@ def _annotating(graph: onnx.GraphProto) -> set[str]:
 
 def _declared_types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
     """Return the declared types of values; those of outputs take precedence."""
-    return {
-        info.name: info.type
-        for info in (*graph.value_info, *graph.output)
-        if info.type.WhichOneof("value") is not None
-    }
+    return {info.name: info.type for info in (*graph.value_info, *graph.output) if is_declared(info.type)}
 
 
 def _output(nodes: NodeImporter, info: onnx.ValueInfoProto, location: str) -> SSAValue:

@@ -31,13 +31,24 @@ ANONYMOUS_DIMS = ("", "?")
 _DIM_PARAM = re.compile(r"(?:^|,)(\d+):")
 
 
+def is_declared(proto: onnx.TypeProto) -> bool:
+    """
+    Whether a type says anything.
+
+    Exporters declare results that they do not know, such as those of functions, as tensors of the element
+    type UNDEFINED.
+    """
+    kind = proto.WhichOneof("value")
+    return kind is not None and (kind != "tensor_type" or proto.tensor_type.elem_type != 0)
+
+
 def to_type(proto: onnx.TypeProto, location: str) -> Attribute:
-    """Convert to an MLIR type, `none` if the type is unset; `XonncError` for opaque types."""
+    """Convert to an MLIR type, `none` if nothing is declared; `XonncError` for opaque types."""
+    if not is_declared(proto):
+        return NONE
     kind = proto.WhichOneof("value")
     if kind == "tensor_type":
         return _tensor(proto.tensor_type, location)
-    if kind is None:
-        return NONE
     if kind == "sequence_type":
         return SeqType(to_type(proto.sequence_type.elem_type, location))
     if kind == "optional_type":

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -232,7 +240,8 @@ def attributes_of(op: Operation) -> dict[str, object]:
     """Return the attributes of an op; a type is the name of its NumPy type."""
     made: dict[str, object] = {}
     for name, found in op.properties.items():
-        if name in ("to", "dtype"):
+        # SequenceEmpty has the number of its element type.
+        if name in ("to", "dtype") and not isinstance(found, IntegerAttr):
             made[name] = numpy_dtype(found).name
             continue
         value = decode(found)

@@ -39,6 +39,7 @@ from xonnc.fuzzing.rules.generators import (
     fuse,
     quantization,
     recompose,
+    sequences,
     shape_related,
 )
 from xonnc.fuzzing.rules.generators import constprop_axis as axes
@@ -58,7 +59,7 @@ from xonnc.transforms import (
     recompose_onnx,
 )
 from xonnc.transforms.fuse_operators_onnx import FUSIONS, LAST
-from xonnc.transforms.rules import shape_related_sizes
+from xonnc.transforms.rules import shape_related_sizes, unroll_loops
 
 T = TypeVar("T")
 
@@ -217,6 +218,7 @@ TABLES = (
         shape_related.GENERATORS,
         closeness=shape_related.CLOSENESS,
     ),
+    Table("unroll", unroll_loops.RULES, {}, sequences.UNROLL, kinds=sequences.UNROLL_KINDS),
 )
 
 CASES = [(table, name) for table in TABLES for name in table.rules]

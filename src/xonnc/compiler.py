@@ -55,6 +55,7 @@ from xonnc.transforms.models.signatures import Shapes, set_input_shapes
 from xonnc.transforms.recompose_onnx import Recompose, standard_rules
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplify
+from xonnc.transforms.unroll_loops_onnx import unroll_loops
 
 ModelInput: TypeAlias = str | Path | onnx.ModelProto
 """A model: the path of a file, or the model in memory."""
@@ -198,6 +199,10 @@ class FrontendResult:
     """QDQ pairs that a quantized model lacks and the compiler inserted."""
 
 
+MAX_UNROLLED_OPS = 4096
+"""Limit of ops that a loop becomes: accelerators have no loops, so that a loop is worth many ops there."""
+
+
 def run_frontend(
     path: ModelInput,
     on_stage: StageCallback | None = None,
@@ -250,6 +255,8 @@ def _run_frontend(
     finish_stage("onnx", context, module, seen)
     make_dense(module, DisposablePool.of(context))
     Simplify().apply(context, module)
+    if unroll_loops(module, context, MAX_UNROLLED_OPS):
+        Simplify().apply(context, module)
     legalize(module, context, is_lowered or lowered_by_nvdla(module, calibrate is not None))
     DecomposeQuantized().apply(context, module)
     DisposablePool.of(context).collect([module])

@@ -93,6 +93,7 @@ PASSES: Mapping[str, str] = {
     "standard-func-return": "transforms.standard_func_return:StandardFuncReturn",
     "symbol-dce": "transforms.symbol_dce:SymbolDce",
     "tosa-fold-transposes": "lowering.onnx_to_tosa.tosa_fold_transposes:TosaFoldTransposes",
+    "unroll-loops-onnx": "transforms.unroll_loops_onnx:UnrollLoops",
     "write-op-stats-to-module-attribute": (
         "transforms.write_op_stats_to_module_attribute:WriteOpStatsToModuleAttribute"
     ),

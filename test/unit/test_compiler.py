@@ -56,3 +56,40 @@ def test_a_model_without_an_opset_of_the_standard_domain(tmp_path: Path):
     path.write_bytes(onnx.parser.parse_model(text).SerializeToString())
     with pytest.raises(XonncError, match=r"the model names no opset of ai\.onnx$"):
         compile_model(path)
+
+
+def test_loops_are_unrolled(tmp_path: Path):
+    """A loop of convolutions runs on NVDLA as the same convolutions without a loop."""
+    weights = np.random.default_rng(0).normal(0, 0.3, (4, 4, 3, 3)).astype(np.float32)
+    images = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 4, 8, 8]) for name in "vxyw"
+    ]
+    count = onnx.helper.make_tensor_value_info("i", onnx.TensorProto.INT64, [])
+    condition = onnx.helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, [])
+
+    def layer(source: str, result: str) -> list[onnx.NodeProto]:
+        conv = onnx.helper.make_node("Conv", [source, "f"], [f"{result}_c"], pads=[1, 1, 1, 1])
+        return [conv, onnx.helper.make_node("Relu", [f"{result}_c"], [result])]
+
+    def saved(name: str, nodes: list[onnx.NodeProto]) -> Path:
+        constants = {"f": weights, "n": np.array(3, np.int64)}
+        graph = onnx.helper.make_graph(
+            nodes,
+            name,
+            [images[1]],
+            [images[2]],
+            [onnx.numpy_helper.from_array(array, key) for key, array in constants.items()],
+        )
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+        path = tmp_path / f"{name}.onnx"
+        path.write_bytes(model.SerializeToString())
+        return path
+
+    body = onnx.helper.make_graph(
+        layer("v", "w"), "body", [count, condition, images[0]], [condition, images[3]]
+    )
+    loop = saved("loop", [onnx.helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)])
+    chain = saved("chain", [*layer("x", "a"), *layer("a", "b"), *layer("b", "y")])
+    x = np.random.default_rng(1).normal(size=(1, 4, 8, 8)).astype(np.float32)
+    found, expected = (xonnc.compile(path, target="nv_full").run(None, {"x": x})[0] for path in (loop, chain))
+    np.testing.assert_array_equal(found, expected)

@@ -8,11 +8,12 @@ from xonnc.fuzzing.rules.generators import canonicalize_arithmetic as arithmetic
 from xonnc.fuzzing.rules.generators import canonicalize_layer as layers
 from xonnc.fuzzing.rules.generators import canonicalize_moving as moving
 from xonnc.fuzzing.rules.generators import canonicalize_shape_ops as sizes
-from xonnc.fuzzing.rules.generators import text
+from xonnc.fuzzing.rules.generators import sequences, text
 from xonnc.fuzzing.rules.values import Kind
 
 GENERATORS: dict[str, Generator] = {
     **text.CANONICALIZE,
+    **sequences.CANONICALIZE,
     **moving.GENERATORS,
     **arithmetic.GENERATORS,
     **layers.GENERATORS,
@@ -30,6 +31,7 @@ FINITE: dict[str, str] = layers.FINITE
 KINDS: dict[str, tuple[Kind, ...]] = {
     **moving.KINDS,
     **text.CANONICALIZE_KINDS,
+    **sequences.CANONICALIZE_KINDS,
     **arithmetic.KINDS,
     **layers.KINDS,
     **sizes.KINDS,

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, f16
+from xdsl.dialects.builtin import ModuleOp, StringAttr, f16, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
@@ -300,6 +300,19 @@ def test_opaque_types_are_refused(ctx: Context) -> None:
 def test_inputs_have_a_type(ctx: Context) -> None:
     model = parse(X2Y + "{ y = Abs (x) }")
     model.graph.input[0].ClearField("type")
+    with pytest.raises(XonncError, match="input 'x' has no type; an input of a model needs an element type"):
+        import_proto(model, ctx)
+
+
+def test_undefined_element_types_declare_nothing(ctx: Context) -> None:
+    model = parse(X2Y + "{ t = Abs (x) y = Neg (t) }")
+    unknown = onnx.helper.make_tensor_value_info("t", onnx.TensorProto.UNDEFINED, None)
+    model.graph.value_info.append(unknown)
+    model.graph.output[0].CopyFrom(unknown)
+    model.graph.output[0].name = "y"
+    assert [op.results[0].type for op in body(import_proto(model, ctx))[:2]] == [unranked(f32)] * 2
+    model.graph.input[0].CopyFrom(unknown)
+    model.graph.input[0].name = "x"
     with pytest.raises(XonncError, match="input 'x' has no type; an input of a model needs an element type"):
         import_proto(model, ctx)
 
