@@ -75,9 +75,13 @@ class PoolMode(StrEnum):
 
 
 class ConstantLayout(StrEnum):
-    """Memory layout of a constant: convolution kernels, one entry per channel, or a feature cube."""
+    """
+    Memory layout of a constant: convolution kernels, plain or compressed, one entry per channel, or a
+    feature cube.
+    """
 
     KERNELS = "kernels"
+    COMPRESSED_KERNELS = "compressed_kernels"
     PER_KERNEL = "per_kernel"
     CUBE = "cube"
 

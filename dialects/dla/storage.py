@@ -59,8 +59,11 @@ class ConstantOp(IRDLOperation):
     """
     Weights or an SDP operand. The payload keeps the model's numbers; emission packs them as `layout` says.
 
-    1. `layout` is `kernels` (`KxCxRxS`), `per_kernel` (`C` or `Cx2`) or `cube` (`1xCxHxW`).
+    1. `layout` is `kernels` or `compressed_kernels` (`KxCxRxS`), `per_kernel` (`C` or `Cx2`) or `cube`
+       (`1xCxHxW`).
     2. The payload's shape is the result's.
+    3. Compressed kernels have the number of their elements that are not zero, `nonzero`; others do not. A
+       mask tells which these are (docs/internals/nvdla-hardware.md §3.4).
 
     ```mlir
     %w = "dla.constant"() <{layout = "per_kernel", value = dense<0.0> : tensor<16xf32>}>
@@ -72,6 +75,7 @@ class ConstantOp(IRDLOperation):
 
     value = prop_def()
     layout_name = prop_def(StringAttr, prop_name="layout")
+    nonzero = opt_prop_def(BaseAttr(IntegerAttr))
     result = result_def(CONSTANT)
 
     traits = traits_def(Pure())
@@ -86,17 +90,24 @@ class ConstantOp(IRDLOperation):
         """Memory layout of the constant."""
         return ConstantLayout(self.layout_name.data)
 
+    def set_layout(self, layout: ConstantLayout, nonzero: int | None = None) -> None:
+        """Change the memory layout; `nonzero` is for compressed kernels."""
+        self.layout_name = StringAttr(layout.value)
+        self.nonzero = None if nonzero is None else IntegerAttr(nonzero, i64)
+
     def verify_(self) -> None:
         if self.layout_name.data not in list(ConstantLayout):
-            raise VerifyException(f"layout is kernels, per_kernel or cube, found {self.layout_name.data}")
-        ranks = {ConstantLayout.KERNELS: (4,), ConstantLayout.PER_KERNEL: (1, 2), ConstantLayout.CUBE: (4,)}
+            raise VerifyException(f"layout is {', '.join(ConstantLayout)}, found {self.layout_name.data}")
+        ranks = {ConstantLayout.PER_KERNEL: (1, 2)}
         value = self.value.get_type() if isinstance(self.value, HasType) else None
         if not isinstance(value, TensorType):
             raise VerifyException(f"the value holds no elements: {self.value}")
         check_shape("the value", value.get_shape(), shape_of(self.result.type))
         rank = len(shape_of(self.result.type))
-        if rank not in ranks[self.layout]:
+        if rank not in ranks.get(self.layout, (4,)):
             raise VerifyException(f"rank {rank} does not go with layout {self.layout}")
+        if (self.nonzero is None) == (self.layout is ConstantLayout.COMPRESSED_KERNELS):
+            raise VerifyException(f"nonzero is for compressed kernels; the layout is {self.layout}")
 
 
 @irdl_op_definition

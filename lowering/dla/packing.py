@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from xonnc.dialects.dla.types import shape_of, tensor_of
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.types import numpy_dtype
 from xonnc.formats.nvdla.enumerations import Precision
-from xonnc.formats.nvdla.geometry import kernel_group, round_up, weight_bytes
+from xonnc.formats.nvdla.geometry import ceil_div, kernel_group, round_up, weight_bytes
 from xonnc.lowering.dla_planning.precision import MAX_FP16, precision_of
 from xonnc.targets import NvdlaTarget
 
@@ -38,6 +38,8 @@ def constant_bytes(op: ConstantOp, target: NvdlaTarget) -> int:
     match op.layout:
         case ConstantLayout.KERNELS:
             return weight_bytes(target, shape[0], prod(shape[1:]) * bpe)
+        case ConstantLayout.COMPRESSED_KERNELS:
+            return CompressedSizes.of(op, target).total
         case ConstantLayout.PER_KERNEL:
             row = shape[1] if len(shape) == 2 else 1
             # Integers of either width go with INT8 cubes, whose groups have a channel for every byte.
@@ -49,6 +51,41 @@ def constant_bytes(op: ConstantOp, target: NvdlaTarget) -> int:
             return round_up(shape[1], lanes) * shape[2] * shape[3] * bpe
 
 
+class CompressedSizes(NamedTuple):
+    """
+    Bytes of the parts of compressed kernels, which follow each other: the elements that are not zero, the
+    mask with a bit for each element, and the table with the bytes of each kernel group.
+    """
+
+    elements: int
+    mask: int
+    table: int
+
+    @staticmethod
+    def of(op: ConstantOp, target: NvdlaTarget) -> CompressedSizes:
+        """Return the sizes for a constant of compressed kernels."""
+        assert op.nonzero is not None, "compressed kernels"
+        shape, precision = shape_of(op.result.type), precision_of(op.result.type)
+        entry = target.cbuf_entry_bytes
+        return CompressedSizes(
+            max(round_up(op.nonzero.value.data * precision.bytes, entry), entry),
+            round_up(ceil_div(prod(shape), 8), entry),
+            4 * ceil_div(shape[0], kernel_group(target, precision)),
+        )
+
+    @property
+    def total(self) -> int:
+        """The bytes of all parts."""
+        return self.elements + self.mask + self.table
+
+
+def count_nonzero(op: ConstantOp) -> int:
+    """Return how many elements of a constant are not zero in its type."""
+    array = elements_array(op.value)
+    assert array is not None, "the value of dla.constant holds elements"
+    return int(np.count_nonzero(converted(array, numpy_dtype(tensor_of(op.result.type).element_type))))
+
+
 @dataclass(frozen=True)
 class PackedConstant:
     """The bytes of a constant, packed on demand."""
@@ -58,12 +95,18 @@ class PackedConstant:
     tensor: TensorType[Attribute]
     size: int
     target: NvdlaTarget
+    compressed: CompressedSizes | None = None
 
     @staticmethod
     def of(op: ConstantOp, target: NvdlaTarget) -> PackedConstant:
         """Return the bytes of `op`."""
         return PackedConstant(
-            op.value, op.layout, tensor_of(op.result.type), constant_bytes(op, target), target
+            op.value,
+            op.layout,
+            tensor_of(op.result.type),
+            constant_bytes(op, target),
+            target,
+            None if op.nonzero is None else CompressedSizes.of(op, target),
         )
 
     def __len__(self) -> int:
@@ -74,10 +117,11 @@ class PackedConstant:
         assert array is not None, "the value of dla.constant holds elements"
         dtype, precision = numpy_dtype(self.tensor.element_type), precision_of(self.tensor)
         match self.layout:
-            case ConstantLayout.KERNELS:
-                packed = pack_kernels(
-                    array, dtype, kernel_group(self.target, precision), self.target.atomic_c
-                )
+            case ConstantLayout.KERNELS | ConstantLayout.COMPRESSED_KERNELS:
+                group = kernel_group(self.target, precision)
+                packed = pack_kernels(array, dtype, group, self.target.atomic_c)
+                if self.compressed is not None:
+                    return compress(packed, group * prod(array.shape[1:]), self.compressed)
             case ConstantLayout.PER_KERNEL:
                 packed = converted(array, dtype).reshape(-1)
             case ConstantLayout.CUBE:
@@ -113,6 +157,15 @@ def pack_kernels(weights: npt.NDArray[Any], dtype: np.dtype[Any], group: int, bl
             packed[position : position + part.size].reshape(part.shape)[...] = part
             position += part.size
     return packed
+
+
+def compress(packed: npt.NDArray[Any], group: int, sizes: CompressedSizes) -> bytes:
+    """Return compressed kernels: `packed` ones, of which `group` elements are a kernel group."""
+    is_nonzero = packed != 0
+    counts = np.add.reduceat(is_nonzero, np.arange(0, packed.size, group), dtype=np.uint32)
+    parts = (packed[is_nonzero], np.packbits(is_nonzero, bitorder="little"), counts * packed.dtype.itemsize)
+    data = [part.tobytes() for part in (*parts[:2], parts[2].astype("<u4"))]
+    return b"".join(part + bytes(size - len(part)) for part, size in zip(data, sizes, strict=True))
 
 
 def pack_cube(array: npt.NDArray[Any], dtype: np.dtype[Any], atom: int) -> npt.NDArray[Any]:

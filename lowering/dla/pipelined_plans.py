@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Final, NamedTuple
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from xonnc.dialects.dla.attributes import OperandMode
+from xonnc.dialects.dla.attributes import ConstantLayout, OperandMode
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of, shape_of
@@ -197,6 +198,8 @@ class ConvolutionKind(NamedTuple):
     """Whether the result has one column."""
     rows_read: frozenset[int]
     """The rows of the result that are read."""
+    compressed_bytes: int | None
+    """The size of the weights, if they are compressed."""
 
 
 def _kind_of(layer: FusedLayer, op: ConvOp, target: NvdlaTarget) -> ConvolutionKind:
@@ -209,7 +212,43 @@ def _kind_of(layer: FusedLayer, op: ConvOp, target: NvdlaTarget) -> ConvolutionK
         _engines(layer),
         cube_of(op.accumulator.type).width == 1,
         rows_read(layer.result),
+        _compressed_bytes(op, target),
     )
+
+
+def _compressed_bytes(op: ConvOp, target: NvdlaTarget) -> int | None:
+    constant = op.weights.owner
+    if not isinstance(constant, ConstantOp) or constant.layout is not ConstantLayout.COMPRESSED_KERNELS:
+        return None
+    return constant_bytes(constant, target)
+
+
+class SingleCycles:
+    """The cycles of convolutions that run by themselves; those of a kind take as many."""
+
+    def __init__(self, target: NvdlaTarget):
+        self._target = target
+        self._known: dict[ConvolutionKind, float] = {}
+
+    def of(self, layer: FusedLayer) -> float:
+        """Return the cycles of a layer with a convolution."""
+        conv = layer.ops[0]
+        assert isinstance(conv, ConvOp)
+        kind = _kind_of(layer, conv, self._target)
+        if kind not in self._known:
+            self._known[kind] = cycles_of([layer], self._target)
+        return self._known[kind]
+
+
+def fits_compressed(layer: FusedLayer, target: NvdlaTarget) -> bool:
+    """
+    Whether a convolution with compressed weights fits the buffer in one tile, and their mask the bank that it
+    has there.
+    """
+    conv = layer.ops[0]
+    assert isinstance(conv, ConvOp)
+    kind, bank = _kind_of(layer, conv, target), target.cbuf_entries * target.cbuf_entry_bytes
+    return prod(shape_of(conv.weights.type)) <= 8 * bank and bool(_KindPlans(kind, conv, target).plans(()))
 
 
 class _KindPlans:
@@ -220,21 +259,25 @@ class _KindPlans:
         self.target = target
         self._example = example
         self._shape = kind.precision, kind.source, kind.kernels
-        self._rows = buffer_demand(target, *self._shape, kind.window)
+        rows = buffer_demand(target, *self._shape, kind.window)
+        self._rows = replace(rows, compressed_bytes=kind.compressed_bytes)
+        self._buffer = buffer_of(target, kind.compressed_bytes is not None)
         self._plans: dict[tuple[tuple[int, int], ...], list[ConvolutionPlan]] = {}
         self._demands: dict[ConvolutionPlan, list[Demand]] = {}
 
     def plans(self, splits: tuple[tuple[int, int], ...]) -> list[ConvolutionPlan]:
         """Return the plans to try after a convolution with bank split `splits`, if there is one."""
         if splits not in self._plans:
-            plans = list(candidate_plans(self._rows, buffer_of(self.target), splits))
+            plans = list(candidate_plans(self._rows, self._buffer, splits))
             if self.kind.engines[-1] == "PDP":
                 # Pooling on the fly takes the whole image.
                 plans = [plan for plan in plans if len(plan.tiles) == 1]
             else:
                 plans = [plan for plan in plans if not self._has_single_positions(plan)] or plans
                 plans = [plan for plan in plans if self._is_read(plan)] or plans
-            self._plans[splits] = plans or [plan_of(self.target, self._example)]
+            if not plans and self.kind.compressed_bytes is None:
+                plans = [plan_of(self.target, self._example)]
+            self._plans[splits] = plans
         return self._plans[splits]
 
     def demands(self, plan: ConvolutionPlan) -> list[Demand]:

@@ -38,7 +38,8 @@ class ConvBufferDemand:
 
     `height` input rows of `entries_per_slice` buffer entries each give `output_height` rows; `kernel_height`
     is that of the dilated kernel. `weight_bytes` is the size of all kernels, `group_bytes` that of one kernel
-    group, the kernels that the MAC array computes at once.
+    group, the kernels that the MAC array computes at once. `compressed_bytes` are read instead of
+    `weight_bytes` where the weights are compressed; the convolution is then computed in one tile.
     """
 
     height: int
@@ -50,6 +51,12 @@ class ConvBufferDemand:
     row_bytes: int
     weight_bytes: int
     group_bytes: int
+    compressed_bytes: int | None = None
+
+    @property
+    def read_bytes(self) -> int:
+        """The bytes of all weights in memory."""
+        return self.weight_bytes if self.compressed_bytes is None else self.compressed_bytes
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,8 @@ def candidate_plans(
     tile, or in tiles of which one, two or more fit the banks: one is loaded while another computes.
     """
     for split in dict.fromkeys((*splits, *_bank_splits(rows, buffer))):
-        yield from _plans(rows, buffer, *split)
+        plans = _plans(rows, buffer, *split)
+        yield from plans if rows.compressed_bytes is None else (one for one in plans if len(one.tiles) == 1)
 
 
 def _bank_splits(rows: ConvBufferDemand, buffer: ConvBuffer) -> Iterator[tuple[int, int]]:
@@ -136,7 +144,7 @@ def _plans(
         # Kernel groups that replace each other in the buffer are read again for every tile.
         weight_reads = 1 if is_resident else len(tiles)
         data = rows.row_bytes * sum(tile.inputs for tile in tiles)
-        traffic = data + weight_reads * rows.weight_bytes
+        traffic = data + weight_reads * rows.read_bytes
         yield ConvolutionPlan(data_banks, weight_banks, is_resident, tiles, traffic)
 
 

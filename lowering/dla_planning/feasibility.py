@@ -87,9 +87,9 @@ def buffer_demand(
     )
 
 
-def buffer_of(target: NvdlaTarget) -> ConvBuffer:
-    """Return the convolution buffer of a target."""
-    return ConvBuffer(target.cbuf_banks, target.cbuf_entries, target.cbuf_entry_bytes)
+def buffer_of(target: NvdlaTarget, is_compressed: bool = False) -> ConvBuffer:
+    """Return the convolution buffer of a target; the masks of compressed weights have a bank of it."""
+    return ConvBuffer(target.cbuf_banks - is_compressed, target.cbuf_entries, target.cbuf_entry_bytes)
 
 
 @cache

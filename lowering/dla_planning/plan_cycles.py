@@ -58,14 +58,18 @@ def tile_demands(
     per_kernel = OPERAND_BYTES if precision is Precision.INT8 else precision.bytes
     if passed is None:
         passed = PassDemand(kernels * per_kernel, 0, written, target.sdp_elements_per_cycle)
+    weights, first_weights = rows.read_bytes, rows.group_bytes
+    if rows.compressed_bytes is not None:
+        groups = geometry.ceil_div(kernels, geometry.kernel_group(target, precision))
+        first_weights = geometry.ceil_div(rows.compressed_bytes, groups)
     for tile in plan.tiles:
         is_loaded = tile is plan.tiles[0] or not plan.weights_resident
         work = ConvWork(precision, kernels, *kernel, tile.outputs, columns, is_image=bool(window.pixel_bytes))
         data = tile.inputs * rows.row_bytes
         yield Demand(
             data=data,
-            weights=rows.weight_bytes if is_loaded else 0,
-            first_weights=rows.group_bytes if is_loaded else 0,
+            weights=weights if is_loaded else 0,
+            first_weights=first_weights if is_loaded else 0,
             operands=passed.operands,
             streamed=tile.outputs * passed.row_operands,
             results=tile.outputs * passed.row_results,
@@ -74,7 +78,7 @@ def tile_demands(
             data_bank_bytes=plan.data_banks * bank,
             weight_bank_bytes=plan.weight_banks * bank,
             held_data=data,
-            held_weights=min(rows.weight_bytes, plan.weight_banks * bank),
+            held_weights=min(weights, plan.weight_banks * bank),
         )
 
 

@@ -6,7 +6,7 @@ The packed descriptors of one hardware layer from its operation on surfaces (doc
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from xonnc.dialects.dla.attributes import (
     Activation,
     AluFunction,
     BankPlan,
+    ConstantLayout,
     Converter,
     ConverterAttr,
     Lut,
@@ -27,6 +28,7 @@ from xonnc.dialects.dla.attributes import (
     StageFunction,
 )
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, SdpOp
+from xonnc.dialects.dla.storage import ConstantOp
 from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of, image_of, shape_of
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
@@ -35,6 +37,7 @@ from xonnc.formats.nvdla import records
 from xonnc.formats.nvdla.geometry import operand_group
 from xonnc.lowering.dla.convolution_plans import window_of
 from xonnc.lowering.dla.lifetimes import CVSRAM
+from xonnc.lowering.dla.packing import CompressedSizes
 from xonnc.lowering.dla_planning.feasibility import buffer_demand, column_splits
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_planning.surface_sizes import descriptor_bytes, format_of
@@ -83,6 +86,17 @@ POOL_MODES = {
     PoolMode.MAX: hw.PoolMode.MAX,
     PoolMode.MIN: hw.PoolMode.MIN,
 }
+
+
+def _compressed_cubes(plain: records.DataCube, sizes: CompressedSizes) -> list[records.DataCube]:
+    """Return the cubes of the parts of compressed weights that are where `plain` is."""
+    cubes: list[records.DataCube] = []
+    offset = plain.offset
+    for size in sizes:
+        shape = plain if not cubes else records.DataCube(address=plain.address)
+        cubes.append(replace(shape, offset=offset, size=size))
+        offset += size
+    return cubes
 
 
 @dataclass(frozen=True)
@@ -153,17 +167,23 @@ class DescriptorWriter:
         )
         weights = op.weights.type
         assert isinstance(weights, PackedType), "dla-allocate places constants"
+        plain = records.DataCube(
+            address=self._address_of(weights.memory.data),
+            offset=weights.offset.data,
+            size=weights.size.data,
+            width=width,
+            height=height,
+            channel=channels,
+        )
+        stored, mask, table = plain, UNUSED_CUBE, UNUSED_CUBE
+        constant = op.weights.owner
+        if isinstance(constant, ConstantOp) and constant.layout is ConstantLayout.COMPRESSED_KERNELS:
+            operation = replace(operation, weight_format=hw.WeightFormat.COMPRESSED)
+            stored, mask, table = _compressed_cubes(plain, CompressedSizes.of(constant, self._target))
         surface = records.ConvSurface(
-            weight_data=records.DataCube(
-                address=self._address_of(weights.memory.data),
-                offset=weights.offset.data,
-                size=weights.size.data,
-                width=width,
-                height=height,
-                channel=channels,
-            ),
-            wmb_data=UNUSED_CUBE,
-            wgs_data=UNUSED_CUBE,
+            weight_data=stored,
+            wmb_data=mask,
+            wgs_data=table,
             src_data=self.cube(op.source),
             dst_data=self.cube(op.accumulator),
         )

@@ -18,6 +18,7 @@ from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.lowering.dla.dla_allocate import DlaAllocate
 from xonnc.lowering.dla.dla_bubble_up_slices import DlaBubbleUpSlices
+from xonnc.lowering.dla.dla_compress_weights import DlaCompressWeights
 from xonnc.lowering.dla.dla_fuse import DlaFuse
 from xonnc.lowering.dla.dla_place_in_cvsram import DlaPlaceInCvsram
 from xonnc.lowering.dla.dla_resolve_views import DlaResolveViews
@@ -45,7 +46,7 @@ def _share_constants(target: str = "") -> ModulePass:
 
 STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
     ("dla", (ConvertOnnxToDla, _bubble_up_slices, DlaSplitKernels, DlaResolveViews, DlaFuse)),
-    ("scheduled", (_share_constants, DlaSkipRows, DlaSchedule, DlaSplit)),
+    ("scheduled", (_share_constants, DlaSkipRows, DlaSchedule, DlaCompressWeights, DlaSplit)),
     ("allocated", (DlaPlaceInCvsram, DlaAllocate)),
 )
 """The stages between `simplified` and `emitted`, and the passes of each."""

@@ -48,6 +48,7 @@ PASSES: Mapping[str, str] = {
     "dense-constants-onnx": "transforms.dense_constants_onnx:DenseConstants",
     "dla-allocate": "lowering.dla.dla_allocate:DlaAllocate",
     "dla-bubble-up-slices": "lowering.dla.dla_bubble_up_slices:DlaBubbleUpSlices",
+    "dla-compress-weights": "lowering.dla.dla_compress_weights:DlaCompressWeights",
     "dla-fuse": "lowering.dla.dla_fuse:DlaFuse",
     "dla-place-in-cvsram": "lowering.dla.dla_place_in_cvsram:DlaPlaceInCvsram",
     "dla-resolve-views": "lowering.dla.dla_resolve_views:DlaResolveViews",

@@ -11,8 +11,24 @@
 // -----
 
 func.func @layout() {
-  // expected-error @+1 {{layout is kernels, per_kernel or cube, found rows}}
+  // expected-error @+1 {{layout is kernels, compressed_kernels, per_kernel, cube, found rows}}
   %b = "dla.constant"() <{layout = "rows", value = dense<0.0> : tensor<16xf32>}> : () -> tensor<16xf16>
+  func.return
+}
+
+// -----
+
+func.func @nonzero() {
+  // expected-error @+1 {{nonzero is for compressed kernels; the layout is kernels}}
+  %b = "dla.constant"() <{layout = "kernels", nonzero = 3 : i64, value = dense<0.0> : tensor<16x8x1x1xf32>}> : () -> tensor<16x8x1x1xf16>
+  func.return
+}
+
+// -----
+
+func.func @compressed() {
+  // expected-error @+1 {{nonzero is for compressed kernels; the layout is compressed_kernels}}
+  %b = "dla.constant"() <{layout = "compressed_kernels", value = dense<0.0> : tensor<16x8x1x1xf32>}> : () -> tensor<16x8x1x1xf16>
   func.return
 }
 

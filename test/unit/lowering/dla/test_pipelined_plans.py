@@ -136,7 +136,7 @@ def test_equal_pieces_are_planned_once(context: Context, monkeypatch: pytest.Mon
         plans = plans_of(pieces(context, count))
         assert len(plans) == count + 1
         tried.append(len(added))
-    # Each further piece tries what the one before it was given: at most 3 plans after 3 sequences, and adds 3.
+    # Each further piece tries at most 3 plans after 3 sequences, and adds 3.
     tiles = max(len(plan.tiles) for plan in plans)
     assert tried[2] - tried[1] <= 8 * (9 + 3) * tiles
 
