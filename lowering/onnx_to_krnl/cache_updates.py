@@ -82,7 +82,9 @@ def tensor_scatter(op: tensor.TensorScatterOp, builder: LoweringBuilder) -> str 
     size, length, after = shape[axis], sizes[axis], volume(shape[axis + 1 :])
     if op.mode.data != "linear" and not is_static(size):
         return NO_DYNAMIC_KERNEL
+    builder.require_same_volume(sizes, [*shape[:axis], length, *shape[axis + 1 :]], op)
     if op.write_indices.type != NONE:
+        builder.require_same_volume(builder.sizes(op.write_indices), shape[:1], op)
         most = size - length if op.mode.data == "linear" else 2**62
         check_numbers(op, op.write_indices, 0, most, "write_indices has", builder)
     growth = builder.growth.get(op)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -17,7 +19,14 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     supports_dynamic_shapes,
 )
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, identity_map
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, max_size, min_size
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import (
+    Size,
+    are_static,
+    is_static,
+    max_size,
+    min_size,
+    static_sizes,
+)
 from xonnc.rewriting.patterns import Array
 
 
@@ -28,7 +37,13 @@ def expand(op: math.ExpandOp, body: ElementwiseBody) -> SSAValue:
 
 
 supports_dynamic_shapes(
-    tensor.ConcatOp, tensor.SliceOp, tensor.SplitOp, tensor.SplitV11Op, tensor.SplitV13Op, tensor.TransposeOp
+    tensor.ConcatOp,
+    tensor.SliceOp,
+    tensor.SplitOp,
+    tensor.SplitV11Op,
+    tensor.SplitV13Op,
+    tensor.TileOp,
+    tensor.TransposeOp,
 )
 
 
@@ -137,9 +152,13 @@ def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
 @lowers_data_movement(tensor.TileOp)
 def tile(op: tensor.TileOp, builder: LoweringBuilder) -> str | None:
     """Repeat the input along each axis."""
-    shape, out = builder.shape(op.input), builder.shape(op.output)
+    shape, out = builder.sizes(op.input), builder.sizes(op.output)
     rank = len(shape)
-    repeats = [total // part for total, part in zip(out, shape, strict=True)]
+    repeats: Sequence[Size] | None = integers_of(op.repeats, builder)
+    if repeats is None:
+        if not all(is_static(part) and part for part in shape):
+            return "repeats along a dynamic axis are not constants"
+        repeats = [total // part for total, part in zip(out, static_sizes(shape), strict=True)]
     exprs = [IndexExpr(((axis, shape[axis]), (rank + axis, 1))) for axis in range(rank)]
     source = builder.buffer(op.input)
     target = builder.result(op.output)

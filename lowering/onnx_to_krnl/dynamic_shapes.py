@@ -14,7 +14,7 @@ from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, SymbolicSize, size_of_form, volume
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, SymbolicSize, is_static, size_of_form, volume
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.expressions import DimExpr, FloorDiv, MinMax
 from xonnc.transforms.dims.symbol_names import NamedDimension
@@ -117,6 +117,12 @@ class DynamicShapes:
         if counts[0] != counts[1]:
             found, expected = map(self.of_size, counts)
             self._require(found, expected, f"{describe(op)}: the number of elements")
+
+    def at_most(self, size: Size, limit: Size, what: str) -> None:
+        """Emit a run-time check of a size, unless both are static."""
+        if size != limit and not (is_static(size) and is_static(limit)):
+            found = self.of_size(size)
+            self._require(found, self._add(arith.MinSIOp(found, self.of_size(limit))), what)
 
     def _require(self, found: SSAValue, expected: SSAValue, what: str) -> None:
         if found is not expected:

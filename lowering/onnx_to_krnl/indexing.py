@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.lowering.onnx_to_krnl.checks import check_indices, check_numbers, index_in, iterations_if_nonempty
 from xonnc.lowering.onnx_to_krnl.element_types import is_computable, is_unsigned_element
@@ -23,7 +24,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
 )
 from xonnc.lowering.onnx_to_krnl.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM, ReductionFunction
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static, is_static, static_sizes, volume
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes, volume
 
 WRITES = {"add": SUM, "max": MAXIMUM, "min": MINIMUM, "mul": PRODUCT}
 """Reductions of scatter operators."""
@@ -36,7 +37,9 @@ supports_dynamic_shapes(
     tensor.GatherElementsOp,
     tensor.GatherNDOp,
     tensor.ReverseSequenceOp,
+    tensor.ScatterElementsOp,
     tensor.ScatterNDOp,
+    tensor.ScatterOp,
 )
 
 
@@ -69,6 +72,7 @@ def gather_elements(op: tensor.GatherElementsOp, builder: LoweringBuilder) -> st
     if 0 in shape:
         return EMPTY
     axis = op.axis.value.data % len(shape)
+    _require_inside(op, sizes, shape, axis, builder)
     data, indices = builder.buffer(op.data), builder.buffer(op.indices)
     check_indices(op, op.indices, [shape[axis]], axis, builder)
     element = builder.element(op.data)
@@ -87,6 +91,15 @@ def gather_elements(op: tensor.GatherElementsOp, builder: LoweringBuilder) -> st
     return None
 
 
+def _require_inside(
+    op: Operation, sizes: Sequence[Size], shape: Sequence[Size], axis: int, builder: LoweringBuilder
+) -> None:
+    """Require that indices have no more elements than the data along the axes that they do not index."""
+    for each, (size, limit) in enumerate(zip(sizes, shape, strict=True)):
+        if each != axis:
+            builder.require_at_most(size, limit, f"{describe(op)}: axis {each} of the indices")
+
+
 @lowers_data_movement(tensor.GatherNDOp)
 def gather_nd(op: tensor.GatherNDOp, builder: LoweringBuilder) -> str | None:
     """Gather slices by tuples of indices, after `batch_dims` batch axes."""
@@ -97,6 +110,7 @@ def gather_nd(op: tensor.GatherNDOp, builder: LoweringBuilder) -> str | None:
     if not is_static(depth) or not are_static(shape[batch : batch + depth]):
         return NO_DYNAMIC_KERNEL
     batches, count = volume(shape[:batch]), volume(rows[batch:-1])
+    builder.require_same_volume(rows[:batch], shape[:batch], op)
     sizes, after = static_sizes(shape[batch : batch + depth]), volume(shape[batch + depth :])
     data, indices = builder.buffer(op.data), builder.buffer(op.indices)
     check_indices(op, op.indices, sizes, batch, builder)
@@ -127,7 +141,7 @@ def _row(
     ]
 
 
-def copied(source: SSAValue, target: SSAValue, count: int, builder: LoweringBuilder) -> None:
+def copied(source: SSAValue, target: SSAValue, count: Size, builder: LoweringBuilder) -> None:
     """Copy all elements of a buffer."""
     sides = [AffineAccess(buffer, [count], [dim(0)]) for buffer in (target, source)]
     copy("copy", [count], sides[0], sides[1], builder)
@@ -153,14 +167,16 @@ def _write(
 @lowers_data_movement(tensor.ScatterElementsOp, tensor.ScatterOp)
 def scatter_elements(op: tensor.ScatterElementsOp | tensor.ScatterOp, builder: LoweringBuilder) -> str | None:
     """Copy the data, then scatter one element per index along `axis`."""
-    shape, sizes, element = builder.shape(op.data), builder.shape(op.indices), builder.element(op.data)
+    shape, sizes, element = builder.sizes(op.data), builder.sizes(op.indices), builder.element(op.data)
     how = _how(op)
     if 0 in shape or (how != "none" and not is_computable(element)):
         return EMPTY if 0 in shape else "a reduction of a type that kernels do not compute with"
     axis = op.axis.value.data % len(shape)
+    _require_inside(op, sizes, shape, axis, builder)
+    builder.require_same_volume(builder.sizes(op.updates), sizes, op)
     data, indices, updates = (builder.buffer(value) for value in (op.data, op.indices, op.updates))
     out = builder.result(op.output)
-    copied(data, out, prod(shape), builder)
+    copied(data, out, volume(shape), builder)
     check_indices(op, op.indices, [shape[axis]], axis, builder)
     kernel = KernelBuilder(
         [
@@ -170,7 +186,7 @@ def scatter_elements(op: tensor.ScatterElementsOp | tensor.ScatterOp, builder: L
         ]
     )
     target, index_buffer, source = kernel.buffers
-    with kernel.loops(sizes) as loops:
+    with kernel.loops([iterations_if_nonempty(sizes[0], shape[axis]), *sizes[1:]]) as loops:
         index = index_in(kernel, kernel.load(index_buffer, loops), shape[axis])
         at = [*loops[:axis], index, *loops[axis + 1 :]]
         _write(kernel, kernel.load(source, loops), target, at, element, how)
@@ -190,6 +206,7 @@ def scatter_nd(op: tensor.ScatterNDOp, builder: LoweringBuilder) -> str | None:
         return EMPTY if 0 in shape else "a reduction of a type that kernels do not compute with"
     count = volume(rows[:-1])
     sizes, after = shape[:depth], prod(shape[depth:])
+    builder.require_same_volume(builder.sizes(op.updates), [count, after], op)
     data, indices, updates = (builder.buffer(value) for value in (op.data, op.indices, op.updates))
     out = builder.result(op.output)
     copied(data, out, prod(shape), builder)
@@ -264,6 +281,7 @@ def reverse_sequence(op: tensor.ReverseSequenceOp, builder: LoweringBuilder) -> 
     if {time, batch} != {0, 1} or 0 in shape:
         return f"time_axis {time} and batch_axis {batch}; 0 and 1 are lowered"
     size, after = shape[time], volume(shape[2:])
+    builder.require_same_volume(builder.sizes(op.sequence_lens), [shape[batch]], op)
     check_numbers(op, op.sequence_lens, 0, size, "sequence_lens has", builder)
     kernel = KernelBuilder(
         [

@@ -212,6 +212,16 @@ class LoweringBuilder:
         """Whether two sizes are equal in every run that does not fail; emits a run-time check if needed."""
         return self.dynamic_shapes is not None and self.dynamic_shapes.is_cut(size, full_size)
 
+    def require_same_volume(self, one: Sequence[Size], other: Sequence[Size], op: Operation) -> None:
+        """Emit a run-time check that two shapes have the same number of elements, if they are dynamic."""
+        if self.dynamic_shapes is not None:
+            self.dynamic_shapes.same_volume(one, other, op)
+
+    def require_at_most(self, size: Size, limit: Size, what: str) -> None:
+        """Emit a run-time check of a dynamic size."""
+        if self.dynamic_shapes is not None:
+            self.dynamic_shapes.at_most(size, limit, what)
+
     def element(self, value: SSAValue) -> Attribute:
         """Return the element type of a tensor."""
         element = element_type(value.type)

@@ -44,8 +44,12 @@ def rotary_embedding(op: RotaryEmbeddingOp, builder: LoweringBuilder) -> str | N
         return "heads of a dynamic size, or with fewer elements than are rotated"
     types = [buffer_type(sizes, element)] * 2
     read = [op.X, op.cos_cache, op.sin_cache]
-    types += [buffer_type(table if len(table) == 2 else [batch, length, half], element)] * 2
+    angles = table if len(table) == 2 else [batch, length, half]
+    types += [buffer_type(angles, element)] * 2
+    for cache in (op.cos_cache, op.sin_cache):
+        builder.require_same_volume(builder.sizes(cache), angles, op)
     if op.position_ids.type != NONE:
+        builder.require_same_volume(builder.sizes(op.position_ids), [batch, length], op)
         check_numbers(op, op.position_ids, 0, table[0] - 1, "position_ids has", builder)
         types.append(buffer_type([batch, length], builder.element(op.position_ids)))
         read.append(op.position_ids)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.checks.verifier import (
@@ -11,6 +13,7 @@ from xonnc.dialects.onnx.checks.verifier import (
     is_absent,
     refuse,
     shape_of,
+    shown,
     text_of,
 )
 
@@ -125,3 +128,12 @@ def rotary_embedding(op: Operation) -> None:
             refuse(op, f"{field} has rank {len(cache)}; it has rank {rank}")
         if rotary_width != DYNAMIC and differ(cache[-1], rotary_width // 2):
             refuse(op, f"{field} has {cache[-1]} columns; half of the {rotary_width} rotated are needed")
+        _require_positions(op, field, cache[:-1] if rank == 3 else None, x)
+    _require_positions(op, "position_ids", shape_of(op, "position_ids"), x)
+
+
+def _require_positions(op: Operation, field: str, found: Sequence[int] | None, x: Sequence[int]) -> None:
+    """Refuse an operand that has not one entry for each batch and position of `x`."""
+    needed = [x[0], x[-2]]
+    if found is not None and (len(found) != 2 or any(map(differ, found, needed))):
+        refuse(op, f"{field} has entries for {shown(found)} positions; {shown(needed)} are needed")

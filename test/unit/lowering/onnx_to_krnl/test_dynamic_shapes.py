@@ -131,6 +131,35 @@ CASES = [
         [{"x": (5, 3), "l": (3,)}, {"x": (4, 70), "l": (70,)}, {"x": (4, 0), "l": (0,)}],
     ),
     (
+        "repeated",
+        ("float[N, K] x", "float[A, B] y"),
+        "r = Constant<value_ints = [2, 3]>() y = Tile(x, r)",
+        [{"x": shape} for shape in ((3, 5), (1, 1), (17, 33), (0, 4), (2, 0))],
+    ),
+    (
+        "repeated as often as a size says",
+        ("float[2, 3] x, float[N] z", "float[2, K] y"),
+        "n = Shape(z) one = Constant<value_ints = [1]>() r = Concat<axis = 0>(one, n) y = Tile(x, r)",
+        [{"x": (2, 3), "z": (number,)} for number in (4, 1, 0)],
+    ),
+    (
+        "scattered elements",
+        ("float[N, K] x, int64[M, L] i, float[M, L] u", "float[N, K] y"),
+        'j = Abs(i) y = ScatterElements<axis = 1, reduction = "add">(x, j, u)',
+        [
+            {"x": (3, 7), "i": (2, 5), "u": (2, 5)},
+            {"x": (1, 9), "i": (1, 1), "u": (1, 1)},
+            {"x": (4, 6), "i": (4, 0), "u": (4, 0)},
+            {"x": (4, 5), "i": (0, 3), "u": (0, 3)},
+        ],
+    ),
+    (
+        "scattered elements along the first axis",
+        ("float[N, 3] x, int64[M, 2] i, float[M, 2] u", "float[N, 3] y"),
+        'y = ScatterElements<reduction = "max">(x, i, u)',
+        [{"x": (5, 3), "i": (9, 2), "u": (9, 2)}, {"x": (70, 3), "i": (1, 2), "u": (1, 2)}],
+    ),
+    (
         "softmax of rows",
         ("float[N, K] x", "float[N, K] y"),
         "y = Softmax(x)",
@@ -362,6 +391,36 @@ def test_products_of_other_floats():
             "sizeof batch axis of the input: 2 for 3",
         ),
         (
+            ("float[N, 3] x, int64[M, 3] i", "float[M, 3] y"),
+            "y = GatherElements<axis = 1>(x, i)",
+            {"x": (2, 3), "i": (5000, 3)},
+            "indices has 5000 elements along axis 0, data has 2",
+        ),
+        (
+            ("float[N, 3] x, int64[M, 3] i, float[M, 3] u", "float[N, 3] y"),
+            "y = ScatterElements<axis = 1>(x, i, u)",
+            {"x": (2, 3), "i": (5000, 3), "u": (5000, 3)},
+            "indices has 5000 elements along axis 0, data has 2",
+        ),
+        (
+            ("float[N, 3] x, int64[M, 3] i, float[K, 3] u", "float[N, 3] y"),
+            "y = ScatterElements(x, i, u)",
+            {"x": (6, 3), "i": (5000, 3), "u": (1, 3)},
+            r"indices has the shape \[5000, 3\], updates has \[1, 3\]",
+        ),
+        (
+            ("float[5, 3] x, int64[M, 1] i, float[K, 3] u", "float[5, 3] y"),
+            "y = ScatterND(x, i, u)",
+            {"x": (5, 3), "i": (5000, 1), "u": (1, 3)},
+            "'updates' has dimension at index 0 with value 1, value should be 5000",
+        ),
+        (
+            ("float[N, 5, 3] x, int64[M, 1] i", "float[M, 3] y"),
+            "y = GatherND<batch_dims = 1>(x, i)",
+            {"x": (2, 5, 3), "i": (5000, 1)},
+            "'indices' has dimension at index 0 with value 5000, value should be 2",
+        ),
+        (
             ("float[N, S] x", "float[N, S] y"),
             "m = Constant<value_floats = [1.0, 2.0, 3.0]>() n = Shape<start = 1>(x) "
             "zero = Constant<value_ints = [0]>() c = Slice(m, zero, n) y = Mul(x, c)",
@@ -372,6 +431,45 @@ def test_products_of_other_floats():
 )
 def test_sizes_that_do_not_fit_are_told(ports: tuple[str, str], body: str, shapes: Shapes, message: str):
     proto = model(*ports, body)
+    session = xonnc.compile(proto, cache=False)
+    with pytest.raises(XonncError, match=message):
+        session.run(None, feeds_of(proto, shapes))
+
+
+@pytest.mark.parametrize(
+    ("ports", "body", "shapes", "message"),
+    [
+        (
+            ("float[B, 1, 4, 2] x, float[C, 1, 1, 2] u, int64[D] w", "float[B, 1, 4, 2] y"),
+            "y = TensorScatter(x, u, w)",
+            {"x": (3000, 1, 4, 2), "u": (1, 1, 1, 2), "w": (3000,)},
+            "update has 1 elements along axis 0, past_cache has 3000",
+        ),
+        (
+            ("float[B, 1, 8, 2] x, float[C, 1, 1, 2] u, int64[D] w", "float[B, 1, 8, 2] y"),
+            "y = TensorScatter(x, u, w)",
+            {"x": (3000, 1, 8, 2), "u": (3000, 1, 1, 2), "w": (1,)},
+            "write_indices has 1 elements for 3000 batches",
+        ),
+        (
+            ("float[B, 1, S, 8] x, float[P, 4] c, int64[C, D] i", "float[B, 1, S, 8] y"),
+            "y = RotaryEmbedding(x, c, c, i)",
+            {"x": (30, 1, 100, 8), "c": (5, 4), "i": (1, 1)},
+            r"position_ids has entries for \[1, 1\] positions; \[30, 100\] are needed",
+        ),
+        (
+            ("float[B, 1, S, 8] x, float[P, 4] c, float[Q, 4] s, int64[B, S] i", "float[B, 1, S, 8] y"),
+            "y = RotaryEmbedding(x, c, s, i)",
+            {"x": (2, 1, 3, 8), "c": (5, 4), "s": (1, 4), "i": (2, 3)},
+            "they must be the same",
+        ),
+    ],
+)
+def test_sizes_of_caches_that_do_not_fit_are_told(
+    ports: tuple[str, str], body: str, shapes: Shapes, message: str
+):
+    proto = model(*ports, body)
+    proto.opset_import[0].version = 24
     session = xonnc.compile(proto, cache=False)
     with pytest.raises(XonncError, match=message):
         session.run(None, feeds_of(proto, shapes))

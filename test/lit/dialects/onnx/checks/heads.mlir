@@ -227,6 +227,23 @@ func.func @cache_rank(%arg0: tensor<1x2x4x8xf32>, %arg1: tensor<9x4xf32>, %arg2:
 
 // -----
 
+func.func @positions(%arg0: tensor<2x3x4x8xf32>, %arg1: tensor<9x4xf32>, %arg2: tensor<1x4xi64>) {
+  // expected-error@+1 {{position_ids has entries for [1, 4] positions; [2, 4] are needed}}
+  %0 = "onnx.RotaryEmbedding"(%arg0, %arg1, %arg1, %arg2) : (tensor<2x3x4x8xf32>, tensor<9x4xf32>, tensor<9x4xf32>, tensor<1x4xi64>) -> tensor<*xf32>
+  onnx.Return
+}
+
+// -----
+
+func.func @cache_positions(%arg0: tensor<2x?x24xf32>, %arg1: tensor<2x4x4xf32>, %arg2: tensor<3x4x4xf32>) {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  // expected-error@+1 {{sin_cache has entries for [3, 4] positions; [2, ?] are needed}}
+  %0 = "onnx.RotaryEmbedding"(%arg0, %arg1, %arg2, %none) <{num_heads = 3 : si64}> : (tensor<2x?x24xf32>, tensor<2x4x4xf32>, tensor<3x4x4xf32>, none) -> tensor<*xf32>
+  onnx.Return
+}
+
+// -----
+
 func.func @cache_columns(%arg0: tensor<1x2x4x8xf32>, %arg1: tensor<1x4x8xf32>, %arg2: tensor<1x4x8xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
   // expected-error@+1 {{cos_cache has 8 columns; half of the 8 rotated are needed}}
