@@ -11,6 +11,11 @@ from xdsl.ir import Operation, SSAValue
 NO_KERNEL = "krnl.no_kernel"
 """The reason why an op has no kernel; the runtime executes it."""
 
+CUT = "krnl.cut"
+"""
+Of a Slice of one axis: the size of its result is data-dependent; it is computed at full size and cut then.
+"""
+
 OFFSETS = "krnl.offsets"
 """The offset of each result in the arena, in bytes; -1 for results elsewhere."""
 

@@ -100,13 +100,13 @@ from xonnc.lowering.onnx_to_krnl.int8_fusion import plan_int8
 from xonnc.lowering.onnx_to_krnl.int8_layout import int8_to_row_major, lower_quantize
 from xonnc.lowering.onnx_to_krnl.layout_plan import plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
-    DATA_DEPENDENT,
     DATA_MOVEMENT,
     LOWERINGS,
     NO_DYNAMIC_KERNEL,
     SUPPORTS_DYNAMIC_SHAPES,
     SUPPORTS_EMPTY,
     LoweringBuilder,
+    may_be_cut,
 )
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static
@@ -387,7 +387,7 @@ def _lower_op(op: Operation, builder: LoweringBuilder) -> str | None:
         return "no kernel for this operator yet"
     values = _tensors(op)
     takes = builder.is_movable if type(op) in DATA_MOVEMENT else builder.is_computable
-    needed = [value for value in values if type(op) not in DATA_DEPENDENT or not _is_open(value, op)]
+    needed = [value for value in values if not may_be_cut(op) or not _is_open(value, op)]
     if not all(map(takes, needed)) or type(op) not in LOWERINGS:
         return "a tensor is dynamic or of a type that kernels do not compute with"
     if (

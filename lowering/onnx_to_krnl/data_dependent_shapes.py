@@ -15,13 +15,16 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from xonnc.dialects.krnl.attributes import CUT
 from xonnc.dialects.krnl.memory import DeferredCallOp
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.tensor import SliceOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
-from xonnc.lowering.onnx_to_krnl.lowering_builder import DATA_DEPENDENT
+from xonnc.lowering.onnx_to_krnl.lowering_builder import may_be_cut
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
+from xonnc.lowering.onnx_to_krnl.shape_inputs import depends_on_known_sizes
 
 OUTLINED = "krnl.deferred"
 """Attribute of functions that take tensors of data-dependent shapes."""
@@ -35,6 +38,26 @@ def is_outlined(function: FuncOp) -> bool:
 def has_data_dependent_shapes(module: ModuleOp) -> bool:
     """Whether any op depends on a data-dependent shape."""
     return any(_followers(block, found, {}, set()).later for block, found in _blocks(module))
+
+
+def mark_cut_slices(module: ModuleOp) -> None:
+    """Set `krnl.cut` of slices of one axis whose start and end are computed from data."""
+    for function in module.ops:
+        if isinstance(function, FuncOp) and function.body.blocks and not is_outlined(function):
+            for op in function.walk():
+                if isinstance(op, SliceOp) and _is_cut(op, function.body.block):
+                    op.attributes[CUT] = UnitAttr()
+
+
+def _is_cut(op: SliceOp, block: Block) -> bool:
+    shape = static_shape(op.data.type)
+    if not shape or 0 in shape or not _is_dynamic(op.output):
+        return False
+    has_one_axis = static_shape(op.starts.type) == static_shape(op.ends.type) == (1,)
+    are_known = all(
+        value.type == NONE or isinstance(value.owner, ConstantOp) for value in (op.axes, op.steps)
+    )
+    return has_one_axis and are_known and not depends_on_known_sizes((op.starts, op.ends), block)
 
 
 @dataclass(frozen=True)
@@ -154,7 +177,7 @@ def _followers(
             followers.later.append(op)
             found.update(op.results)
             moved.update(op.results)
-        elif type(op) in DATA_DEPENDENT and all(map(_is_known, op.operands)):
+        elif may_be_cut(op) and all(map(_is_known, op.operands)):
             found.update(filter(_is_dynamic, op.results))
     return followers
 

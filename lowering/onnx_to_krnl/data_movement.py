@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops import math, tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.channel_blocking import join
-from xonnc.lowering.onnx_to_krnl.dynamic_slicing import slice_where_fed
+from xonnc.lowering.onnx_to_krnl.dynamic_slicing import cut_slice, slice_where_fed
 from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody, lowers_elementwise
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     LoweringBuilder,
@@ -110,7 +110,7 @@ def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, builder: L
 @lowers_data_movement(tensor.SliceOp)
 def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
     """Slice each axis with a start and a step, which may be negative."""
-    shape, sizes = builder.sizes(op.data), builder.sizes(op.output)
+    shape, sizes = builder.sizes(op.data), builder.known_sizes(op.output)
     starts, axes, steps = (
         integers_of(op.starts, builder),
         integers_of(op.axes, builder),
@@ -122,6 +122,8 @@ def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
     assert is_static(count)
     axes = [axis % len(shape) for axis in (range(count) if axes is None else axes)]
     steps = [1] * count if steps is None else steps
+    if sizes is None:
+        return cut_slice(op, axes[0], steps[0], builder)
     if starts is None and are_static((*shape, *sizes)):
         return slice_where_fed(op, axes, steps, builder)
     if starts is None:

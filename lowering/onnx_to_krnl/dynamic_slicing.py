@@ -1,4 +1,4 @@
-"""Slice with starts that are run-time inputs; the result's shape is static."""
+"""Slice with starts and ends that are known at run time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import tensor
+from xonnc.lowering.onnx_to_krnl.along_axis import AxisSplit
 from xonnc.lowering.onnx_to_krnl.checks import index_in, size_check
+from xonnc.lowering.onnx_to_krnl.data_dependent_results import DataDependentResults, store_count
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
 
 def slice_where_fed(
@@ -33,12 +36,7 @@ def slice_where_fed(
             _bound(kernel, buffer, position, shape[axis], step, is_end)
             for buffer, is_end in zip(bounds, (False, True), strict=True)
         )
-        distance = kernel.add(arith.SubiOp(last, first))
-        over = kernel.constant(step - 1 if step > 0 else step + 1, i64)
-        iterations = kernel.add(
-            arith.DivSIOp(kernel.add(arith.AddiOp(distance, over)), kernel.constant(step, i64))
-        )
-        iterations = kernel.add(arith.MaxSIOp(iterations, kernel.constant(0, i64)))
+        iterations = _iterations(kernel, first, last, step)
         for index in range(2):
             kernel.store(iterations, out, [kernel.index(index)])
         builder.call("slicecount", kernel, [check_buffer], [starts, ends])
@@ -54,6 +52,52 @@ def slice_where_fed(
             kernel.store(kernel.load(source, at), out, [*loops, inner])
     builder.call("slice_dynamic", kernel, [builder.result(op.output)], [builder.buffer(op.data), starts])
     return None
+
+
+def cut_slice(op: tensor.SliceOp, axis: int, step: int, builder: LoweringBuilder) -> str | None:
+    """Slice one axis into a buffer of the largest size that the result may have, and cut it."""
+    shape, element = builder.shape(op.data), builder.element(op.data)
+    rows = AxisSplit.of(shape, axis)
+    most = -(-rows.size // abs(step))
+    found = DataDependentResults(op, [(op.output, axis)], most, builder)
+    index_type = buffer_type([1], builder.element(op.starts))
+    starts, ends = builder.buffer(op.starts), builder.buffer(op.ends)
+    kernel = KernelBuilder([buffer_type([2], i64), index_type, index_type])
+    count_buffer, *bounds = kernel.buffers
+    first, last = (
+        _bound(kernel, buffer, 0, rows.size, step, is_end)
+        for buffer, is_end in zip(bounds, (False, True), strict=True)
+    )
+    store_count(kernel, _iterations(kernel, first, last, step), count_buffer)
+    builder.call("slicecount", kernel, [found.count_buffer], [starts, ends])
+    kernel = KernelBuilder(
+        [
+            buffer_type([rows.before, most, rows.after], element),
+            buffer_type(rows.sizes, element),
+            buffer_type([2], i64),
+            index_type,
+        ]
+    )
+    out, source, count_buffer, given = kernel.buffers
+    count = Scalar(kernel, kernel.load(count_buffer, [kernel.index(0)])).minimum(most).to(INDEX).value
+    first = _bound(kernel, given, 0, rows.size, step, False)
+    with kernel.loops([rows.before]) as (before,), kernel.loops([count]) as (index,):
+        at = _stepped(kernel, first, index, step, rows.size)
+        with kernel.loops([rows.after]) as (after,):
+            kernel.store(kernel.load(source, [before, at, after]), out, [before, index, after])
+    sizes = [*shape[:axis], most, *shape[axis + 1 :]]
+    buffers = [builder.buffer(op.data), found.count_buffer, starts]
+    builder.call("slice_dynamic", kernel, [found.result(op.output, sizes, axis)], buffers)
+    found.cut()
+    return None
+
+
+def _iterations(kernel: KernelBuilder, first: SSAValue, last: SSAValue, step: int) -> SSAValue:
+    """Return the number of steps from `first` to before `last`, at least 0."""
+    distance = kernel.add(arith.SubiOp(last, first))
+    over = kernel.constant(step - 1 if step > 0 else step + 1, i64)
+    steps = arith.DivSIOp(kernel.add(arith.AddiOp(distance, over)), kernel.constant(step, i64))
+    return kernel.add(arith.MaxSIOp(kernel.add(steps), kernel.constant(0, i64)))
 
 
 def _stepped(kernel: KernelBuilder, first: SSAValue, iteration: SSAValue, step: int, size: int) -> SSAValue:

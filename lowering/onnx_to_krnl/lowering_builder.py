@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import MemRefType, UnrealizedConversionCastOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from xonnc.dialects.krnl.attributes import CUT
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp
 from xonnc.dialects.krnl.packing import PackOp
@@ -49,6 +50,13 @@ SUPPORTS_EMPTY: set[type[Operation]] = set()
 
 DATA_DEPENDENT: set[type[Operation]] = set()
 """Kinds of op whose results may have data-dependent shapes."""
+
+
+def may_be_cut(op: Operation) -> bool:
+    """Whether the size of a result may be known only after the kernels of the op ran."""
+    return type(op) in DATA_DEPENDENT or CUT in op.attributes
+
+
 NO_DYNAMIC_KERNEL = "no kernel yet for dynamic shapes"
 """The reason why an op with dynamic shapes has no kernel."""
 

@@ -9,7 +9,8 @@
 The Cast moves to a function `@found_0` with the attribute `krnl.deferred`, which a `krnl.deferred_call` op
 calls once the shape is known; its kernels are dynamic. Operators without dynamic kernels stay, and so do all
 that depend on them. Operators after a loop that reads results of `@found_0` move to a second function, and so
-on.
+on. A Slice of one axis whose start and end are computed from data gets the attribute `krnl.cut`: its result
+has a data-dependent size too.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from xonnc.lowering.onnx_to_krnl.assign_layout import AssignLayout
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import (
     has_data_dependent_shapes,
+    mark_cut_slices,
     outline_data_dependent,
 )
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
@@ -46,6 +48,7 @@ class OutlineDataDependent(ModulePass):
         """
         Outline as many ops as have dynamic kernels: lower a clone, keep ops without a kernel, and retry.
         """
+        mark_cut_slices(op)
         prepare = FuseOnnx(self.processor), AssignLayout(self.processor)
         convert = ConvertOnnxToKrnl(self.processor)
         left: set[int] = set()

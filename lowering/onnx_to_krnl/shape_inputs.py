@@ -7,7 +7,7 @@ their values, as it is for the shapes of its inputs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -15,6 +15,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.tensor import ShapeOp, SizeOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 
 REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
@@ -79,6 +80,28 @@ def shape_determining_inputs(module: ModuleOp) -> list[str]:
             waiting.extend(value.owner.operands)
     found = [names[each.index] for each in seen if isinstance(each, BlockArgument) and each.owner is block]
     return sorted(name.data for name in found if isinstance(name, StringAttr))
+
+
+def depends_on_known_sizes(values: Iterable[SSAValue], block: Block) -> bool:
+    """
+    Whether small operands are computed from inputs of the model `block` that it may be compiled for.
+
+    These are sizes of its inputs, and small inputs. Without them, values are computed from data.
+    """
+    waiting, seen = list(values), set[SSAValue]()
+    while waiting:
+        value = waiting.pop()
+        if value in seen or not _is_small(value):
+            continue
+        seen.add(value)
+        if isinstance(value, BlockArgument):
+            if value.owner is block:
+                return True
+        elif isinstance(value.owner, ShapeOp | SizeOp):
+            return True
+        elif isinstance(value.owner, Operation):
+            waiting.extend(value.owner.operands)
+    return False
 
 
 def _shape_determining(block: Block) -> Iterator[SSAValue]:

@@ -76,3 +76,42 @@ func.func @loop(%x: tensor<2x3xf32>) -> tensor<2x?xf32> {
   %4 = "onnx.Relu"(%2) : (tensor<2x?xf32>) -> tensor<2x?xf32>
   onnx.Return %4 : tensor<2x?xf32>
 }
+
+// -----
+
+// A Slice of one axis whose bounds are computed from data is computed at full size and cut.
+// CHECK-LABEL: func.func @slice
+// CHECK:         %[[PART:.*]] = "onnx.Slice"({{.*}}) {krnl.cut}
+// CHECK-NEXT:    "krnl.deferred_call"(%[[PART]])
+// CHECK-NEXT:    onnx.Return
+// KRNL-LABEL:  func.func @slice
+// KRNL:          "krnl.call"({{.*}}) <{funcName = "slicecount_{{[0-9]+}}"
+// KRNL:          "krnl.call"({{.*}}) <{funcName = "slice_dynamic_{{[0-9]+}}"
+// KRNL:          krnl.keep
+// KRNL-NOT:      krnl.no_kernel
+func.func @slice(%x: tensor<3x7xf32>) -> tensor<3x?xf32> {
+  %one = onnx.Constant dense<1> : tensor<1xi64>
+  %zero = onnx.Constant dense<0> : tensor<1xi64>
+  %end = "onnx.Cast"(%x) <{to = i64}> : (tensor<3x7xf32>) -> tensor<3x7xi64>
+  %most = "onnx.ReduceMaxV13"(%end) <{axes = [0, 1], keepdims = 0 : si64}> : (tensor<3x7xi64>) -> tensor<i64>
+  %bound = "onnx.Reshape"(%most, %one) : (tensor<i64>, tensor<1xi64>) -> tensor<1xi64>
+  %0 = "onnx.Slice"(%x, %zero, %bound, %one, %one) : (tensor<3x7xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3x?xf32>
+  %1 = "onnx.Relu"(%0) : (tensor<3x?xf32>) -> tensor<3x?xf32>
+  onnx.Return %1 : tensor<3x?xf32>
+}
+
+// -----
+
+// Bounds that are inputs, or sizes of inputs, are none of data: programs are compiled for them.
+// CHECK-LABEL: func.func @slice_by_input
+// CHECK-NOT:     krnl.cut
+// CHECK-NOT:     krnl.deferred_call
+// KRNL-LABEL:  func.func @slice_by_input
+// KRNL:          krnl.no_kernel
+func.func @slice_by_input(%x: tensor<3x7xf32>, %bound: tensor<1xi64>) -> tensor<3x?xf32> {
+  %one = onnx.Constant dense<1> : tensor<1xi64>
+  %zero = onnx.Constant dense<0> : tensor<1xi64>
+  %0 = "onnx.Slice"(%x, %zero, %bound, %one, %one) : (tensor<3x7xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3x?xf32>
+  %1 = "onnx.Relu"(%0) : (tensor<3x?xf32>) -> tensor<3x?xf32>
+  onnx.Return %1 : tensor<3x?xf32>
+}
