@@ -17,7 +17,6 @@ from xonnc.runtime.native.session import Session
 Array = npt.NDArray[Any]
 
 
-
 def model(body: str, result: str = "float[A, B, C] y", x: str = "float[3, 7, 5] x") -> onnx.ModelProto:
     return parser.parse_model(
         f'<ir_version: 10, opset_import: ["": 21]> g ({x}, float[70] z) => ({result}) {{ {body} }}'
@@ -70,7 +69,8 @@ def test_two_threads():
 @pytest.mark.parametrize(("start", "end"), [(6, 1), (100, 0), (-1, -6), (3, -3), (50, 40)])
 def test_steps(step: int, start: float, end: float):
     session = session_of(
-        f"a = Constant<value_ints = [1]>() t = Constant<value_ints = [{step}]>() y = Slice(x, start, end, a, t)"
+        f"a = Constant<value_ints = [1]>() t = Constant<value_ints = [{step}]>() "
+        "y = Slice(x, start, end, a, t)"
     )
     check(session, lambda x: x[:, int(start) : int(end) : step], start, end)
 
@@ -103,11 +103,12 @@ def test_operators_after_it_are_native():
 LOOP = """
   t = Constant<value = bool {1}>() m = Constant<value = int64 {5}>()
   last, y = Loop(m, t, x) <
-    body = turn (int64 i, bool go, float[3, 7, 5] before) => (bool on, float[3, 7, 5] after, float[3, 5] seen) {
-      none = Constant<value_ints = [-1]>() one = Constant<value_ints = [1]>() two = Constant<value_ints = [2]>()
+    body = turn (int64 i, bool go, float[3, 7, 5] before)
+        => (bool on, float[3, 7, 5] after, float[3, 5] seen) {
+      one = Constant<value_ints = [1]>() two = Constant<value_ints = [2]>()
       at = Reshape(i, one) until = Add(at, two)
       part = Slice(before, at, until, one) square = Mul(part, part)
-      keep = Constant<value_ints = [0]>() seen = ReduceSum<keepdims = 0>(square, one)
+      seen = ReduceSum<keepdims = 0>(square, one)
       after = Neg(before) on = Identity(go)
     }
   >
@@ -132,15 +133,17 @@ def test_a_slice_by_small_inputs_is_compiled_for_their_values():
     assert session.shape_determining == ["n"]
     x = np.ones((3, 7), np.float32)
     (found,) = session.run(None, {"x": x, "n": np.array([2])})
-    assert np.shape(found) == (2, 7)
+    assert isinstance(found, np.ndarray)
+    assert found.shape == (2, 7)
     assert session.compiled == 2
 
 
 def test_a_slice_to_the_size_of_an_input_has_a_dynamic_kernel():
     proto = parser.parse_model(
         '<ir_version: 10, opset_import: ["": 21]> g (float[N, 4] x) => (float[N, 4] y) '
-        "{ w = Constant<value = float[5, 4] {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}>() "
-        "z = Constant<value_ints = [0]>() n = Shape<start = 0, end = 1>(x) p = Slice(w, z, n, z) y = Add(x, p) }"
+        f"{{ w = Constant<value = float[5, 4] {{{', '.join(map(str, range(1, 21)))}}}>() "
+        "z = Constant<value_ints = [0]>() n = Shape<start = 0, end = 1>(x) p = Slice(w, z, n, z) "
+        "y = Add(x, p) }"
     )
     session = xonnc.compile(proto, cache=False)
     for rows in (2, 5):
