@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +13,7 @@ import onnx
 
 from xonnc.compat.onnxoptimizer.manager import default_passes
 from xonnc.compat.onnxoptimizer.registry import PASSES
+from xonnc.compat.onnxsim.model_info import print_simplifying_info
 from xonnc.compat.onnxsim.profile import DEFAULT_ORT_PROFILE, DEFAULT_PROFILE
 from xonnc.compat.onnxsim.simplify import DEFAULT_EXTERNAL_DATA_THRESHOLD, save, simplify, size_of
 from xonnc.errors import XonncError
@@ -161,7 +161,7 @@ def _run(args: argparse.Namespace) -> bool:
     with collecting() as applied:
         simplified, passed = _simplified(args, original)
     save(simplified, args.output_model, limit)
-    _print_difference(original, simplified)
+    print_simplifying_info(original, simplified)
     return _certify(applied) and passed if args.certify else passed
 
 
@@ -224,11 +224,3 @@ def _raw_data(model: onnx.ModelProto, text: str) -> tuple[str, AnyArray]:
     tensor = info.type.tensor_type
     data = np.fromfile(path, DTYPES[tensor.elem_type])
     return name, data.reshape([dim.dim_value if dim.dim_value else -1 for dim in tensor.shape.dim])
-
-
-def _print_difference(before: onnx.ModelProto, after: onnx.ModelProto) -> None:
-    first, second = (Counter(node.op_type for node in model.graph.node) for model in (before, after))
-    width = max((len(name) for name in (*first, *second)), default=0)
-    print(f"{'':<{width}}  original  simplified")
-    for name in sorted(first | second):
-        print(f"{name:<{width}}  {first[name]:>8}  {second[name]:>10}")

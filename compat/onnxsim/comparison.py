@@ -32,8 +32,8 @@ def is_same(
     """
     Whether two models give close outputs on `count` inputs; outputs that only one has are not compared.
 
-    `sizes` are shapes of dynamic inputs, `data` given inputs. Raises `XonncError` for an input of unknown
-    size.
+    `sizes` are shapes of dynamic inputs, `data` given inputs; a first dimension that is not known is 1.
+    Raises `XonncError` for an input of unknown size.
     """
     rtol, atol = tolerances
     with (
@@ -100,6 +100,9 @@ def _feeds(
         tensor = info.type.tensor_type
         declared = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]
         shape = sizes.get(info.name, tuple(declared))
+        if shape[:1] == (-1,):
+            # The first dimension is taken for the batch, as in onnxsim.
+            shape = (1, *shape[1:])
         if info.name in data:
             feeds[info.name] = data[info.name]
         elif min(shape, default=0) < 0:

@@ -109,7 +109,7 @@ def has_element(optional: SSAValue) -> bool | None:
 def presence(optional: SSAValue) -> RewriteResult:
     """optional_has_element(optional(x)) is true, and false where nothing is given"""
     known = has_element(optional)
-    return MatchFailure("only a run tells") if known is None else (np.array(known),)
+    return MatchFailure("the optional comes from elsewhere") if known is None else (np.array(known),)
 
 
 def is_present(x: SSAValue) -> str | None:

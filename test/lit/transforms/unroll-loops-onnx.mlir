@@ -71,7 +71,7 @@ func.func @none(%x: tensor<3xf32>, %most: tensor<i64>) -> (tensor<3xf32>, tensor
 
 // -----
 
-// A trip count or a condition that only a run tells.
+// A trip count or a condition of unknown value.
 
 // CHECK-LABEL: @unknown
 // CHECK-COUNT-3: "onnx.Loop"

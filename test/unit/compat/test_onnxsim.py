@@ -10,7 +10,7 @@ import onnx
 import onnx.parser
 import pytest
 
-from xonnc.compat.onnxsim import main, simplify
+from xonnc.compat.onnxsim import main, model_checking, model_info, simplify
 from xonnc.compat.onnxsim.comparison import InputFill
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.load_model import load
@@ -111,7 +111,6 @@ def test_check_finds_a_difference(fill: InputFill, monkeypatch: pytest.MonkeyPat
         ({"unused_output": ["w"]}, "there is no output 'w'"),
         ({"overwrite_input_shapes": {"xx": [1]}}, "there is no input 'xx'"),
         ({"overwrite_input_shapes": {"x": [1, 2]}}, r"input 'x' has rank 3; shape \[1, 2\] has 2"),
-        ({"check_n": 1}, "input 'x' has a dynamic shape; give test_input_shapes"),
     ],
 )
 def test_errors(options: dict[str, Any], message: str):
@@ -141,7 +140,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         ]
     )
     assert operators(onnx.ModelProto.FromString(target.read_bytes())) == ["Conv"]
-    assert "BatchNormalization         1           0" in capsys.readouterr().out
+    assert "BatchNormalization             1             0" in capsys.readouterr().out
     main(
         [
             str(source),
@@ -161,7 +160,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     [
         (["--overwrite-input-shape", "x:a"], "'x:a' is no shape such as x:1,3,224,224"),
         (["--input-data-path", "x:missing.bin"], "'x:missing.bin' names no input and file"),
-        (["1"], "input 'x' has a dynamic shape"),
+        (["1", "--custom-lib", "ops.so"], "custom_lib ops.so: libraries of onnxruntime are not loaded"),
     ],
 )
 def test_command_line_errors(
@@ -230,3 +229,71 @@ def test_nodes_get_unique_names():
     assert names[1] == "b"
     assert all(names)
     assert len(set(names)) == 3
+
+
+def test_the_first_dimension_is_taken_for_the_batch():
+    assert simplify(parsed(), check_n=1)[1]
+    model = parsed("g (float[1, N] x) => (float[1, N] y) {y = Neg(x)}")
+    with pytest.raises(XonncError, match="input 'x' has a dynamic shape; give test_input_shapes"):
+        simplify(model, check_n=1)
+
+
+def test_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    original, other = (parsed(f"g (float[2] x) => (float[2] y) {{y = {op}(x)}}") for op in ("Neg", "Abs"))
+    path = tmp_path / "m.onnx"
+    path.write_bytes(original.SerializeToString())
+    assert model_checking.compare(original.SerializeToString(), path)
+    assert not capsys.readouterr().err
+    assert not model_checking.compare(other, original, n_times=1)
+    assert "outputs of the simplified model differ" in capsys.readouterr().err
+    assert model_checking.compare(other, original, n_times=1, input_fill="zeros", verbose=False)
+    assert not model_checking.compare(
+        other, original, 1, input_data={"x": np.ones(2, np.float32)}, verbose=False
+    )
+    assert model_checking.compare(other, original, n_times=0)
+    with pytest.raises(XonncError, match=r"custom_lib ops.so: libraries of onnxruntime are not loaded"):
+        model_checking.compare(other, original, custom_lib="ops.so")
+
+
+def test_info_counts_nested_operators(capsys: pytest.CaptureFixture[str]):
+    model = parsed(
+        "g (bool c, float[2] x) => (float[2] y) {y = If(c) <then_branch = t () => (float[2] a) {a = Neg(x)}, "
+        "else_branch = e () => (float[2] b) {b = Identity(x)}>}"
+    )
+    model_info.print_simplifying_info(model, simplify(model)[0])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[1:4]] == [
+        ["Identity", "1", "1"],
+        ["If", "1", "1"],
+        ["Neg", "1", "1"],
+    ]
+    assert [line.split()[0] for line in lines[4:]] == ["Model", "Initializers"]
+    assert model_info.ModelInfo(model).op_nums == {"If": 1, "Neg": 1, "Identity": 1}
+
+
+def test_loops_sequences_and_optionals_disappear():
+    body = onnx.helper.make_graph(
+        [onnx.helper.make_node("Add", ["v", "x"], ["w"])],
+        "body",
+        [
+            onnx.helper.make_tensor_value_info("i", onnx.TensorProto.INT64, []),
+            onnx.helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, []),
+            onnx.helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, [2]),
+        ],
+        [
+            onnx.helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, []),
+            onnx.helper.make_tensor_value_info("w", onnx.TensorProto.FLOAT, [2]),
+        ],
+    )
+    model = parsed(
+        "g (float[2] x) => (float[2] y) {s = SequenceConstruct(x, x) n = SequenceLength(s) "
+        "o = Optional(x) e = OptionalGetElement(o) y = Identity(e)}"
+    )
+    model.graph.node[-1].CopyFrom(onnx.helper.make_node("Loop", ["n", "", "e"], ["y"], body=body))
+    simplified, same = simplify(model, check_n=1)
+    assert same
+    assert operators(simplified) == ["Add", "Add"]
+    assert (
+        operators(simplify(model, perform_optimization=False, extra_optimizers=["eliminate_identity"])[0])[-1]
+        == "Loop"
+    )
