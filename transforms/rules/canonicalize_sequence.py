@@ -96,7 +96,7 @@ def concatenation(sequence: SSAValue, axis: int, new_axis: int | None) -> Rewrit
 
 
 def has_element(optional: SSAValue) -> bool | None:
-    """Return whether an optional has an element, or `None` if only a run tells."""
+    """Return whether an optional has an element, or `None` if it comes from elsewhere."""
     op = optional.owner
     if isinstance(op, OptionalOp):
         return not is_absent(op.input)
