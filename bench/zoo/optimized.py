@@ -87,10 +87,11 @@ def transformer_optimized(model: onnx.ModelProto, kind: str, heads: int, width: 
     return converted(graph_optimized(model, "ORT_ENABLE_BASIC"), convert)
 
 
-def four_bit(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Quantize the weights of matrix products to 4 bits; the tool needs the package onnx_ir."""
+def four_bit(model: onnx.ModelProto, accuracy_level: int = 0, bits: int = 4) -> onnx.ModelProto:
+    """Quantize the weights of matrix products by blocks; the tool needs the package onnx_ir."""
     quantizer: Any = import_module("onnxruntime.quantization.matmul_nbits_quantizer")
-    found = quantizer.MatMulNBitsQuantizer(model, block_size=32, is_symmetric=True)
+    given = {"block_size": 32, "is_symmetric": True, "accuracy_level": accuracy_level, "bits": bits}
+    found = quantizer.MatMulNBitsQuantizer(model, **given)
     found.process()
     written: onnx.ModelProto = found.model.model
     return written
@@ -111,8 +112,13 @@ MODELS: Mapping[str, Callable[[], onnx.ModelProto]] = {
     "resnet18 static QDQ": lambda: statically_quantized(convolutional.resnet18(), "QDQ"),
     "mobilenet_v2 static QOperator": lambda: statically_quantized(convolutional.mobilenet_v2()),
     "mobilenet_v2 static QDQ": lambda: statically_quantized(convolutional.mobilenet_v2(), "QDQ"),
+    "bert static QOperator": lambda: statically_quantized(bert()),
+    "bert static QDQ": lambda: statically_quantized(bert(), "QDQ"),
+    "gpt2 static QDQ": lambda: statically_quantized(gpt2(), "QDQ"),
+    "lstm static QDQ": lambda: statically_quantized(recurrent.lstm(), "QDQ"),
     "resnet18 graph optimizer": lambda: graph_optimized(convolutional.resnet18()),
     "lstm dynamic": lambda: dynamically_quantized(recurrent.lstm()),
+    "gpt2 dynamic": lambda: dynamically_quantized(gpt2()),
     "bert dynamic": lambda: dynamically_quantized(bert()),
     "bert dynamic, graph optimizer": lambda: graph_optimized(dynamically_quantized(bert())),
     "bert graph optimizer": lambda: graph_optimized(bert()),
@@ -122,5 +128,7 @@ MODELS: Mapping[str, Callable[[], onnx.ModelProto]] = {
     ),
     "gpt2 transformer optimizer": lambda: transformer_optimized(gpt2(), "gpt2", 2, 128),
     "bert 4-bit": lambda: four_bit(bert()),
+    "bert 4-bit, accuracy level 4": lambda: four_bit(bert(), 4),
+    "bert 8-bit": lambda: four_bit(bert(), bits=8),
 }
 """Generators of the models by name."""

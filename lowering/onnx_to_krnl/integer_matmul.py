@@ -5,21 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i32
 from xdsl.ir import SSAValue
 
+from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops.math import MatMulIntegerOp, QLinearMatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvIntegerOp, QLinearConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.conv_and_pooling import columns_of, window_of
+from xonnc.lowering.onnx_to_krnl.element_types import integer_range
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
+from xonnc.lowering.onnx_to_krnl.matmul import product_of_buffers
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as, saturated
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
+
+QuantizedMatrices: TypeAlias = tuple[SSAValue, Sequence[int], SSAValue, Sequence[int]]
+"""Matrices with their shape in the loops, and their zero point with the shape that is broadcast."""
+
+MAX_EXACT = 1 << 24
+"""The largest integer up to which float32 has all."""
+
+MAX_PARTS = 16
+"""Products of run-time integers have at most so many parts of terms; others are summed as integers."""
+
+MIN_ROWS = 2
+"""Rows from which the conversion of the other factor to floats pays."""
 
 CENTRED = IntegerType(16, Signedness.SIGNED)
 """The type of an 8-bit integer less its zero point."""
@@ -88,21 +104,27 @@ def _rescale(
 ) -> None:
     element = builder.element(result)
     kinds = [builder.element(scale) for scale in how.scales]
-    types = [buffer_type(sizes, element), buffer_type(sizes, i32)]
+    types = [buffer_type(sizes, element), buffer_type(sizes, element_of(sums))]
     types += [buffer_type(shape, kind) for shape, kind in zip(how.shapes, kinds, strict=True)]
     kernel = KernelBuilder([*types, buffer_type([1], element)])
     out, source, *scales, zero = kernel.buffers
-    with kernel.loops(sizes) as indices:
+
+    def factor(indices: Sequence[SSAValue]) -> Scalar:
         factors: list[Scalar] = []
         for buffer, shape, kind in zip(scales, how.shapes, kinds, strict=True):
             own = [
                 kernel.index(0) if size == 1 else index for index, size in zip(indices, shape, strict=True)
             ]
             factors.append(read_as(kernel, buffer, own, kind, f32))
-        factor = (factors[0] * factors[1] / factors[2]).to(f64)
+        return (factors[0] * factors[1] / factors[2]).to(f64)
+
+    # Outside of the loops if it is the same for all sums: what they write might be what they read, for LLVM.
+    common = factor([kernel.index(0)] * len(sizes)) if all(prod(shape) == 1 for shape in how.shapes) else None
+    offset = read_as(kernel, zero, [kernel.index(0)], element, f64)
+    with kernel.loops(sizes) as indices:
         # i32 (31 bits) times f32 (24 bits) needs 55 bits: nearly exact in f64.
-        x = (Scalar(kernel, kernel.load(source, indices)).to(f64) * factor).round()
-        x = x + read_as(kernel, zero, [kernel.index(0)], element, f64)
+        x = Scalar(kernel, kernel.load(source, indices)).to(f64)
+        x = (x * (factor(indices) if common is None else common)).round() + offset
         kernel.write(saturated(x, element), out, indices, element)
     buffers = [sums, *(builder.buffer(scale) for scale in how.scales), builder.buffer(how.zero)]
     builder.call("requantize", kernel, [builder.result(result)], buffers)
@@ -131,14 +153,19 @@ def integer_matmul(op: MatMulIntegerOp | QLinearMatMulOp, builder: LoweringBuild
     batch = [max(sizes) for sizes in zip(left[:-2], right[:-2], strict=True)]
     m, n, k = left[-2], right[-1], left[-1]
     zeros = [_zeros(op.a_zero_point, rank, True, builder), _zeros(op.b_zero_point, rank, False, builder)]
-    factors = (
-        _centred(a, left, op.a_zero_point, zeros[0], builder),
-        _centred(b, right, op.b_zero_point, zeros[1], builder),
-    )
     sizes = [*batch, m, n]
-    sums = builder.allocate(sizes, i32) if is_rescaled else builder.result(op.Y)
-    fill(sums, prod(sizes), 0, builder)
-    accumulate_matmul(sums, batch, (m, n, k), factors, i32, builder)
+    operands = (a, left, op.a_zero_point, zeros[0]), (b, right, op.b_zero_point, zeros[1])
+    parts = _float_sums(sizes, operands, builder)
+    if is_rescaled and len(parts) == 1:
+        sums = parts[0]
+    else:
+        sums = builder.allocate(sizes, i32) if is_rescaled else builder.result(op.Y)
+        if parts:
+            _total(sums, parts, sizes, builder)
+        else:
+            factors = _centred(*operands[0], builder), _centred(*operands[1], builder)
+            fill(sums, prod(sizes), 0, builder)
+            accumulate_matmul(sums, batch, (m, n, k), factors, i32, builder)
     if is_rescaled:
         scales = op.a_scale, op.b_scale, op.y_scale
         bias_shape = (
@@ -148,6 +175,85 @@ def integer_matmul(op: MatMulIntegerOp | QLinearMatMulOp, builder: LoweringBuild
         )
         _rescale(op.y, sums, sizes, _Rescaling(scales, bias_shape, op.y_zero_point), builder)
     return None
+
+
+def _float_sums(
+    sizes: Sequence[int],
+    operands: tuple[QuantizedMatrices, QuantizedMatrices],
+    builder: LoweringBuilder,
+) -> list[SSAValue]:
+    """
+    Return buffers whose total is the sums, each of products in register tiles of float32; empty if none are.
+
+    Products of 8-bit integers less their zero points are integers up to 2^16, of which float32 adds 2^8
+    exactly: as many terms are one part.
+    """
+    k = operands[0][1][-1]
+    bounds = [_largest(value, zero, builder) for value, _, zero, _ in operands]
+    most = MAX_EXACT // (bounds[0] * bounds[1])
+    if sizes[-2] < MIN_ROWS or k > most * MAX_PARTS:
+        return []
+    parts: list[SSAValue] = []
+    for begin in range(0, k, most):
+        terms = begin, min(most, k - begin)
+        sums = builder.allocate(sizes, f32)
+        (a, left), (b, right) = (
+            _as_floats(operand, len(sizes) - 1 - is_right, terms, builder)
+            for is_right, operand in enumerate(operands)
+        )
+        if not product_of_buffers(sums, (a, b), (left, right), builder):
+            return []
+        parts.append(sums)
+    return parts
+
+
+def _largest(value: SSAValue, zero: SSAValue, builder: LoweringBuilder) -> int:
+    """Return a bound of the absolute value of integers less their zero point."""
+    low, high = integer_range(builder.element(value))
+    has_zero = zero.type != NONE and not _is_zero(zero, builder)
+    return int(high - low) if has_zero else int(max(-low, high))
+
+
+def _as_floats(
+    operand: QuantizedMatrices, axis: int, terms: tuple[int, int], builder: LoweringBuilder
+) -> tuple[SSAValue, list[int]]:
+    """Return a part of a tensor along an axis, less its zero point, as floats, and its shape."""
+    value, shape, zero, zeros = operand
+    begin, count = terms
+    element = builder.element(value)
+    has_zero = zero.type != NONE and not _is_zero(zero, builder)
+    part = [*shape[:axis], count, *shape[axis + 1 :]]
+    types = [buffer_type(part, f32), buffer_type(shape, element)]
+    kernel = KernelBuilder([*types, buffer_type(zeros, element)] if has_zero else types)
+    out, source, *offsets = kernel.buffers
+    with kernel.loops(part) as indices:
+        read = [
+            kernel.affine(index, 1, begin) if number == axis else index
+            for number, index in enumerate(indices)
+        ]
+        x = read_as(kernel, source, read, element, i32)
+        if has_zero:
+            own = [kernel.index(0) if size == 1 else index for index, size in zip(read, zeros, strict=True)]
+            x = x - read_as(kernel, offsets[0], own, element, i32)
+        kernel.store(x.to(f32).value, out, indices)
+    target = builder.allocate(part, f32)
+    inputs = [builder.buffer(value), builder.buffer(zero)] if has_zero else [builder.buffer(value)]
+    builder.call("subtract_zero_point", kernel, [target], inputs)
+    return target, part
+
+
+def _total(
+    result: SSAValue, parts: Sequence[SSAValue], sizes: Sequence[int], builder: LoweringBuilder
+) -> None:
+    """Write the total of parts as integers."""
+    kernel = KernelBuilder([buffer_type(sizes, i32), *(buffer_type(sizes, f32) for _ in parts)])
+    out, *sources = kernel.buffers
+    with kernel.loops(sizes) as indices:
+        first, *others = (Scalar(kernel, kernel.load(each, indices)).to(i32) for each in sources)
+        for other in others:
+            first = first + other
+        kernel.store(first.value, out, indices)
+    builder.call("sums", kernel, [result], parts)
 
 
 def _zeros(zero: SSAValue, rank: int, is_row: bool, builder: LoweringBuilder) -> Sequence[int]:

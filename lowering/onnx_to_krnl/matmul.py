@@ -242,17 +242,50 @@ def batched_matmul(
     B is packed first if more than one tile of rows of A reads it: rows of B far apart map to few cache sets,
     so unpacked reads would conflict.
     """
-    # Without packing, a tile of columns of B touches one cache line per row, N elements apart.
     tile = gemm_tile(builder, builder.element(result), sizes)
+    operands, attributes = _batch(buffers, sizes, starts, tile, builder)
+    emit_gemm(result, operands, sizes, tile, {**(properties or {}), **attributes}, builder)
+
+
+def product_of_buffers(
+    output: SSAValue,
+    buffers: Sequence[SSAValue],
+    shapes: tuple[Sequence[int], Sequence[int]],
+    builder: LoweringBuilder,
+) -> bool:
+    """
+    Emit products of the last two axes of two run-time buffers, whose other axes are broadcast.
+
+    Returns whether there is code for them: matrices that are not equally spaced may be too many.
+    """
+    (*_, m, k), (*_, n) = shapes
+    starts = _starts(*shapes)
+    if len(starts[0]) > MAX_IRREGULAR_MATRICES and not all(map(is_regular, starts)):
+        return False
+    tile = gemm_tile(builder, element_of(output), (m, n, k))
+    operands, attributes = _batch(buffers, (m, n, k), starts, tile, builder)
+    call_gemm(output, operands, (m, n, k), tile, builder, attributes)
+    return True
+
+
+def _batch(
+    buffers: Sequence[SSAValue],
+    sizes: tuple[int, int, int],
+    starts: tuple[Sequence[int], Sequence[int]],
+    tile: tuple[int, int],
+    builder: LoweringBuilder,
+) -> tuple[list[SSAValue], dict[str, Attribute]]:
+    """Return the buffers of run-time products, B packed if that pays, and where their matrices begin."""
+    # Without packing, a tile of columns of B touches one cache line per row, N elements apart.
     a, b, *bias = buffers
-    attributes = dict(properties or {})
+    attributes: dict[str, Attribute] = {}
     starts_b = starts[1]
     if sizes[0] > tile[0]:
         b, starts_b = _packed(b, sizes, starts_b, tile[1], builder)
         attributes["packed"] = UnitAttr()
     attributes["batch_a"] = DenseArrayBase.from_list(i64, list(starts[0]))
     attributes["batch_b"] = DenseArrayBase.from_list(i64, list(starts_b))
-    emit_gemm(result, [a, b, *bias], sizes, tile, attributes, builder)
+    return [a, b, *bias], attributes
 
 
 def _packed(

@@ -8,7 +8,8 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 
-from xonnc.dialects.onnx.registry import op_class
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.registry import op_class, op_classes
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import pdp_line_width
@@ -47,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
         how = _natively(contributed) if target is None else _on(target, contributed)
         rows = {name: how.get(name, "not taken") for name in chosen if name in how or args.operator}
     else:
-        rows = {name: ", ".join(known[name]) for name in chosen}
+        made = [spec.kind for specs in contributed.values() for spec in specs if spec.kind is not None]
+        versions = {kind.name: opsets_of(kind) for kind in (*op_classes(), *made)}
+        rows = {name: ", ".join(f"{op}{versions[op]}" for op in known[name]) for name in chosen}
     if args.json:
         print(json.dumps(rows if target is None else _as_json(target, chosen, contributed), indent=2))
         return 0
@@ -57,6 +60,15 @@ def run(args: argparse.Namespace) -> int:
     if target is not None:
         _limits(target)
     return 0
+
+
+def opsets_of(kind: type[OnnxOp]) -> str:
+    """Return ` (6 on)`, the versions of its domain in which a class is an operator; nothing for none."""
+    if not kind.SINCE:
+        return ""
+    if kind.UNTIL is None:
+        return f" ({kind.SINCE} on)"
+    return f" ({kind.SINCE})" if kind.UNTIL == kind.SINCE + 1 else f" ({kind.SINCE} to {kind.UNTIL - 1})"
 
 
 def _of_plugins() -> Mapping[str, Sequence[OperatorSpec]]:

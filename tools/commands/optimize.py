@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write ONNX-optimizer's C API to DIR: a header and a shared library that calls these passes",
     )
+    parser.add_argument("-o", dest="written", type=Path, metavar="OUTPUT", help="the same, by an option")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
@@ -68,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.c_api is not None:
         return _write_c_api(args)
+    args.output = args.output or args.written
     if args.input is None or args.output is None:
         raise UsageError("two files are needed: the model and the optimized model")
     if args.max_iterations < 1:

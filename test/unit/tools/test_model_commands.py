@@ -364,6 +364,7 @@ def test_the_output_is_given_by_position_or_by_option(capsys: pytest.CaptureFixt
         ["convert-opset", "17", "net.onnx", "-o", "convert-opset.onnx"],
         ["extract", "-o", "extract.onnx", "net.onnx", "--outputs", "r"],
         ["simplify", "net.onnx", "-o", "simplify.onnx"],
+        ["optimize", "net.onnx", "-o", "optimize.onnx"],
     ):
         assert main([*arguments, "-q"]) == 0
         assert read(f"{arguments[0]}.onnx").graph.node

@@ -194,10 +194,12 @@ func.func @batched(%x: tensor<4x8x16xf32>, %w: tensor<4x16x32xf32>) -> tensor<4x
 
 // -----
 
-// Integer matrix products accumulate in int32.
+// A product of run-time integers: both as floats, register tiles, and the sums as integers. They are exact up to 2^24.
 // CHECK-LABEL: func.func @integers
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_0"
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "matmul_sums_1", iterations = 8 : i64{{.*}}}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "subtract_zero_point_0"{{.*}}}> : (memref<8x32xf32>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "subtract_zero_point_1"{{.*}}}> : (memref<32x16xf32>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_{{[0-9]+}}"
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "sums_{{[0-9]+}}", iterations = 8 : i64{{.*}}}>
 func.func @integers(%x: tensor<8x32xui8>, %w: tensor<32x16xi8>) -> tensor<8x16xi32> {
   %n = "onnx.NoValue"() {value} : () -> none
   %y = "onnx.MatMulInteger"(%x, %w, %n, %n) : (tensor<8x32xui8>, tensor<32x16xi8>, none, none) -> tensor<8x16xi32>

@@ -40,6 +40,8 @@ PRODUCTS: Sequence[tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[i
     ((2, 3, 9), (9, 6), (), (6,)),
     ((4,), (4,), (), ()),
     ((1, 1), (1, 1), (), ()),
+    ((2, 3, 700), (2, 700, 5), (), ()),
+    ((3, 300), (300, 4), (3,), (4,)),
 )
 """Shapes of both factors and of their zero points."""
 
@@ -59,12 +61,32 @@ def test_products(
     check(Node("MatMulInteger", [a, b], constant=[1], expected=[np.matmul(left, right)]))
 
 
+@pytest.mark.parametrize("terms", [258, 259, 4128, 4129])
+def test_sums_of_the_largest_products_are_exact(terms: int):
+    """float32 has every integer up to 2^24 only; and products of too many parts are summed as integers."""
+    a, b = np.full((4, terms), 255, np.uint8), np.full((terms, 3), 255, np.uint8)
+    a[1:, 0] = 254, 3, 0
+    zero = np.array(0, np.uint8)
+    requested = np.matmul(a.astype(np.int32), b.astype(np.int32))
+    session = compile_native(Node("MatMulInteger", [a, b, zero, zero]).model())
+    feeds = {"x0": a, "x1": b, "x2": zero, "x3": zero}
+    np.testing.assert_array_equal(np.asarray(session.run(None, feeds)[0]), requested)
+    kernels = " ".join(line.what for line in session.report())
+    assert ("gemm" in kernels) == (terms <= 258 * 16)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("columns", [(), (6,)])
 def test_rescaled_products(dtype: str, columns: Sequence[int]):
     a, b = integers(dtype, 2, 5, 19), integers(dtype, 19, 6)
     inputs = [a, scale(), integers(dtype), b, scale(*columns), integers(dtype, *columns)]
     check(Node("QLinearMatMul", [*inputs, np.array(6.5, np.float32), integers(dtype)]))
+
+
+def test_rescaled_products_of_many_terms():
+    a, b = integers("uint8", 2, 3, 600), integers("uint8", 2, 600, 4)
+    inputs = [a, scale(), integers("uint8"), b, scale(), integers("uint8")]
+    check(Node("QLinearMatMul", [*inputs, np.array(50, np.float32), integers("uint8")]))
 
 
 def test_ties_round_to_even_before_the_zero_point():

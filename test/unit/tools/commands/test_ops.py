@@ -44,14 +44,21 @@ def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 def test_versions_and_overriding_operators(capsys: pytest.CaptureFixture[str]):
     assert listed(capsys, "ListedOld") == {
-        "org.listed.ListedOld": "listed_later.ListedOld, listed.ListedOldV1"
+        "org.listed.ListedOld": "listed_later.ListedOld (3 on), listed.ListedOldV1 (1 to 2)"
     }
     assert "org.listed.ListedTable" in listed(capsys)
 
 
+def test_opsets_of_the_classes(capsys: pytest.CaptureFixture[str]):
+    found = listed(capsys, "LeakyRelu", "BatchNormalization")
+    assert found["LeakyRelu"] == "onnx.LeakyRelu (6 on), onnx.LeakyReluV1 (1 to 5)"
+    assert "onnx.BatchNormalizationV6 (6), onnx.BatchNormalizationV7 (7 to 8)" in found["BatchNormalization"]
+    assert "onnx.BatchNormalizationInferenceMode, " in found["BatchNormalization"]
+
+
 def test_bundled_operators_beside_those_of_onnx(capsys: pytest.CaptureFixture[str]):
     found = listed(capsys, "Gelu", "com.microsoft.MatMulNBits")
-    assert found["com.microsoft.Gelu"] == "microsoft.Gelu"
+    assert found["com.microsoft.Gelu"] == "microsoft.Gelu (1 on)"
     assert sorted(found) == ["Gelu", "com.microsoft.Gelu", "com.microsoft.MatMulNBits"]
 
 
