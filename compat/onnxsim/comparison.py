@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import onnx
@@ -33,9 +33,11 @@ def is_same(
     Whether two models give close outputs on `count` inputs; outputs that only one has are not compared.
 
     `sizes` are shapes of dynamic inputs, `data` given inputs; a first dimension that is not known is 1.
-    Raises `XonncError` for an input of unknown size.
+    Raises `XonncError` for an input of unknown size, `ValueError` for an unknown `fill`.
     """
     rtol, atol = tolerances
+    if fill not in get_args(InputFill):
+        raise ValueError(f"input_fill is '{fill}'; there are {', '.join(get_args(InputFill))}")
     with (
         timed("compare in onnxruntime"),
         _session(original, "original", profile, 1) as (expected, errors),

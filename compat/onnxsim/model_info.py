@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 import onnx
 
+from xonnc.formats.onnx.external_data import parse_external_data
+
 
 class ModelInfo:
     """The operators and the size of a model."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self.op_nums: Counter[str] = Counter(node.op_type for node in _nodes(model.graph))
-        self.model_size: int = model.ByteSize()
+        self.model_size: int = model.graph.ByteSize() + sum(map(_external_size, _tensors(model.graph)))
         self.initializer_count: int = len(model.graph.initializer)
 
 
@@ -36,6 +38,20 @@ def print_simplifying_info(model_ori: onnx.ModelProto, model_opt: onnx.ModelProt
     print(f"{'':<{width}}  {'original':>12}  {'simplified':>12}")
     for name, first, second in rows:
         print(f"{name:<{width}}  {first:>12,}  {second:>12,}")
+
+
+def _tensors(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    yield from graph.initializer
+    for node in _nodes(graph):
+        for attribute in node.attribute:
+            yield from (attribute.t, *attribute.tensors, *attribute.g.initializer)
+
+
+def _external_size(tensor: onnx.TensorProto) -> int:
+    """Return the number of bytes of a tensor's external data, which are not read."""
+    if tensor.data_location != onnx.TensorProto.EXTERNAL:
+        return 0
+    return parse_external_data(tensor.name, tensor.external_data).length or 0
 
 
 def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:

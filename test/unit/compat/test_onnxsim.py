@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -297,3 +297,20 @@ def test_loops_sequences_and_optionals_disappear():
         operators(simplify(model, perform_optimization=False, extra_optimizers=["eliminate_identity"])[0])[-1]
         == "Loop"
     )
+
+
+def test_the_size_counts_external_data():
+    model = parsed("g (float[2] x) => (float[64, 64] y) {y = Identity(w)}")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.ones((64, 64), np.float32), "w"))
+    size = model_info.ModelInfo(model).model_size
+    weight = model.graph.initializer[0]
+    weight.ClearField("raw_data")
+    weight.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in {"location": "w.data", "length": str(64 * 64 * 4)}.items():
+        weight.external_data.add(key=key, value=value)
+    assert 64 * 64 * 4 <= size <= model_info.ModelInfo(model).model_size < size + 200
+
+
+def test_fills_are_known_by_name():
+    with pytest.raises(ValueError, match="input_fill is 'rando'; there are random, ones, zeros, arange"):
+        model_checking.compare(parsed(), parsed(), 1, input_fill=cast("InputFill", "rando"))
