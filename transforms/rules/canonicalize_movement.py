@@ -237,8 +237,8 @@ def undone(outer: Node, through_cast: bool, squeezes_first: bool) -> Rule:
         larger = None if smaller is None else smaller + (0 if squeezes_first else len(added))
         if min((*added, *removed), default=0) < 0 and larger is None:
             return MatchFailure("the rank is not known")
-        sets = [normalised(axes, larger) if larger is not None else axes for axes in (added, removed)]
-        if None in sets or set(sets[0] or ()) != set(sets[1] or ()):
+        lists = [normalised(axes, larger) if larger is not None else axes for axes in (added, removed)]
+        if None in lists or sorted(lists[0] or ()) != sorted(lists[1] or ()):
             return MatchFailure("the axes differ")
         if not through_cast:
             return x

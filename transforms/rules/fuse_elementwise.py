@@ -345,11 +345,10 @@ def kept_axes(outer: Node, adds: bool) -> Rule:
         if decode(op.properties.get("keepdims")) != (0 if adds else 1) or squeezed_axes is None:
             return MatchFailure("the axes are kept already, or not")
         reduction_axes, size = reduced_axes(op), rank(op.operands[0])
-        if (
-            reduction_axes is None
-            or size is None
-            or set(normalised(squeezed_axes, size) or ()) != set(reduction_axes)
-        ):
+        if reduction_axes is None or size is None:
+            return MatchFailure("other axes are reduced")
+        # Axes of Unsqueeze count in its result, which has the operand's rank only if they are as many.
+        if sorted(normalised(squeezed_axes, size) or ()) != sorted(reduction_axes):
             return MatchFailure("other axes are reduced")
         made = Template(ONNX, op.name.removeprefix("onnx."))
         return made(*op.operands, like=op, keepdims=1 if adds else 0)

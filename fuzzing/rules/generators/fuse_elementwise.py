@@ -153,6 +153,9 @@ def reduced(adds: bool, old: bool) -> Generator:
         again = sorted(axis % len(shape) for axis in axes)
         if adds and draw.number_in(0, 4) == 0:
             again = list(range(len(axes)))
+        elif adds and draw.number_in(0, 4) == 0:
+            # More axes than were reduced, negative ones too: they count in a result of higher rank.
+            again = list(draw.axes(len(shape) + 1, least=len(axes) + 1, most=len(axes) + 1, negative=True))
         if old:
             outer = (UnsqueezeV11 if adds else SqueezeV11)(inner, axes=again)
         else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -25,6 +26,7 @@ from xonnc.rewriting.patterns import Array
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.canonicalize_onnx import all_rules
 from xonnc.transforms.onnx_package_hooks import use_inference
+from xonnc.transforms.rules import fuse_elementwise
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 use_inference(infer_results)
@@ -42,7 +44,8 @@ def module(text: str) -> tuple[Context, ModuleOp]:
 def rewritten(text: str, *names: str) -> tuple[ModuleOp, int]:
     """The module after the rules named, and how often they fired."""
     context, made = module(text)
-    alone = RuleSet({name: all_rules()[name] for name in names})
+    known = {**all_rules().rules, **fuse_elementwise.RULES.rules}
+    alone = RuleSet({name: known[name] for name in names})
     fired = apply_rules(made, context, alone, pass_name="test").fired.total()
     infer_shapes(made)
     made.verify()
@@ -514,3 +517,38 @@ def test_unsound_cases_stay(name: str, text: str) -> None:
     context, made = module(text)
     alone = RuleSet({name: all_rules()[name]})
     assert not apply_rules(made, context, alone, pass_name="test").changed
+
+
+@pytest.mark.parametrize(
+    ("name", "inner"),
+    [
+        (
+            "KeepReducedAxes",
+            '"onnx.ReduceSum"(%x, %a) {keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}',
+        ),
+        ("RemoveUnsqueezeSqueezePattern", '"onnx.Squeeze"(%x, %a)'),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 2])
+def test_axes_of_unsqueeze_count_in_its_result(name: str, inner: str, size: int):
+    """[0, -1] are two axes of a result of rank 2, and would be one axis of rank 1."""
+
+    def text(removed: Sequence[int], added: Sequence[int]) -> str:
+        sizes = "x".join(["1"] * size)
+        left = "x".join([*["1"] * (size - len(removed)), "f32"])
+        made = "x".join([*["1"] * (size - len(removed) + len(added)), "f32"])
+        return f"""func.func @main_graph(%x: tensor<{sizes}xf32>) -> tensor<{made}> {{
+          %a = onnx.Constant dense<{list(removed)}> : tensor<{len(removed)}xi64>
+          %b = onnx.Constant dense<{list(added)}> : tensor<{len(added)}xi64>
+          %r = {inner} : (tensor<{sizes}xf32>, tensor<{len(removed)}xi64>) -> tensor<{left}>
+          %y = "onnx.Unsqueeze"(%r, %b) : (tensor<{left}>, tensor<{len(added)}xi64>) -> tensor<{made}>
+          onnx.Return %y : tensor<{made}> }}"""
+
+    for removed in (axes for count in range(1, size + 1) for axes in combinations(range(size), count)):
+        for count in (1, 2, 3):
+            larger = size - len(removed) + count
+            for added in combinations(range(-larger, larger), count):
+                if len({axis % larger for axis in added}) < count:
+                    continue
+                _, fired = rewritten(text(removed, added), name)
+                assert fired == (sorted(axis % larger for axis in added) == list(removed)), (removed, added)
