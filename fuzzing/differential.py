@@ -39,10 +39,13 @@ NO_KERNEL = "NOT_IMPLEMENTED"
 
 
 SHAPE_ERRORS = re.compile(
-    r"do not broadcast|the model says|is declared|but the original gives|is needed|adds up to|elements for"
-    r"|does not split into|they must be the same|value should be (?:<= |>= )?\d"
+    r"do not broadcast|incompatible (?:scale |bias )?shapes|wrong shape|Wrong rank|conflicting dim sizes"
+    r"|the model says|is declared|but the original gives|is needed|adds up to|elements (?:for|along axis)"
+    r"|does not (?:split into|reshape to)|are not all of length one|must be (?:the same|equal)"
+    r"|different than|should (?:match the size|have same dimension)|value should be (?:<= |>= )?\d"
     r"|was fed, the other sizes say"
 )
+"""Errors of operands whose sizes do not fit each other."""
 
 
 @dataclass(frozen=True)

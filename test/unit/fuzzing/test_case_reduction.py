@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from xonnc.fuzzing.case_reduction import reduced
+from xonnc.errors import XonncError
+from xonnc.fuzzing import levels
+from xonnc.fuzzing.case_reduction import reduced, reduced_failure
+from xonnc.fuzzing.differential import REFUSES, LevelFailure
 from xonnc.fuzzing.edits import ReductionCase
 from xonnc.fuzzing.validity import invalidity
 
@@ -100,3 +104,19 @@ def test_the_search_ends():
     whole = model([helper.make_node("Relu", ["x"], ["y"])], [value("y", 4, 6)])
     reduced(ReductionCase(whole), count, max_candidates=2)
     assert tries == 2
+
+
+def test_a_reduced_error_is_the_same_but_for_names_and_sizes(monkeypatch: pytest.MonkeyPatch):
+    """Of a smaller model, an error of its own would count as the failure."""
+
+    def level(model: onnx.ModelProto) -> onnx.ModelProto:
+        if "Abs" not in ops(model.graph):
+            raise XonncError("no Abs")
+        raise XonncError(f"{model.graph.output[0].name}: Abs after {len(model.graph.node)} nodes")
+
+    monkeypatch.setattr("xonnc.fuzzing.differential.LEVELS", {levels.WHOLE: level})
+    nodes = [helper.make_node(kind, [x], [y]) for kind, x, y in (("Exp", "x", "v1"), ("Abs", "v1", "v2"))]
+    case = ReductionCase(model(nodes, [value("v2", 4, 6)]), ({"x": np.ones((4, 6), np.float32)},))
+    smaller, failure = reduced_failure(case, LevelFailure(levels.WHOLE, REFUSES, "v2: Abs after 2 nodes"))
+    assert ops(smaller.model.graph) == ["Abs"]
+    assert failure.detail == "v2: Abs after 1 nodes"
