@@ -196,6 +196,9 @@ class MutantRunner:
         """Change a file of the checkout, run the tests, and change it back."""
         if self._checkout is None:
             self._checkout = Checkout(ROOT, Path(tempfile.mkdtemp(prefix="job-", dir=self._work)))
+            if self._budget > 0:
+                self._checkout.warm_up()
+        self._checkout.mutate(task.mutant.path)
         path = self._checkout.root / task.mutant.path
         source = path.read_text()
         start = time.monotonic()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bench.mutation_testing.warm_process import WarmProcess
 from hatch_build import link_packages
 
 MEMORY = 12 << 30
@@ -36,21 +37,36 @@ class Checkout:
         vectors = repository.parent / "shared"
         if vectors.is_dir() and not (folder / "shared").exists():
             (folder / "shared").symlink_to(vectors)
-
-    def run(self, *arguments: str, seconds: float, log: Path) -> int | None:
-        """Run Python with arguments in this checkout; return the exit code, or `None` on timeout."""
-        environment = {
+        self._environment = {
             **os.environ,
             "PYTHONPATH": str(self.root / "src"),
             "PYTHONDONTWRITEBYTECODE": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }
+        self._warm: WarmProcess | None = None
+        self._mutated = ""
+
+    def warm_up(self) -> None:
+        """Start the process whose forks run the tests of mutants; the files must have no mutant."""
+        log = self.root.parent / "warm.log"
+        self._warm = WarmProcess(self.root, self._environment, MEMORY, log)
+
+    def mutate(self, path: str) -> None:
+        """Tell which file has a mutant while tests run."""
+        self._mutated = path
+
+    def run(self, *arguments: str, seconds: float, log: Path) -> int | None:
+        """Run Python with arguments in this checkout; return the exit code, or `None` on timeout."""
+        if self._warm is not None and self._mutated:
+            code = self._warm.run(arguments, self._mutated, seconds, log)
+            if not isinstance(code, str):
+                return code
         with log.open("ab") as output:
             try:
                 return subprocess.run(
                     [sys.executable, *arguments],
                     cwd=self.root,
-                    env=environment,
+                    env=self._environment,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,

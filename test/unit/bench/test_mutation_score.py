@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
+import os
 import subprocess
 import sys
 import tomllib
@@ -16,11 +18,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench import mutation_score
 from bench.mutation_score import failed_tests, sample_mutants
+from bench.mutation_testing import warm_process
 from bench.mutation_testing.checkout import Checkout
 from bench.mutation_testing.coverage_map import CoverageMap, by_distance, mirror
 from bench.mutation_testing.equivalents import LIST, equivalence
 from bench.mutation_testing.mutants import Mutant, mutants
 from bench.mutation_testing.near_tests import near_tests
+from bench.mutation_testing.warm_process import COLD, WarmProcess, changed_functions, replace_code
 
 
 @pytest.mark.parametrize(
@@ -123,11 +127,21 @@ def test_tests_that_fail_without_a_mutant_are_left_out(tmp_path: Path):
     assert CoverageMap(tmp_path / "coverage.db", tmp_path, failed).tests("m.py", 1) == ["a.py::two"]
 
 
+class Cold:
+    """Of a checkout: no process that has imported the package."""
+
+    def warm_up(self) -> None:
+        pass
+
+    def mutate(self, path: str) -> None:
+        pass
+
+
 def test_a_mutant_runs_in_a_checkout_that_is_whole_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The file is changed while the tests run, and only then."""
     seen: list[str] = []
 
-    class Copy:
+    class Copy(Cold):
         def __init__(self, repository: Path, folder: Path) -> None:
             self.root = folder
             (folder / "a.py").write_text("x = a < b\n")
@@ -230,7 +244,7 @@ def test_a_mutant_faces_near_tests_then_lit_then_the_others(
     """A run that ends at the budget decides nothing: its tests may just be slow."""
     ran: list[tuple[str, ...]] = []
 
-    class Copy:
+    class Copy(Cold):
         root = tmp_path / "copy"
 
         def __init__(self, repository: Path, folder: Path) -> None:
@@ -256,7 +270,7 @@ def test_near_lit_files_come_before_whole_test_files(
 ):
     ran: list[tuple[str, ...]] = []
 
-    class Copy:
+    class Copy(Cold):
         root = tmp_path / "copy"
 
         def __init__(self, repository: Path, folder: Path) -> None:
@@ -298,3 +312,75 @@ def test_workers_run_mutants(tmp_path: Path):
     assert done.returncode == 0, done.stderr
     assert "   1 budget" in done.stdout
     assert "targets         0 of    1 killed" in done.stdout
+
+
+FUNCTIONS = """
+LIMIT = 1 + 2
+def f(x, y=LIMIT + 1):
+    return [each + 1 for each in x if each < y]
+class C:
+    size = LIMIT * 2
+    def g(self):
+        return (lambda: self.size - 1)()
+SHORT = [each + 1 for each in (1, 2)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ("each < y", "each <= y", {"f"}),
+        ("self.size - 1", "self.size + 1", {"C.g"}),
+        ("LIMIT = 1 + 2", "LIMIT = 1 - 2", None),
+        ("y=LIMIT + 1", "y=LIMIT - 1", None),
+        ("LIMIT * 2", "LIMIT // 2", None),
+        ("SHORT = [each + 1", "SHORT = [each - 1", None),
+        ("", "", set[str]()),
+    ],
+)
+def test_code_of_functions_is_replaced_in_place(before: str, after: str, changed: set[str] | None):
+    """What runs at import, default values too, needs a new process."""
+    old, new = (compile(text, "a.py", "exec") for text in (FUNCTIONS, FUNCTIONS.replace(before, after)))
+    found = changed_functions(old, new)
+    assert (None if found is None else {name for name, _ in found}) == changed
+
+
+def test_functions_that_others_imported_change_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "functions.py"
+    file.write_text(FUNCTIONS)
+    spec = importlib.util.spec_from_file_location("functions", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    f = vars(module)["f"]
+    monkeypatch.setitem(warm_process.SOURCES, str(file), FUNCTIONS)
+    assert f([1, 4]) == [2]
+    assert not replace_code(module, FUNCTIONS.replace("each < y", "each <= y"), {f.__code__})
+    assert replace_code(module, FUNCTIONS.replace("each < y", "each <= y"), set())
+    assert f([1, 4]) == [2, 5]
+
+
+def test_a_warm_process_runs_each_mutant_in_a_fork(tmp_path: Path):
+    package = tmp_path / "src" / "xonnc"
+    package.mkdir(parents=True)
+    source = "RAN = [1]\ndef early():\n    return 1 + 1\ndef late():\n    return 2 + 2\nTWO = early()\n"
+    for name, text in (("__init__", ""), ("a", source), ("b", "from xonnc.a import early, late\n")):
+        (package / f"{name}.py").write_text(text)
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path / 'src'}:{ROOT}"}
+    log = tmp_path / "log"
+    warm = WarmProcess(tmp_path, environment, 4 << 30, log)
+    program = "from xonnc import b; raise SystemExit(b.late() * 10 + b.early())"
+
+    def code(changed: str, program: str = program, seconds: float = 60) -> int | str | None:
+        (package / "a.py").write_text(changed)
+        return warm.run(["-c", program], "src/xonnc/a.py", seconds, log)
+
+    assert code(source.replace("2 + 2", "(2 - 2)")) == 2
+    assert code(source) == 42
+    assert code(source.replace("1 + 1", "(1 - 1)")) == COLD
+    assert code(source, "import time; time.sleep(60)", 0.2) is None
+    assert code(source, "print('told')") == 0
+    assert "told" in log.read_text()
+    warm.close()
+    assert code(source) == COLD
