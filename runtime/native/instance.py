@@ -329,7 +329,7 @@ class Instance:
         for check in checks:
             value = self._values[check.value]
             assert isinstance(value, np.ndarray)
-            low, high = value.astype(np.int64).tolist()
+            low, high = (value if value.dtype == np.int64 else value.astype(np.int64)).tolist()
             if low < check.low or high > check.high:
                 kind = DeclaredShapeError if check.is_declared else XonncError
                 raise kind(check.message.format(low if low < check.low else high))
@@ -503,7 +503,7 @@ def _body_input(value: RuntimeValue, spec: TensorSpec, step: SessionStep) -> Run
     if (
         type(value) is np.ndarray
         and value.dtype is spec.dtype
-        and value.shape == spec.shape
+        and (value.shape == spec.shape or (spec.shape and spec.accepts(value.shape)))
         and value.flags.num & CONTIGUOUS == CONTIGUOUS
     ):
         return value

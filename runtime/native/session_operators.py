@@ -297,10 +297,13 @@ def _keep(settings: OperatorAttributes) -> Implementation:
     """Slice the result of a kernel to the data-dependent size that it returns as operand 1."""
     outer = (slice(None),) * settings.int_attribute("axis")
 
+    def rows(call: OperatorCall) -> Sequence[RuntimeValue]:
+        return [call.array(0)[: call.array(1).item(0)].copy()]
+
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         return [call.array(0)[(*outer, slice(call.array(1).item(0)))].copy()]
 
-    return perform
+    return perform if outer else rows
 
 
 def _seed(call: OperatorCall) -> Sequence[RuntimeValue]:
