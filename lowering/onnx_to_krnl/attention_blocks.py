@@ -204,6 +204,8 @@ class _Block:
         start = (self.head * Scalar(kernel, kernel.size(it.keys)) + key).value
         keys = kernel.rows(self.buffers.keys, start, count.value)
         self._product(self.scores, keys, self.transposed, (count, self.rows, it.width))
+        if it.mask_varies:
+            self._add_mask(key, count)
         groups = self._pad_scores(count)
         with kernel.loops([self.rows]) as (row,):
             self._set("previous", row, self._statistic("highest", row))
@@ -211,12 +213,12 @@ class _Block:
             numbers = self._of_group(group)
             positions = [Scalar(kernel, number) + key for number in numbers]
             floats = [position.to(f32) for position in positions]
+            is_common = bool(it.mask) and not it.mask_varies
             # Padding is after the last key, and so may be the columns of the mask.
-            columns = [position.minimum(key + count - 1) for position in positions] if it.mask else []
-            common = [] if it.mask_varies else [self._bias(column, None) for column in columns]
+            columns = [position.minimum(key + count - 1) for position in positions] if is_common else []
+            biases = [self._bias(column) for column in columns]
             with kernel.loops([self.rows]) as (row,):
                 highest = self._statistic("highest", row)
-                biases = [self._bias(column, row) for column in columns] if it.mask_varies else common
                 for index, (number, position) in enumerate(zip(numbers, floats, strict=True)):
                     bias = biases[index] if biases else None
                     highest = highest.maximum(self._masked_score(number, row, position, bias))
@@ -263,16 +265,26 @@ class _Block:
         first = self.kernel.affine(group, GROUP)
         return [self.kernel.affine(first, 1, number) for number in range(GROUP)]
 
-    def _bias(self, column: Scalar, row: SSAValue | None) -> Scalar:
-        """Return what is added to the score of a key, of a row or of all rows of the block."""
-        kernel, it, mask = self.kernel, self.it, self.buffers.mask
+    def _bias(self, column: Scalar) -> Scalar:
+        """Return what is added to the score of a key, the same for all rows of the block."""
+        kernel, mask = self.kernel, self.buffers.mask
         assert mask is not None
-        member, query = self.head.like(0), self.head.like(0)
-        if row is not None:
-            queries = Scalar(kernel, kernel.size(it.queries))
-            member, query = self._row(row) // queries, self._row(row) % queries
-        index = mask_row(kernel, it, self.head, member, query)
+        index = mask_row(kernel, self.it, self.head, self.head.like(0), self.head.like(0))
         return Scalar(kernel, kernel.load(mask, [index.value, column.value]))
+
+    def _add_mask(self, key: Scalar, count: Scalar) -> None:
+        """Add the mask, whose rows are contiguous, to scores, whose columns are: each row is found once."""
+        kernel, mask = self.kernel, self.buffers.mask
+        assert mask is not None
+        queries = Scalar(kernel, kernel.size(self.it.queries))
+        with kernel.loops([self.rows]) as (row,):
+            member, query = self._row(row) // queries, self._row(row) % queries
+            index = mask_row(kernel, self.it, self.head, member, query)
+            with kernel.loops([count.value]) as (number,):
+                column = key + Scalar(kernel, number)
+                bias = Scalar(kernel, kernel.load(mask, [index.value, column.value]))
+                score = Scalar(kernel, kernel.load(self.scores, [number, row]))
+                kernel.store((score + bias).value, self.scores, [number, row])
 
     def _masked_score(self, number: SSAValue, row: SSAValue, position: Scalar, bias: Scalar | None) -> Scalar:
         """Return a score after the cap, -inf for a key without attention; store it if it may have changed."""
