@@ -153,7 +153,8 @@ def run_files(
 
     `model` is the package again if it was compiled here; `begun` is when the command began.
     """
-    inputs = named_files(list(map(str, args.input)), list(package.inputs), f"{source}: input")
+    defaults = package.defaults if isinstance(package, CompiledModel | EngineModel) else ()
+    inputs = named_files(list(map(str, args.input)), list(package.inputs), f"{source}: input", defaults)
     files = named_files(list(map(str, args.output)), list(package.outputs), f"{source}: output")
     for path in files.values():
         require_output(path, (".npy",), source, *inputs.values())
@@ -203,18 +204,25 @@ def _report_outputs(
             row("output", f"{name} {_described(value)}" + (f", wrote {files[name]}" if name in files else ""))
 
 
-def named_files(given: Sequence[str], names: Sequence[str], what: str) -> dict[str, Path]:
-    """Assign files to names: `NAME=FILE` by name, other files in the order of the remaining names."""
+def named_files(
+    given: Sequence[str], names: Sequence[str], what: str, optional: Sequence[str] = ()
+) -> dict[str, Path]:
+    """
+    Assign files to names: `NAME=FILE` by name, other files in the order of the remaining names.
+
+    Names that are `optional` are only given by name.
+    """
     found: dict[str, Path] = {}
     nameless: list[str] = []
     for text in given:
         name, equals, file = text.partition("=")
-        if equals and name in names:
+        if equals and (name in names or name in optional):
             if name in found:
                 raise XonncError(f"{what} '{name}' is given twice")
             found[name] = Path(file)
         elif equals and not Path(text).exists() and "/" not in name:
-            raise XonncError(f"{what} '{name}': no such name{suggest(name, names) or _known(names)}")
+            known = [*names, *optional]
+            raise XonncError(f"{what} '{name}': no such name{suggest(name, known) or _known(known)}")
         else:
             nameless.append(text)
     left = [name for name in names if name not in found]

@@ -30,6 +30,8 @@ class CompiledModel:
         self, path: Path, target: str, profile: bool, unsafe: bool, tuning: bool, samples: Path | None = None
     ) -> None:
         """Compile the model, in INT8 with samples; raises `XonncError` for a file that is not a model."""
+        from xonnc.formats.onnx.importer import overridable_inputs
+        from xonnc.formats.onnx.load_model import load
         from xonnc.native import compile_native
 
         self.session: Session = compile_native(
@@ -37,6 +39,8 @@ class CompiledModel:
         )
         self.inputs: Sequence[str] = [port.name for port in self.session.inputs]
         self.outputs: Sequence[str] = [port.name for port in self.session.outputs]
+        self.defaults: Sequence[str] = overridable_inputs(load(path).proto)
+        """Inputs that have an initializer, which may be given all the same."""
         self.steps: Sequence[ReportLine] = ()
         """The steps of the fastest run, if it is profiled."""
         self._runs = PROFILED_RUNS if profile else 1
@@ -78,6 +82,7 @@ class EngineModel:
 
     def __init__(self, path: Path, engine: str) -> None:
         """Open the model; raises `XonncError` for an unknown engine, or one that does not take it."""
+        from xonnc.formats.onnx.importer import overridable_inputs
         from xonnc.runtime.verification.parameters import required_inputs
         from xonnc.runtime.verification.reference_engines import UnreliableReferenceError
         from xonnc.verification_models import open_model
@@ -89,6 +94,7 @@ class EngineModel:
         assert self._model.proto is not None
         self.inputs: Sequence[str] = [one.name for one in required_inputs(self._model.proto)]
         self.outputs: Sequence[str] = self._model.outputs
+        self.defaults: Sequence[str] = overridable_inputs(self._model.proto)
 
     def run(self, feeds: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Mapping[str, Any]:
         """Run the model; return the outputs by name."""

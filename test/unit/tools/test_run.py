@@ -134,6 +134,27 @@ def test_a_model_runs_as_native_code(sine: Path, tmp_path: Path, capsys: pytest.
     assert np.load(result).shape
 
 
+@pytest.mark.parametrize("engine", [None, "reference", "onnxruntime"])
+def test_an_input_with_an_initializer_may_be_given(
+    engine: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    if engine == "onnxruntime":
+        pytest.importorskip(engine)
+    path, one, result = tmp_path / "m.onnx", tmp_path / "one.npy", tmp_path / "y.npy"
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[2] x, float[2] b) => (float[2] y) <float[2] b = {10, 20}> { y = Add (x, b) }"""
+    path.write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    np.save(one, np.ones(2, np.float32))
+    command = ["run", str(path), "--input", f"x={one}", "--output", str(result)]
+    command += ["--engine", engine] if engine else []
+    for more, expected in (([], [11, 21]), (["--input", f"b={one}"], [2, 2])):
+        assert main([*command, *more]) == 0
+        assert np.load(result).tolist() == expected
+    capsys.readouterr()
+    assert main([*command, "--input", f"c={one}"]) == 1
+    assert "input 'c': no such name; there are x, b" in capsys.readouterr().err
+
+
 def test_a_profile_is_json_and_a_trace(
     sine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
