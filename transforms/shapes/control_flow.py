@@ -175,9 +175,16 @@ def loop(ctx: InferenceContext) -> Types:
     carried = yielded(ctx.op, 0)[1:]
     if len(carried) != len(ctx.op.results):
         raise ctx.fail(f"the body gives {len(carried)} values for {len(ctx.op.results)} results")
-    finals = [union(start, end) for start, end in zip(given, carried, strict=False)]
+    finals = carried[: len(given)] if _runs(ctx) else map(union, given, carried)
     trip_count = _trip_count(ctx)
     return [*finals, *(with_axis(type_, 0, trip_count) for type_ in carried[len(given) :])]
+
+
+def _runs(ctx: InferenceContext) -> bool:
+    """Return whether a Loop has a first iteration, whatever the values that are fed."""
+    count, condition = ctx.numbers(0), ctx.op.operands[1]
+    has_iterations = not ctx.has(0) or (count is not None and len(count) == 1 and count[0] > 0)
+    return has_iterations and (condition.type == NONE or _holds(condition))
 
 
 def _trip_count(ctx: InferenceContext) -> int:

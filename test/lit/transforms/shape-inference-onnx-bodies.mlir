@@ -189,3 +189,44 @@ func.func @rank_grows(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<i1>) -> tensor
   }) : (tensor<i64>, tensor<i1>, tensor<i1>) -> tensor<*xi1>
   onnx.Return %0 : tensor<*xi1>
 }
+
+// -----
+
+// A loop that has a first iteration returns values of the body: the initial one may have another rank.
+// CHECK-LABEL: func.func @runs
+// CHECK:         "onnx.Loop"
+// CHECK:         }) : {{.*}} -> tensor<3x4xf32>
+func.func @runs(%x: tensor<3x4xf32>) -> tensor<*xf32> {
+  %m = onnx.Constant dense<5> : tensor<i64>
+  %c = onnx.Constant dense<true> : tensor<i1>
+  %s = onnx.Constant dense<0.0> : tensor<f32>
+  %0 = "onnx.Loop"(%m, %c, %s) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %unread: tensor<*xf32>):
+    %y = "onnx.Relu"(%x) : (tensor<3x4xf32>) -> tensor<*xf32>
+    onnx.Yield %go, %y : tensor<i1>, tensor<*xf32>
+  }) : (tensor<i64>, tensor<i1>, tensor<f32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+// Without iterations the initial value is returned; the number is not known, or 0.
+// CHECK-LABEL: func.func @may_not_run
+// CHECK-COUNT-2: }) : {{.*}} -> tensor<*xf32>
+func.func @may_not_run(%x: tensor<3x4xf32>, %c: tensor<i1>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %m = onnx.Constant dense<5> : tensor<i64>
+  %zero = onnx.Constant dense<0> : tensor<i64>
+  %true = onnx.Constant dense<true> : tensor<i1>
+  %s = onnx.Constant dense<0.0> : tensor<f32>
+  %0 = "onnx.Loop"(%m, %c, %s) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %unread: tensor<*xf32>):
+    %y = "onnx.Relu"(%x) : (tensor<3x4xf32>) -> tensor<*xf32>
+    onnx.Yield %go, %y : tensor<i1>, tensor<*xf32>
+  }) : (tensor<i64>, tensor<i1>, tensor<f32>) -> tensor<*xf32>
+  %1 = "onnx.Loop"(%zero, %true, %s) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %unread: tensor<*xf32>):
+    %y = "onnx.Relu"(%x) : (tensor<3x4xf32>) -> tensor<*xf32>
+    onnx.Yield %go, %y : tensor<i1>, tensor<*xf32>
+  }) : (tensor<i64>, tensor<i1>, tensor<f32>) -> tensor<*xf32>
+  onnx.Return %0, %1 : tensor<*xf32>, tensor<*xf32>
+}

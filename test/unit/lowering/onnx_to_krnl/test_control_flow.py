@@ -485,3 +485,27 @@ def test_a_loop_that_counts_in_floats_has_results_of_static_shape():
     np.testing.assert_allclose(y.astype(np.float32), expected, rtol=1e-5)
     np.testing.assert_allclose(last.astype(np.float32), rows[-1], rtol=1e-5)
     assert {line.where for line in session.report()} == {"native"}
+
+
+@pytest.mark.parametrize("condition", [1, 0])
+@pytest.mark.parametrize("count", [5, 1, 0])
+def test_a_carried_value_of_another_rank_than_the_initial_one(count: int, condition: int):
+    model = onnx.parser.parse_model(
+        f"""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[3, 4] x) => (float[A, B] y) {{
+            m = Constant<value = int64 {{{count}}}>() c = Constant<value = bool {{{condition}}}>()
+            s = Constant<value = float {{1.5}}>()
+            y = Loop(m, c, s) <
+                body = b (int64 i, bool go, float before) => (bool on, float[3, 4] z)
+                {{ z = Relu(x) on = Identity(go) }}
+            >
+        }}
+        """
+    )
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    model.graph.node[-1].attribute[0].g.input[2].type.tensor_type.ClearField("shape")
+    x = np.random.default_rng(1).standard_normal((3, 4)).astype(np.float32)
+    (found,) = compile_native(model).run(None, {"x": x})
+    expected = np.maximum(x, 0) if count and condition else np.float32(1.5)
+    np.testing.assert_array_equal(np.asarray(found), expected)
