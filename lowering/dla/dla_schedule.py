@@ -43,12 +43,12 @@ def _schedule_block(block: Block, target: NvdlaTarget) -> None:
     assert last is not None
     if not may_decide(DlaSchedule.name, "layer order", last):
         # Constants come first all the same.
-        _reorder(block, list(layers))
+        reorder(block, list(layers))
         return
-    _reorder(block, [layers[index] for index in order.steps])
+    reorder(block, [layers[index] for index in order.steps])
 
 
-def _reorder(block: Block, layers: list[FusedLayer]) -> None:
+def reorder(block: Block, layers: list[FusedLayer]) -> None:
     """Place constants first, then the layers as given; views follow their sources."""
     last = block.last_op
     assert last is not None

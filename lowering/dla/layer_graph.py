@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from xdsl.ir import Block, SSAValue
 
@@ -10,14 +11,19 @@ from xonnc.dialects.dla.engines import SdpOp
 from xonnc.dialects.dla.types import cube_of, shape_of
 from xonnc.lowering.dla.fused_layers import VIEW_OPS, FusedLayer, fused_layers
 from xonnc.lowering.dla.views import Views, is_in_memory, is_on_chip, root_bytes
-from xonnc.lowering.memory_planning.scheduling import Schedule, ScheduleStep, min_peak_schedule
+from xonnc.lowering.memory_planning.scheduling import (
+    Schedule,
+    ScheduleStep,
+    min_peak_schedule,
+    schedule_peak,
+)
 from xonnc.targets import NvdlaTarget
 
 
 def best_layer_order(block: Block, target: NvdlaTarget) -> tuple[list[FusedLayer], Schedule]:
     """Return the fused layers of a block, and the order with the least peak memory."""
     layers = list(fused_layers(block))
-    graph = _LayerGraph(block, target, layers)
+    graph = LayerGraph(block, target, layers)
     return layers, min_peak_schedule(graph.steps(), graph.sizes, frozenset())
 
 
@@ -29,12 +35,12 @@ def activation_lower_bound(block: Block, target: NvdlaTarget) -> int:
     part. Such pairs of equal size count as one buffer that lives as long as either; of unequal ones the
     smaller counts as 0.
     """
-    graph = _LayerGraph(block, target, list(fused_layers(block)))
+    graph = LayerGraph(block, target, list(fused_layers(block)))
     graph.merge_partial_writes()
     return min_peak_schedule(graph.steps(), graph.sizes, frozenset()).lower_bound
 
 
-class _LayerGraph:
+class LayerGraph:
     """Ids and sizes of the cubes that share memory; network inputs and outputs have memory of their own."""
 
     def __init__(self, block: Block, target: NvdlaTarget, layers: Sequence[FusedLayer]):
@@ -56,6 +62,14 @@ class _LayerGraph:
         for value in (*layer.cubes, layer.result):
             if is_in_memory(value) and is_in_memory(root := self._views.root(value)):
                 yield root
+
+    def peak(self, order: Sequence[int]) -> int:
+        """Return the peak of live bytes of an order of the layers."""
+        return schedule_peak(self._known_steps, order, self.sizes, frozenset())
+
+    @cached_property
+    def _known_steps(self) -> list[ScheduleStep]:
+        return self.steps()
 
     def merge_partial_writes(self) -> None:
         """Merge buffers that a partly written cube may share."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 from typing import Final, NamedTuple
 
@@ -178,11 +179,17 @@ def _planned(layers: Iterable[FusedLayer], target: NvdlaTarget) -> PlanSequence:
             continue
         repeated.reset()
         for sequence in found:
-            if isinstance(first, PdpOp):
-                _add_pool(sequence, layer, first, target)
-            else:
-                _add_elements(sequence, layer, target)
+            _add_other(sequence, layer, target)
     return found[0]
+
+
+def _add_other(sequence: PlanSequence, layer: FusedLayer, target: NvdlaTarget) -> None:
+    """Add a layer without convolution."""
+    first = layer.ops[0]
+    if isinstance(first, PdpOp):
+        _add_pool(sequence, layer, first, target)
+    else:
+        _add_elements(sequence, layer, target)
 
 
 class ConvolutionKind(NamedTuple):
@@ -221,6 +228,49 @@ def _compressed_bytes(op: ConvOp, target: NvdlaTarget) -> int | None:
     if not isinstance(constant, ConstantOp) or constant.layout is not ConstantLayout.COMPRESSED_KERNELS:
         return None
     return constant_bytes(constant, target)
+
+
+class PlannedLayers:
+    """Layers whose convolutions have plans, chosen for the given order, to follow them in other orders."""
+
+    def __init__(self, layers: Sequence[FusedLayer], target: NvdlaTarget):
+        self._layers, self._target = layers, target
+        kinds: dict[ConvolutionKind, _KindPlans] = {}
+        self._convolutions: dict[int, _PlannedConvolution] = {}
+        for index, layer in enumerate(layers):
+            conv = layer.ops[0]
+            if isinstance(conv, ConvOp):
+                kind = _kind_of(layer, conv, target)
+                plans = kinds.setdefault(kind, _KindPlans(kind, conv, target))
+                self._convolutions[index] = _PlannedConvolution(layer, conv, plans)
+
+    def kind(self, index: int) -> object:
+        """Return the same object for layers that are alike, such as pieces of a convolution."""
+        return self._convolutions[index].kind if index in self._convolutions else index
+
+    @cached_property
+    def _given(self) -> PlanSequence:
+        return _planned(self._layers, self._target)
+
+    @property
+    def cycles(self) -> float:
+        """The cycles in the given order."""
+        return self._given.timeline.end
+
+    @cached_property
+    def _plans(self) -> dict[int, ConvolutionPlan]:
+        return dict(zip(self._convolutions, self._given.plans, strict=True))
+
+    def start(self) -> PlanSequence:
+        """Return a sequence without layers."""
+        return PlanSequence(Timeline(self._target, REGISTER_CYCLES))
+
+    def append(self, sequence: PlanSequence, index: int) -> None:
+        """Continue a sequence with a layer."""
+        if index in self._convolutions:
+            self._convolutions[index].append(sequence, self._plans[index])
+            return
+        _add_other(sequence, self._layers[index], self._target)
 
 
 class SingleCycles:
@@ -376,11 +426,15 @@ class _PlannedConvolution:
     def extended(self, sequence: PlanSequence, plan: ConvolutionPlan) -> PlanSequence:
         """Return a sequence that goes on with a plan."""
         result = sequence.copy()
-        result.done[self._layer.result] = self.add(result, plan)
-        result.plans.append(plan)
-        result.weights = self._op.weights
-        result.traffic += plan.traffic
+        self.append(result, plan)
         return result
+
+    def append(self, sequence: PlanSequence, plan: ConvolutionPlan) -> None:
+        """Continue a sequence with a plan."""
+        sequence.done[self._layer.result] = self.add(sequence, plan)
+        sequence.plans.append(plan)
+        sequence.weights = self._op.weights
+        sequence.traffic += plan.traffic
 
 
 def _extended(

@@ -20,6 +20,7 @@ from xonnc.lowering.dla.dla_allocate import DlaAllocate
 from xonnc.lowering.dla.dla_bubble_up_slices import DlaBubbleUpSlices
 from xonnc.lowering.dla.dla_compress_weights import DlaCompressWeights
 from xonnc.lowering.dla.dla_fuse import DlaFuse
+from xonnc.lowering.dla.dla_order_branches import DlaOrderBranches
 from xonnc.lowering.dla.dla_place_in_cvsram import DlaPlaceInCvsram
 from xonnc.lowering.dla.dla_resolve_views import DlaResolveViews
 from xonnc.lowering.dla.dla_schedule import DlaSchedule
@@ -46,7 +47,10 @@ def _share_constants(target: str = "") -> ModulePass:
 
 STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
     ("dla", (ConvertOnnxToDla, _bubble_up_slices, DlaSplitKernels, DlaResolveViews, DlaFuse)),
-    ("scheduled", (_share_constants, DlaSkipRows, DlaSchedule, DlaCompressWeights, DlaSplit)),
+    (
+        "scheduled",
+        (_share_constants, DlaSkipRows, DlaSchedule, DlaOrderBranches, DlaCompressWeights, DlaSplit),
+    ),
     ("allocated", (DlaPlaceInCvsram, DlaAllocate)),
 )
 """The stages between `simplified` and `emitted`, and the passes of each."""

@@ -50,6 +50,7 @@ PASSES: Mapping[str, str] = {
     "dla-bubble-up-slices": "lowering.dla.dla_bubble_up_slices:DlaBubbleUpSlices",
     "dla-compress-weights": "lowering.dla.dla_compress_weights:DlaCompressWeights",
     "dla-fuse": "lowering.dla.dla_fuse:DlaFuse",
+    "dla-order-branches": "lowering.dla.dla_order_branches:DlaOrderBranches",
     "dla-place-in-cvsram": "lowering.dla.dla_place_in_cvsram:DlaPlaceInCvsram",
     "dla-resolve-views": "lowering.dla.dla_resolve_views:DlaResolveViews",
     "dla-schedule": "lowering.dla.dla_schedule:DlaSchedule",

@@ -2,6 +2,7 @@
 // RUN: not onnx-opt %s --dla-allocate='target=nv_smal' 2>&1 | filecheck %s
 // RUN: not onnx-opt %s --dla-compress-weights='target=nv_smal' 2>&1 | filecheck %s
 // RUN: not onnx-opt %s --dla-fuse='target=nv_smal' 2>&1 | filecheck %s
+// RUN: not onnx-opt %s --dla-order-branches='target=nv_smal' 2>&1 | filecheck %s
 // RUN: not onnx-opt %s --dla-place-in-cvsram='target=nv_smal' 2>&1 | filecheck %s
 // RUN: not onnx-opt %s --dla-resolve-views='target=nv_smal' 2>&1 | filecheck %s
 // RUN: not onnx-opt %s --dla-schedule='target=nv_smal' 2>&1 | filecheck %s

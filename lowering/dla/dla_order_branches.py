@@ -1,0 +1,133 @@
+"""
+`dla-order-branches`: alternate between independent branches, so that one loads while the other computes.
+
+A layer loads its rows and weights while the queued layer before it computes, unless it reads that layer's
+results (docs/internals/nvdla-hardware.md §9.4). Where the order of layers is free, each next layer is the one
+after which the following layers end first by the cycle model, with the plans of convolutions as they are in
+the order given. The new order is taken if the network then takes fewer cycles, planned again, and no more
+memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+
+from xonnc.lowering.dla.dla_schedule import reorder
+from xonnc.lowering.dla.fused_layers import EMULATED_OPS, FusedLayer, fused_layers
+from xonnc.lowering.dla.layer_graph import LayerGraph
+from xonnc.lowering.dla.network_checks import blocks
+from xonnc.lowering.dla.pipelined_plans import PlannedLayers, PlanSequence, cycles_of
+from xonnc.rewriting.decision_limit import may_decide
+from xonnc.targets import NvdlaTarget, load_target
+
+WINDOW: Final = 6
+"""The next layers in order of which one is tried as the next."""
+
+LOOKAHEAD: Final = (4, 8)
+"""Numbers of layers that are followed to compare the next ones; the better order is taken."""
+
+
+@dataclass(frozen=True)
+class DlaOrderBranches(ModulePass):
+    """Alternate between independent branches of a network where that takes fewer cycles."""
+
+    name = "dla-order-branches"
+
+    target: str = "nv_full"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        order_branches(op, load_target(self.target))
+
+
+def order_branches(module: ModuleOp, target: NvdlaTarget) -> None:
+    """Order independent layers of every function of `module`."""
+    for block in blocks(module):
+        _order(block, target)
+
+
+def _order(block: Block, target: NvdlaTarget) -> None:
+    layers = list(fused_layers(block))
+    graph = LayerGraph(block, target, layers)
+    planned = PlannedLayers(layers, target)
+    search = _OrderSearch(layers, graph, planned)
+    last = block.last_op
+    assert last is not None
+    if not search.has_choice() or not may_decide(DlaOrderBranches.name, "branch order", last):
+        return
+    least, best = planned.cycles, layers
+    for indices in dict.fromkeys(search.order(lookahead) for lookahead in LOOKAHEAD):
+        ordered = [layers[index] for index in indices]
+        if ordered != layers and (cycles := cycles_of(ordered, target)) < least:
+            least, best = cycles, ordered
+    if best is not layers:
+        reorder(block, best)
+
+
+class _OrderSearch:
+    """Orders of layers that respect what they read, and the peak memory of the given order."""
+
+    def __init__(self, layers: Sequence[FusedLayer], graph: LayerGraph, planned: PlannedLayers):
+        self._layers, self._graph, self._planned = layers, graph, planned
+        self._needs = [step.needs for step in graph.steps()]
+        self._peak = graph.peak(range(len(layers)))
+
+    def has_choice(self) -> bool:
+        """Whether some layer could come before another, unlike it, in the given order."""
+        count = len(self._layers)
+        return any(
+            len([*self._choices([*range(first, count)], set(range(first)))]) > 1 for first in range(count)
+        )
+
+    def order(self, lookahead: int) -> tuple[int, ...]:
+        """Return the order in which each layer is the best of the next ones."""
+        sequence = self._planned.start()
+        rest, order = [*range(len(self._layers))], list[int]()
+        while rest:
+            tried = [
+                index
+                for index in self._choices(rest, set(order))
+                if index == rest[0] or self._graph.peak([*order, *_moved(rest, index)]) <= self._peak
+            ]
+            ends = [self._end(sequence, _moved(rest[:lookahead], index)) for index in tried[1:] and tried]
+            best = tried[ends.index(min(ends))] if ends else rest[0]
+            self._planned.append(sequence, best)
+            rest.remove(best)
+            order.append(best)
+        return tuple(order)
+
+    def _end(self, sequence: PlanSequence, following: Sequence[int]) -> float:
+        """Return when layers that follow a sequence end."""
+        trial = sequence.copy()
+        for index in following:
+            self._planned.append(trial, index)
+        return trial.timeline.end
+
+    def _choices(self, rest: Sequence[int], done: set[int]) -> Iterator[int]:
+        """
+        Yield the first layer of `rest`, and those in the window that read nothing from others there; only the
+        first of those that are alike.
+        """
+        seen: set[object] = set()
+        for index in rest[:WINDOW]:
+            is_emulated = isinstance(self._layers[index].ops[0], EMULATED_OPS)
+            if is_emulated and seen:
+                # Emulated operations are tasks of their own, which stay where they are.
+                return
+            kind = self._planned.kind(index)
+            if kind not in seen and done.issuperset(self._needs[index]):
+                seen.add(kind)
+                yield index
+            if is_emulated:
+                return
+
+
+def _moved(rest: Sequence[int], index: int) -> list[int]:
+    """Return `rest` with a layer moved to its begin."""
+    return [index, *(each for each in rest if each != index)]
