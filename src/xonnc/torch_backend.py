@@ -7,6 +7,7 @@ Models of PyTorch, through torch's own exporter: `pip install 'xonnc[torch]'`.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -23,16 +24,19 @@ from xonnc.runtime.native.session import Session
 Run = Callable[..., Any]
 """A function from tensors to tensors."""
 
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+"""What a terminal shows text in colours by."""
+
 
 def from_torch(
-    module: Any, args: Sequence[Any], target: str = "cpu", *, dynamic_shapes: Any = None, **options: Any
+    module: Any, args: Any, target: str = "cpu", *, dynamic_shapes: Any = None, **options: Any
 ) -> CompiledModel:
     """
     Compile a PyTorch module.
 
     Parameters:
         module: the `torch.nn.Module`.
-        args: example inputs.
+        args: example inputs; a tensor is the only one.
         target: as in `xonnc.compile`.
         dynamic_shapes: the dynamic dimensions of the inputs, as `torch.onnx.export` takes them.
         options: as in `xonnc.compile`.
@@ -44,7 +48,11 @@ def from_torch(
     Example:
         >>> xonnc.from_torch(module, (torch.zeros(1, 3, 224, 224),)).run(None, {"x": x})
     """
-    return compile(_exported(module, tuple(args), dynamic_shapes), target, **options)
+    torch = _torch()
+    if not callable(module):
+        raise XonncError(f"module: {module!r} is of type {type(module).__name__}; it takes a torch.nn.Module")
+    examples = (args,) if isinstance(args, torch.Tensor) else tuple(args)
+    return compile(_exported(module, examples, dynamic_shapes), target, **options)
 
 
 def backend(graph: Any, examples: Sequence[Any]) -> Run:
@@ -141,11 +149,17 @@ def _exported(module: Any, args: tuple[Any, ...], dynamic_shapes: Any) -> onnx.M
             module, args, dynamo=True, dynamic_shapes=dynamic_shapes, verbose=False, external_data=False
         )
     except Exception as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise XonncError(f"torch cannot export the module: {reason}") from error
+        raise XonncError(f"torch cannot export the module: {_reason(error)}") from error
     found = program.model_proto
     assert isinstance(found, onnx.ModelProto)
     return found
+
+
+def _reason(error: BaseException) -> str:
+    """Return the first line of what an error comes from; that of the exporter only tells its stage."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return (COLOURS.sub("", str(error)).strip() or type(error).__name__).splitlines()[0]
 
 
 def _torch() -> Any:

@@ -148,6 +148,30 @@ def test_graphs_that_torch_keeps(torch: StandIn):
         xonnc.from_torch(Graph(), (x, w))
 
 
+def test_the_reason_is_that_of_the_cause(torch: StandIn):
+    def fails(*args: Any, **options: Any) -> Any:
+        try:
+            raise ValueError("\x1b[96mx has 3 rows\x1b[0m, not 4\nand a long trace")
+        except ValueError as error:
+            raise RuntimeError("step 1 of 3 failed") from error
+
+    torch.onnx.export = fails
+    with pytest.raises(XonncError, match=r"torch cannot export the module: x has 3 rows, not 4$"):
+        xonnc.from_torch(Graph(), (Tensor(X), Tensor(X)))
+
+
+def test_arguments_of_other_types(torch: StandIn):
+    module: Any = "net"
+    with pytest.raises(XonncError, match=r"module: 'net' is of type str; it takes a torch.nn.Module"):
+        xonnc.from_torch(module, (Tensor(X),))
+
+    def twice(x: Tensor) -> list[Tensor]:
+        return [x, x]
+
+    session = xonnc.from_torch(twice, Tensor(X))
+    assert [spec.name for spec in session.inputs] == ["x"]
+
+
 def test_from_torch(torch: StandIn):
     def double(x: Tensor) -> list[Tensor]:
         return [Tensor(2 * x.array), Tensor(-2 * x.array)]
