@@ -233,7 +233,8 @@ class _Inference:
     def _inferred(self, op: OnnxOp, certain: bool) -> bool:
         try:
             return self._op(op, certain)
-        except ShapeError as error:
+        except XonncError as error:
+            # A `ShapeError`, or an error of the onnx package for operators without a shape function here.
             self._blame(op, str(error), is_shape=True)
             return False
 

@@ -77,7 +77,8 @@ def infer_results(op: Operation, integers: Integers) -> Sequence[Attribute | Non
     except onnx.shape_inference.InferenceError as error:
         if _is_about_unknown_sizes(ask, known):
             return unknown
-        raise XonncError(f"{describe(op)}: {op.name}: {str(error).strip().splitlines()[-1]}") from error
+        reason = str(error).strip().splitlines()[-1].removeprefix("[ShapeInferenceError] ")
+        raise XonncError(f"{describe(op)}: {op.name.removeprefix('onnx.')}: {reason}") from error
     types = [
         to_type(found[names[result]], describe(op)) if result in names and names[result] in found else NONE
         for result in op.results

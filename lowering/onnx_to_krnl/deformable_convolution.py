@@ -22,6 +22,7 @@ from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accum
 from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static
 
 
 @lowers(DeformConvOp)
@@ -30,6 +31,9 @@ def deform_conv(op: DeformConvOp, builder: LoweringBuilder) -> str | None:
     shape, out, weights = builder.shape(op.X), builder.shape(op.Y), builder.shape(op.W)
     if len(shape) != 4:
         return f"{len(shape) - 2} spatial axes; 2 are lowered"
+    for operand in (op.offset, op.mask):
+        if operand.type != NONE and not are_static(builder.sizes(operand)):
+            return "offsets or masks of dynamic sizes"
     element = builder.element(op.X)
     kind, groups, pixels, depth = compute_type(element), op.group.value.data, prod(out[2:]), prod(weights[1:])
     columns = _columns(op, builder)

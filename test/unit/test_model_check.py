@@ -194,3 +194,12 @@ def test_an_operator_that_the_standard_does_not_have() -> None:
     (problem,) = check_model(parser.parse_model(text))
     assert problem.operator == "Relux"
     assert str(problem) == "a: no operator 'Relux' in domain 'ai.onnx'; did you mean 'Relu'?"
+
+
+def test_errors_of_the_onnx_packages_inference_are_problems_too() -> None:
+    """Of an operator without a shape function of ours; what else is wrong is told as well."""
+    body = """(float[2,5,1] x) => (float[] y, float[] z) <int64 a = {9}, int64 n = {5}>
+        { y = DFT(x, n, a)  z = Relu <slope = 0.5> (x) }"""
+    found = [str(each) for each in check_model(parser.parse_model(HEAD + body))]
+    assert found[0].startswith("y: DFT: axis attribute value 9 is invalid for a tensor of rank 3")
+    assert found[1:] == ["z: Relu: unknown attribute 'slope'; the operator's are: none"]

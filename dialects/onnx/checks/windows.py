@@ -207,6 +207,24 @@ def deformation(op: Operation) -> None:
             refuse(op, f"{field} has the shape {shown(shape)}; {expected} channels are needed")
         if x is not None and differ(shape[0], x[0]):
             refuse(op, f"{field} has {shape[0]} batches, X has {x[0]}")
+        sizes = shape[2:] if x is None else _window_counts(op, x[2:], kernel)
+        if any(differ(a, b) for a, b in zip(shape[2:], sizes, strict=True)):
+            refuse(op, f"{field} is for {shown(shape[2:])} positions of the window, which has {shown(sizes)}")
+
+
+def _window_counts(op: Operation, sizes: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
+    """Number of positions of a window along each axis, explicitly padded."""
+    rank = len(sizes)
+    strides, dilations = _list(op, "strides") or (1,) * rank, _list(op, "dilations") or (1,) * rank
+    pads = _list(op, "pads") or (0,) * (2 * rank)
+    return tuple(
+        DYNAMIC
+        if size == DYNAMIC
+        else (size + pads[axis] + pads[rank + axis] - dilations[axis] * (kernel[axis] - 1) - 1)
+        // strides[axis]
+        + 1
+        for axis, size in enumerate(sizes)
+    )
 
 
 def columns(op: Operation) -> None:

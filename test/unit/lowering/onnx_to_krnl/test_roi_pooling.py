@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+import onnx.parser
 import pytest
 from native_nodes import Node, check
 
 from xonnc.errors import XonncError
+from xonnc.model_check import check_model
 from xonnc.native import compile_native
 
 RANDOM = np.random.default_rng(47)
@@ -137,3 +140,27 @@ def runtime_zero_point() -> Iterator[Node]:
 @pytest.mark.parametrize("node", list(runtime_zero_point()), ids=str)
 def test_windows_are_moved_as_in_the_reference(node: Node):
     check(node)
+
+
+@pytest.mark.parametrize(
+    ("x", "offset", "message"),
+    [
+        ((1, 1, 5, 4), (1, 8, 3, 3), "offset is for [3, 3] positions of the window, which has [4, 3]"),
+        ((1, 1, 4, 4), (1, 8, 3, 2), "offset is for [3, 2] positions of the window, which has [3, 3]"),
+    ],
+)
+@pytest.mark.parametrize("is_dynamic", [False, True])
+def test_offsets_of_another_size_are_refused(
+    x: tuple[int, ...], offset: tuple[int, ...], message: str, is_dynamic: bool
+):
+    """They would be read beyond their end."""
+    shapes = zip((x, offset), ("abcd", "pqrs"), strict=True)
+    sizes = [",".join(names if is_dynamic else map(str, shape)) for shape, names in shapes]
+    model = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 19]> g (float[{sizes[0]}] x, float[{sizes[1]}] o)'
+        " => (float[n,m,h,v] y) <float[1,1,2,2] w = {1,2,3,4}> { y = DeformConv(x, w, o) }"
+    )
+    feeds = {"x": np.ones(x, np.float32), "o": np.ones(offset, np.float32)}
+    with pytest.raises(XonncError, match=re.escape(message)):
+        compile_native(model).run(None, feeds)
+    assert [message in str(each) for each in check_model(model)] == ([] if is_dynamic else [True])
