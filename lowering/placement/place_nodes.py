@@ -8,7 +8,7 @@ the partitions are compiled, each from its converted module.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -130,16 +130,25 @@ def place_nodes(
     return _Placer(module, target, ctx, names).run(on_stage)
 
 
-def refusals_of(module: ModuleOp, target: str, ctx: Context) -> tuple[str, ...]:
+def refusals_of(
+    module: ModuleOp,
+    target: str,
+    ctx: Context,
+    known: RefusalError | None = None,
+    converted: Sequence[Operation] = (),
+) -> tuple[str, ...]:
     """
     Return why nodes of the network in `module`, which is not modified, do not run on the DLA, each line once.
 
-    Nodes are converted, as far as the target takes them, but not compiled.
+    Nodes are converted, as far as the target takes them, but not compiled. `known` are the refusals of a copy
+    of the network, `converted` the nodes of that copy.
     """
     graph = graph_of(module)
     values = [*graph.function.body.block.args, *(result for op in graph.nodes for result in op.results)]
     values += [result for op in graph.constants for result in op.results]
     placer = _Placer(module, target, ctx, {value: f"value_{index}" for index, value in enumerate(values)})
+    if known is not None:
+        placer.refuse(known, converted)
     placer.decide()
     return placer.root_causes
 
@@ -159,6 +168,7 @@ class _ConvertedPartition:
 
 class _Placer:
     def __init__(self, module: ModuleOp, target: str, ctx: Context, names: Mapping[SSAValue, str]):
+        self._module = module
         self._target = target
         self._ctx = ctx
         self._names = names
@@ -194,6 +204,26 @@ class _Placer:
                     for each in partitions
                 )
                 return Placement(self._graph, self._names, placed, self._refused, self._at_boundaries)
+
+    def refuse(self, error: RefusalError, nodes: Sequence[Operation]) -> None:
+        """Refuse what a target refuses of a copy of the network, which has these nodes."""
+        arguments = self._graph.function.body.block.args
+        readers = {
+            argument: [
+                node for node, op in enumerate(self._graph.nodes) if argument in self._graph.needed(op)
+            ]
+            for argument in arguments
+        }
+        block = nodes[0].parent_block() if nodes else None
+        copied_arguments = () if block is None else block.args
+        copies: dict[SSAValue, list[int]] = {
+            copy: readers[argument] for copy, argument in zip(copied_arguments, arguments, strict=False)
+        }
+        copied = {op: node for node, op in enumerate(nodes)}
+        outlined = OutlinedPartition(self._module, copied, copies)
+        partition = Partition(True, tuple(range(len(nodes))), tuple(arguments), tuple(self._graph.results))
+        self._at_boundaries |= self._at_boundary_only(error, partition, outlined)
+        self._refused = _blamed(error, outlined) | self._refused
 
     def decide(self) -> list[Partition]:
         """Partition and convert until no partition for the DLA is refused; return the partitions."""

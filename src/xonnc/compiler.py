@@ -41,6 +41,7 @@ from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import PropagateQdq
 from xonnc.lowering.onnx_to_dla.qdq_pairs import inserted_pairs, is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
 from xonnc.lowering.onnx_to_dla.split_sums import split_sums
+from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.place_nodes import refusals_of
 from xonnc.plugins.kept_operators import keeping
 from xonnc.plugins.nvdla_bodies import lowered_by_nvdla
@@ -166,14 +167,15 @@ def compile_model(
 
 def _compile_whole(front: FrontendResult, target: str, on_stage: StageCallback | None) -> CompiledLoadable:
     """Compile the module of a front end's result for the DLA, or raise an error with all that it refuses."""
-    original = front.module.clone()
+    original, nodes = front.module.clone(), graph_of(front.module).nodes
     try:
         engines = convert(front.module, load_target(target), DisposablePool.of(front.context))
     except RefusalError as refused:
         if has_dynamic_inputs(refused):
             raise
         # What reads the result of a refused node is lowered only in a partition of its own.
-        others = _of_others(refusals_of(original, target, front.context), refused)
+        found = refusals_of(original, target, front.context, refused, nodes)
+        others = _of_others(found, refused)
         subjects = [*refused.subjects, *(None for _ in others)]
         raise RefusalError([*refused.reasons, *others], subjects) from None
     drop_attributes(original)
