@@ -81,6 +81,35 @@ def test_without_the_plugin_the_operator_is_refused_by_name(model: Path, tmp_pat
     assert not (tmp_path / "m.so").exists()
 
 
+def test_no_plugin_is_loaded_because_it_is_beside_the_model(model: Path, tmp_path: Path):
+    written = tmp_path / "written"
+    code = f"open({str(written)!r}, 'w').write('ran')\n" + (EXAMPLES / "add_n.py").read_text()
+    for name in ("add_n.py", "plugin.py", "acme.py", "m.py", "sitecustomize.py"):
+        (tmp_path / name).write_text(code)
+    proto = onnx.ModelProto.FromString(model.read_bytes())
+    proto.metadata_props.add(key="xonnc.plugins", value="add_n.py")
+    model.write_bytes(proto.SerializeToString())
+    for command in (
+        ["compile", model, "--target", "cpu", "-o", "m.so"],
+        ["explain", model, "--target", "cpu"],
+    ):
+        done = tool("xonnc", *command, cwd=tmp_path)
+        assert done.returncode == 1
+        assert "no operator 'AddN' in domain 'com.acme'" in done.stdout + done.stderr
+    assert not written.exists()
+
+
+def test_unknown_operators_are_kept_as_they_are(model: Path, tmp_path: Path):
+    """Without their plug-in they are imported, simplified around, and exported with their attributes."""
+    done = tool("xonnc", "simplify", model, "s.onnx", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    before, after = (onnx.ModelProto.FromString(path.read_bytes()) for path in (model, tmp_path / "s.onnx"))
+    kept = [[node for node in each.graph.node if node.domain == "com.acme"] for each in (before, after)]
+    assert kept[0]
+    assert [list(node.attribute) for node in kept[1]] == [list(node.attribute) for node in kept[0]]
+    assert [list(node.input) for node in kept[1]] == [list(node.input) for node in kept[0]]
+
+
 def test_the_environment_names_files(model: Path, tmp_path: Path):
     path = str(EXAMPLES / "add_n.py")
     done = tool("xonnc", "plugins", "list", cwd=tmp_path, XONNC_PLUGINS=path)
@@ -193,6 +222,13 @@ class Twice:
     def infer(op): return op.x.with_dtype(np.float64)
     def reference(op, x): return x + x
     def decompose(op, b): return b.Mul(op.x, 3.0)
+@operator(plugin, domain="org.wrong", name="Thrice")
+class Thrice:
+    inputs = one("T", name="x")
+    outputs = one("T")
+    def infer(op): return op.x
+    def reference(op, x): return x * 3
+    def decompose(op, b): return b.Mul(op.x, 2.0)
 @operator(plugin, domain="org.wrong", name="Odd")
 class Odd:
     inputs = one("T", name="x")
@@ -212,7 +248,10 @@ def test_checks_find_what_contradicts_the_reference(tmp_path: Path):
     assert done.returncode == 1
     found = {(each["operator"], each["check"]): each["outcome"] for each in json.loads(done.stdout)}
     assert "infer gives tensor<2x3xf64>, reference an array of float32" in found["Twice-1", "infer"]
-    assert "of decompose and reference differ" in found["Twice-1", "decompose"]
+    contradiction = "decompose gives float32[2, 3] as result 0, infer float64[2, 3]"
+    assert contradiction in found["Twice-1", "decompose"]
+    assert "output 0 of decompose and reference differ" in found["Thrice-1", "decompose"]
+    assert "output 0 of native code and reference differ" in found["Thrice-1", "native"]
     assert "never" in found["Odd-1", "reference"]
     assert "decompose takes 1 parameters" in found["Bare-1", "signature"]
     table = tool("xonnc", "plugins", "check", "wrong.py", cwd=tmp_path).stdout
