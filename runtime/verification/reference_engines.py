@@ -35,12 +35,18 @@ class Engine:
         self.by_reference = by_reference
         if by_reference:
             self.evaluator = _evaluator(model)
+            nodes = walk_nodes(model)
+            self.pools = [f"{describe(node)} (MaxPool)" for node in nodes if node.op_type == "MaxPool"]
         else:
             self.session, self.errors = open_session(model.SerializeToString(), "the model", threads=1)
 
     def run(self, feeds: Feeds) -> Outputs:
         """The outputs by name; `XonncError` if the model does not take the inputs."""
         if self.by_reference:
+            if self.pools and not all(map(_is_finite, feeds.values())):
+                raise UnreliableReferenceError(
+                    f"{self.pools[0]}: ONNX's reference evaluator leaves NaN out of a maximum"
+                )
             values = _run(self.evaluator, feeds)
         else:
             try:
@@ -64,7 +70,7 @@ def engine_for(model: onnx.ModelProto) -> Engine:
 REFERENCE_FAULTS = {
     "AveragePool": "takes NaN to be padding",
     "LpPool": "takes NaN to be padding",
-    "MaxPool": "finds too many windows between uneven pads",
+    "MaxPool": "finds too many windows between pads, and elements between dilated windows",
 }
 """Operators that the reference evaluator computes wrongly, and how."""
 
@@ -75,7 +81,7 @@ LENGTHS = 4
 
 NAN_FAULTS = {
     False: ("LRN", "LpPool", "MaxPool", "ReduceMax", "ReduceMin", "Resize", "Upsample", *RECURRENT),
-    True: ("Gemm", "Resize"),
+    True: ("Gemm", "MaxPool", "Resize"),
 }
 """
 Operators that give NaN or something else by where it lies, in onnxruntime and (`True`) in the
@@ -85,15 +91,38 @@ For onnxruntime `MaxPool` of [1, NaN] and of [NaN, 1] is 1, but of [[2, NaN], [1
 [1, NaN, 2] is 2, of [NaN, 1, 2] NaN; `LRN` takes from its sums what leaves a window, and from inf on all
 are NaN; gates of recurrences are bounded, so that NaN
 becomes 1; `Resize` multiplies elements by weights of 0, so that infinities beside a sample become NaN,
-and in the reference evaluator -inf becomes the least finite number. Numpy's `dot` of [[inf]] and
-[[0]] is [[0]], of [[inf, 1]] and [[0], [0]] it is [[NaN]].
+and in the reference evaluator -inf becomes the least finite number. Numpy's `dot` of
+[[inf]] and [[0]] is [[0]], of [[inf, 1]] and [[0], [0]] it is [[NaN]].
 """
+
+
+def _is_finite(array: Array) -> bool:
+    return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
+
+
+def _has_plain_windows(node: onnx.NodeProto) -> bool:
+    """Whether the windows of a pooling node lie within its operand, without gaps."""
+    for attribute in node.attribute:
+        match attribute.name:
+            case "auto_pad" if attribute.s not in (b"NOTSET", b"VALID"):
+                return False
+            case "pads" if any(attribute.ints):
+                return False
+            case "dilations" if any(dilation != 1 for dilation in attribute.ints):
+                return False
+            case "ceil_mode" if attribute.i:
+                return False
+            case _:
+                pass
+    return True
 
 
 def _evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
     nodes = list(walk_nodes(model))
     for node in nodes:
         fault = REFERENCE_FAULTS.get(node.op_type)
+        if node.op_type == "MaxPool" and _has_plain_windows(node):
+            fault = None
         if node.op_type == "Gemm" and any(each.name == "beta" and each.f == 0 for each in node.attribute):
             fault = "takes any C where beta is 0"
         if node.op_type in RECURRENT and len(node.input) > LENGTHS and node.input[LENGTHS]:
