@@ -127,7 +127,9 @@ def _printing(group: OptionGroup) -> Iterator[argparse.Action]:
 def _about(group: OptionGroup) -> Iterator[argparse.Action]:
     add = group.add_argument
     yield add("--timing", "--mlir-timing", action="store_true", help="time of each pass")
-    yield add("--stats", action="store_true", help="ops, rules and constants by pass")
+    yield add(
+        "--stats", "--mlir-pass-statistics", action="store_true", help="ops, rules and constants by pass"
+    )
     yield add("--stats-json", metavar="FILE", help="the same for machines")
     yield add(
         "--debug-rules",

@@ -344,6 +344,7 @@ def test_timing_and_statistics(tmp_path: Path):
         ("canonicalize", 4, 4),
     ]
     assert all(one["seconds"] > 0 for one in passes)
+    assert "5 -> 4" in run_opt(["--cse", "--mlir-pass-statistics"], TEXT)[2]
 
 
 def test_help_and_version():
