@@ -592,6 +592,9 @@ class Session(OnnxruntimeApi):
                 raise XonncError(f"{target}: a session without its model is saved to a folder")
             return self._source.write_code(target)
         ran = self._last.executable
+        if [spec.name for spec in ran.program.inputs] != [spec.name for spec in self.inputs]:
+            # The last run was given an input that has an initializer.
+            ran = self._template.executable
         saved = SavedProgram(ran.program, ran.code, host_identity(), ran.threads.compiled)
         return write_saved(target, saved)
 

@@ -26,7 +26,8 @@ PRINTS = {
     "nvdla.py": "y: (1, 4, 8, 8) float32 from 0.0 to 1.0",
     "onnx_backend.py": "in row [[0 1 0]]",
     "quantize.py": "y: cosine 0.99",
-    "session.py": "every value: ['a', 'y']",
+    "session.py": "every value: ['a', 's', 'y']\nwith b = [[-2. -0. -4. -0.]]\nthe same: True\n",
+    "targets.py": "tosa ['x', 'y'] ['model.mlir']\n",
 }
 
 

@@ -102,6 +102,17 @@ def test_models_for_the_dla_are_not_pickled():
         pickle.dumps(xonnc.compile(model, "nv_full"))
 
 
+def test_a_saved_session_keeps_its_initializers(tmp_path: Path):
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 17]>
+        g (float[2] x, float[2] b) => (float[2] y) <float[2] b = {10, 20}> { y = Add (x, b) }"""
+    )
+    session, one = xonnc.compile(model), np.ones(2, np.float32)
+    assert np.asarray(session.run(None, {"x": one, "b": one})[0]).tolist() == [2, 2]
+    session.save(tmp_path)
+    assert np.asarray(xonnc.load(tmp_path).run(None, {"x": one})[0]).tolist() == [11, 21]
+
+
 def test_saved_sessions_run_with_fewer_threads(tmp_path: Path):
     model = onnx.parser.parse_model(
         """<ir_version: 8, opset_import: ["": 17]>
