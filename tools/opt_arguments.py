@@ -82,7 +82,7 @@ def _pipeline(group: OptionGroup) -> Iterator[argparse.Action]:
     yield add(
         "--print-pass-order",
         action="store_true",
-        help="print each pass as it ends, with the analyses that it computes, reuses, keeps and drops",
+        help="print each pass and its analyses as it ends",
     )
     yield add("--show-dialects", action="store_true", help="list the dialects")
     yield add(
