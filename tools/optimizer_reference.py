@@ -62,6 +62,12 @@ model and whether the comparison passed. Its command line is `python -m xonnc.co
 * `--certify` lists each rewrite rule that applied with its certificate: a proof for all values of the inputs,
   or a comparison with the ONNX reference on random instances ([certificates](rewrite-certificates.md)). The
   exit code is 1 if a rule is wrong on one. onnxsim proves single models equal instead.
+* `model_checking.compare` compares two models in onnxruntime; `model_info.print_simplifying_info` prints the
+  operators, sizes and initializers of two models. An unknown first dimension is a batch of 1 there.
+* Loops of a constant trip count are unrolled, and sequences and optionals that the graph makes disappear.
+* Not here: onnxsim's quantizers, pruners, training and exporters; its archives (`load_model`, `.gguf`,
+  `.safetensors`); its own passes for single devices, such as `rewrite_gridsample_to_gather`
+  (`extra_optimizers` takes the names of ONNX-optimizer); schemas of custom operators written in Python.
 
 ## Differences
 
