@@ -43,3 +43,17 @@ func.func @test_loop(%arg0: tensor<i64>, %arg1: tensor<i1>, %arg2: tensor<?xf32>
 // CHECK:           }) : (tensor<i64>, tensor<i1>) -> tensor<?x?xf32>
 // CHECK:           onnx.Return [[VAR_1_]] : tensor<?x?xf32>
 }
+
+// -----
+
+// The hidden size of a recurrence follows from its weights; the attribute is there only where it was given.
+
+// CHECK-LABEL: @no_hidden_size
+// CHECK:         "onnx.LSTM"
+// CHECK-NOT:     hidden_size
+// CHECK:         onnx.Return %{{.*}} : tensor<5x1x3x4xf32>
+func.func @no_hidden_size(%x: tensor<5x3x2xf32>, %w: tensor<1x16x2xf32>, %r: tensor<1x16x4xf32>) -> tensor<*xf32> {
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %Y, %Y_h, %Y_c = "onnx.LSTM"(%x, %w, %r, %n, %n, %n, %n, %n) : (tensor<5x3x2xf32>, tensor<1x16x2xf32>, tensor<1x16x4xf32>, none, none, none, none, none) -> (tensor<*xf32>, none, none)
+  onnx.Return %Y : tensor<*xf32>
+}
