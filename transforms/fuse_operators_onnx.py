@@ -15,11 +15,17 @@ from xonnc.transforms.rules import (
     fuse_matmul,
     fuse_movement,
     fuse_pooling,
+    fuse_reductions,
     fuse_rnn,
 )
 
 FUSIONS = (
-    fuse_linear.RULES | fuse_movement.RULES | fuse_elementwise.RULES | fuse_pooling.RULES | fuse_rnn.RULES
+    fuse_linear.RULES
+    | fuse_movement.RULES
+    | fuse_elementwise.RULES
+    | fuse_reductions.RULES
+    | fuse_pooling.RULES
+    | fuse_rnn.RULES
 )
 """Rules of this pass alone."""
 

@@ -9,6 +9,7 @@ from xonnc.fuzzing.rules.generators import fuse_linear as linear
 from xonnc.fuzzing.rules.generators import fuse_matmul as products
 from xonnc.fuzzing.rules.generators import fuse_movement as movement
 from xonnc.fuzzing.rules.generators import fuse_pooling as pooling
+from xonnc.fuzzing.rules.generators import fuse_reductions as reductions
 from xonnc.fuzzing.rules.generators import fuse_rnn as recurrence
 from xonnc.fuzzing.rules.values import Kind
 
@@ -18,6 +19,7 @@ GENERATORS: dict[str, Generator] = {
     **elementwise.GENERATORS,
     **pooling.GENERATORS,
     **products.GENERATORS,
+    **reductions.GENERATORS,
     **recurrence.GENERATORS,
 }
 
@@ -37,5 +39,6 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     **elementwise.KINDS,
     **pooling.KINDS,
     **products.KINDS,
+    **reductions.KINDS,
     **recurrence.KINDS,
 }

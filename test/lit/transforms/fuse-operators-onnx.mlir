@@ -59,3 +59,38 @@ func.func @normalized_product(%x: tensor<2x3xf32>) -> tensor<2x5xf32> {
   %1 = "onnx.BatchNormalizationInferenceMode"(%0, %s, %c, %m, %v) <{epsilon = 0.0 : f32}> : (tensor<2x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<2x5xf32>
   onnx.Return %1 : tensor<2x5xf32>
 }
+
+// -----
+
+// Reductions of one kind that follow each other; axes count in the operand of the first.
+
+// CHECK-LABEL: @reductions
+// CHECK-DAG:     %[[A:.*]] = onnx.Constant dense<[1, 2]> : tensor<2xi64>
+// CHECK:         %[[R:.*]] = "onnx.ReduceSum"(%arg0, %[[A]]) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3x4xf32>, tensor<2xi64>) -> tensor<2xf32>
+// CHECK-NEXT:    onnx.Return %[[R]]
+func.func @reductions(%x: tensor<2x3x4xf32>) -> tensor<2xf32> {
+  %one = onnx.Constant dense<1> : tensor<1xi64>
+  %0 = "onnx.ReduceSum"(%x, %one) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3x4xf32>, tensor<1xi64>) -> tensor<2x4xf32>
+  %1 = "onnx.ReduceSum"(%0, %one) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x4xf32>, tensor<1xi64>) -> tensor<2xf32>
+  onnx.Return %1 : tensor<2xf32>
+}
+
+// -----
+
+// The first keeps its axes, the second drops others; a mean of integers rounds; another reads the first.
+
+// CHECK-LABEL: @reductions_kept
+// CHECK-COUNT-2: "onnx.ReduceMax"
+// CHECK-COUNT-2: "onnx.ReduceMean"
+// CHECK-COUNT-2: "onnx.ReduceMin"
+func.func @reductions_kept(%x: tensor<2x3x4xf32>, %i: tensor<2x3x4xi32>) -> (tensor<2x1xf32>, tensor<2xi32>, tensor<2x4xf32>, tensor<2xf32>) {
+  %one = onnx.Constant dense<1> : tensor<1xi64>
+  %two = onnx.Constant dense<2> : tensor<1xi64>
+  %0 = "onnx.ReduceMax"(%x, %one) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3x4xf32>, tensor<1xi64>) -> tensor<2x1x4xf32>
+  %1 = "onnx.ReduceMax"(%0, %two) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x1x4xf32>, tensor<1xi64>) -> tensor<2x1xf32>
+  %2 = "onnx.ReduceMean"(%i, %one) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3x4xi32>, tensor<1xi64>) -> tensor<2x4xi32>
+  %3 = "onnx.ReduceMean"(%2, %one) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x4xi32>, tensor<1xi64>) -> tensor<2xi32>
+  %4 = "onnx.ReduceMin"(%x, %one) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3x4xf32>, tensor<1xi64>) -> tensor<2x4xf32>
+  %5 = "onnx.ReduceMin"(%4, %one) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x4xf32>, tensor<1xi64>) -> tensor<2xf32>
+  onnx.Return %1, %3, %4, %5 : tensor<2x1xf32>, tensor<2xi32>, tensor<2x4xf32>, tensor<2xf32>
+}
