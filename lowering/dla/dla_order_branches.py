@@ -33,7 +33,7 @@ WINDOW: Final = 6
 MIN_GAIN: Final = 0.011
 """
 The part of the cycles that another order has to save. The timeline does not know which cubes will share
-memory, and what waits for its reuse: of smaller savings that could be all.
+memory, and the events that its reuse needs: they can take all of smaller savings.
 """
 
 LOOKAHEAD: Final = (4, 8)
