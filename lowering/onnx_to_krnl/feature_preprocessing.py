@@ -171,6 +171,8 @@ def feature_vectorizer(op: FeatureVectorizerOp, builder: LoweringBuilder) -> str
     rows, total = builder.shape(op.Y)
     if any(len(shape) != 2 for shape in matrices) or sum(widths) != total or len(widths) != len(matrices):
         return "the inputs are not matrices whose columns add up to those of the result"
+    if any(shape[0] != rows for shape in matrices):
+        return "the inputs have different numbers of rows"
     result = builder.element(op.Y)
     target = builder.result(op.Y)
     fill(target, rows * total, 0, builder)

@@ -167,7 +167,10 @@ def compile_model(
 
 def _compile_whole(front: FrontendResult, target: str, on_stage: StageCallback | None) -> CompiledLoadable:
     """Compile the module of a front end's result for the DLA, or raise an error with all that it refuses."""
-    original, nodes = front.module.clone(), graph_of(front.module).nodes
+    graph = graph_of(front.module)
+    if not graph.results:
+        raise XonncError("the model has no outputs, so that it computes nothing")
+    original, nodes = front.module.clone(), graph.nodes
     try:
         engines = convert(front.module, load_target(target), DisposablePool.of(front.context))
     except RefusalError as refused:

@@ -93,3 +93,10 @@ def test_loops_are_unrolled(tmp_path: Path):
     x = np.random.default_rng(1).normal(size=(1, 4, 8, 8)).astype(np.float32)
     found, expected = (xonnc.compile(path, target="nv_full").run(None, {"x": x})[0] for path in (loop, chain))
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("body", ["g (float[2,3] x) => () { y = Tanh(x) }", "g () => () { }"])
+def test_a_model_without_outputs_is_refused(body: str):
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {body}')
+    with pytest.raises(XonncError, match="the model has no outputs, so that it computes nothing"):
+        compile_model(model, "nv_full")

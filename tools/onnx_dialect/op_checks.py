@@ -91,6 +91,7 @@ CHECK_SIGNATURES: Mapping[str, tuple[str, str]] = {
     "same_element": ("elements", "vv"),
     "same_length": ("values", "pp"),
     "same_lengths": ("values", "p"),
+    "same_rows": ("values", "v"),
     "same_rank": ("shapes", "vv"),
     "same_shape": ("shapes", "vv"),
     "same_size": ("shapes", "v"),
@@ -596,8 +597,10 @@ OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
     # Strings and tables of classical machine learning.
     ("StringNormalizer", 'rank_is("X", 1, 2)'),
     ("StringNormalizer", 'integer_in("is_case_sensitive", 0, 1)'),
+    ("TfIdfVectorizer", 'rank_is("X", 1, 2)'),
     ("TfIdfVectorizer", "ngrams"),
     ("FeatureVectorizer", 'one_for_each_of("inputdimensions", "X")'),
+    ("FeatureVectorizer", 'same_rows("X")'),
     ("LinearClassifier", 'integer_in("multi_class", 0, 1)'),
     ("LinearRegressor", 'at_least("targets", 1)'),
     ("SVMRegressor", 'integer_in("one_class", 0, 1)'),

@@ -8,6 +8,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.checks.verifier import (
+    DYNAMIC,
     Rule,
     constant_of,
     differ,
@@ -22,8 +23,10 @@ from xonnc.dialects.onnx.checks.verifier import (
     shape_of,
     text_of,
     texts_of,
+    types_of,
     values_of,
 )
+from xonnc.dialects.onnx.types import is_ranked
 
 
 def require_range(op: Operation, name: str, value: int, low: int, high: int) -> None:
@@ -224,6 +227,20 @@ def one_for_each_of(field: str, values: str) -> Rule:
         found, count = length_of(op, field), len(values_of(op, values))
         if found is not None and found != count:
             refuse(op, f"{field} has {found} values for {count} {values}")
+
+    return rule
+
+
+def same_rows(values: str) -> Rule:
+    """Matrices, or columns of rank 1, of equal numbers of rows."""
+
+    def rule(op: Operation) -> None:
+        shapes = [type_.get_shape() for type_ in types_of(op, values) if is_ranked(type_)]
+        if any(len(shape) not in (1, 2) for shape in shapes):
+            refuse(op, f"ranks of {values} are {[len(shape) for shape in shapes]}; they are 1 or 2")
+        rows = {shape[0] for shape in shapes} - {DYNAMIC}
+        if len(rows) > 1:
+            refuse(op, f"{values} have {', '.join(map(str, sorted(rows)))} rows; they must be the same")
 
     return rule
 

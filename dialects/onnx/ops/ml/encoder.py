@@ -20,7 +20,14 @@ from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import string_or
 from xonnc.dialects.onnx.checks.operators import category_mapper, label_keys
 from xonnc.dialects.onnx.checks.shapes import rank_is
-from xonnc.dialects.onnx.checks.values import either, integer_in, one_for_each_of, one_of, same_lengths
+from xonnc.dialects.onnx.checks.values import (
+    either,
+    integer_in,
+    one_for_each_of,
+    one_of,
+    same_lengths,
+    same_rows,
+)
 from xonnc.dialects.onnx.constraints import (
     ELEMENTS_ATTR,
     FLOAT,
@@ -188,7 +195,7 @@ class FeatureVectorizerOp(OnnxOp):
 
     inputdimensions = opt_prop_def(INT_ARRAY_ATTR)
 
-    traits = traits_def(Pure(), Checks(one_for_each_of("inputdimensions", "X")))
+    traits = traits_def(Pure(), Checks(one_for_each_of("inputdimensions", "X"), same_rows("X")))
 
 
 @irdl_op_definition

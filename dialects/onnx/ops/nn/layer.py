@@ -9,7 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attribute_builders import float_attr, int_attr
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import holds_one
+from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is
 from xonnc.dialects.onnx.checks.values import axis_in_range, ngrams, one_of
 from xonnc.dialects.onnx.constraints import (
     FLOAT_ARRAY_ATTR,
@@ -231,7 +231,7 @@ class TfIdfVectorizerOp(OnnxOp):
     pool_strings = opt_prop_def(STRING_ARRAY_ATTR)
     weights = opt_prop_def(FLOAT_ARRAY_ATTR)
 
-    traits = traits_def(Pure(), Checks(one_of("mode", "TF", "IDF", "TFIDF"), ngrams))
+    traits = traits_def(Pure(), Checks(one_of("mode", "TF", "IDF", "TFIDF"), rank_is("X", 1, 2), ngrams))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
+import onnx.parser
 import pytest
 from native_nodes import Array, Node, check, opened
 from onnx import numpy_helper
@@ -159,3 +160,17 @@ def test_a_feature_that_is_not_there_ends_the_run():
     session = compile_native(node.model())
     with pytest.raises(XonncError, match="it: index 3 is out of range: axis 1 has 3 elements"):
         session.run(None, {**node.feeds, "x1": np.array([3])})
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+def test_features_of_different_numbers_of_rows_are_refused(is_dynamic: bool):
+    """The shorter ones would be read beyond their end."""
+    sizes = ("a,2", "b,3") if is_dynamic else ("4,2", "3,3")
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 3]>'
+        f" g (float[{sizes[0]}] x, float[{sizes[1]}] z)"
+        " => (float[n,5] y) { y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [2, 3]> (x, z) }"
+    )
+    feeds = {"x": floats(4, 2), "z": floats(3, 3)}
+    with pytest.raises(XonncError, match="X have 3, 4 rows; they must be the same"):
+        compile_native(model).run(None, feeds)
