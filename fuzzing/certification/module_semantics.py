@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     FloatAttr,
     FunctionType,
-    IntegerAttr,
     ModuleOp,
     StringAttr,
 )
@@ -25,6 +24,7 @@ from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import (
+    ELEMENT_DTYPES,
     NONE,
     element_type,
     element_type_of,
@@ -241,7 +241,7 @@ def attributes_of(op: Operation) -> dict[str, object]:
     made: dict[str, object] = {}
     for name, found in op.properties.items():
         # SequenceEmpty has the number of its element type.
-        if name in ("to", "dtype") and not isinstance(found, IntegerAttr):
+        if name in ("to", "dtype") and found in ELEMENT_DTYPES:
             made[name] = numpy_dtype(found).name
             continue
         value = decode(found)
