@@ -403,6 +403,12 @@ class Session(OnnxruntimeApi):
                     raise
                 self._corrected = self._undeclared()
                 warnings.warn(f"{error}; its inferred result shapes are ignored", stacklevel=3)
+            except MemoryError as error:
+                # A result may be declared far larger than it is.
+                if self._undeclared is None:
+                    raise
+                self._corrected = self._undeclared()
+                warnings.warn(f"{error}; the declared result shapes are ignored", stacklevel=3)
         results = self._corrected.run(None, feeds)
         self._last = self._corrected._last
         return results

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import ml_dtypes
 import numpy as np
+import onnx.parser
 import pytest
 from native_nodes import Node, check, opened
 
+import xonnc
 from xonnc.errors import DeclaredShapeError
 from xonnc.native import compile_native, load_native
 
@@ -50,3 +52,16 @@ def test_another_number_of_elements_is_told_and_taken(kept: int, tmp_path: Path)
     with pytest.raises(DeclaredShapeError) as caught:
         load_native(tmp_path).run(None, feeds)
     assert str(caught.value) == message
+
+
+def test_a_declared_size_beyond_memory_is_told_and_ignored():
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> '
+        f"g (bool[3] x) => (int64[1, {2**43}] y) {{ t = NonZero(x) y = Neg(t) }}"
+    )
+    session = xonnc.compile(model, target="cpu")
+    feeds = {"x": np.array([True, False, True])}
+    with pytest.warns(UserWarning, match="Unable to allocate .*; the declared result shapes are ignored$"):
+        (found,) = session.run(None, feeds)
+    np.testing.assert_array_equal(np.asarray(found), [[0, -2]])
+    np.testing.assert_array_equal(np.asarray(session.run(None, feeds)[0]), [[0, -2]])
