@@ -16,7 +16,7 @@ from xdsl.utils.hints import isa
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops.builtin import CustomOp
 from xonnc.dialects.onnx.registry import added_classes, versions_of
-from xonnc.errors import RefusalError
+from xonnc.errors import UndefinedOperatorError
 from xonnc.formats.onnx.schemas import canonical_domain
 
 VENDORS = ("com.microsoft", "com.ms.")
@@ -24,10 +24,10 @@ VENDORS = ("com.microsoft", "com.ms.")
 
 
 def require_known_operators(module: ModuleOp) -> None:
-    """Raise `RefusalError` with every undefined operator and the most similar one that exists."""
+    """Raise `UndefinedOperatorError` with every undefined operator and the most similar one that exists."""
     reasons = unknown_operators(module)
     if reasons:
-        raise RefusalError(list(reasons), list(reasons.values()))
+        raise UndefinedOperatorError(list(reasons), list(reasons.values()))
 
 
 def is_standard(op: Operation) -> bool:

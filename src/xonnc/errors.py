@@ -63,6 +63,10 @@ class RefusalError(CollectedError):
     """All parts of a model that a target does not support."""
 
 
+class UndefinedOperatorError(RefusalError):
+    """All operators of a model that exist nowhere, so that no target runs them."""
+
+
 class InvalidModelError(CollectedError):
     """
     All faults of an invalid model: operators used against their specification, contradictory shapes.

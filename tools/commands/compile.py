@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xonnc.errors import RefusalError, XonncError
+from xonnc.errors import RefusalError, UndefinedOperatorError, XonncError
 from xonnc.tools.commands import (
     backend_targets,
     calibration_options,
@@ -166,7 +166,7 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
                 dict(args.input_shape) or None,
             )
     except RefusalError as refused:
-        if has_dynamic_inputs(refused) or args.require_dla:
+        if has_dynamic_inputs(refused) or args.require_dla or isinstance(refused, UndefinedOperatorError):
             raise
         offer = f"{args.model}: the CPU has to run a part; -o {output.with_suffix(SUFFIX)} makes a package"
         raise RefusalError([*refused.reasons, offer]) from None
