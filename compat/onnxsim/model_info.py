@@ -8,20 +8,21 @@ from collections.abc import Iterator
 import onnx
 
 from xonnc.formats.onnx.external_data import parse_external_data
+from xonnc.runtime.verification.backward_slice import walk_nodes
 
 
 class ModelInfo:
     """The operators and the size of a model."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
-        self.op_nums: Counter[str] = Counter(node.op_type for node in _nodes(model.graph))
-        self.model_size: int = model.graph.ByteSize() + sum(map(_external_size, _tensors(model.graph)))
+        self.op_nums: Counter[str] = Counter(node.op_type for node in walk_nodes(model))
+        self.model_size: int = model.graph.ByteSize() + sum(map(_external_size, _tensors(model)))
         self.initializer_count: int = len(model.graph.initializer)
 
 
 def print_simplifying_info(model_ori: onnx.ModelProto, model_opt: onnx.ModelProto) -> None:
     """
-    Print a table of the operators of two models, nested graphs included, and of their sizes in bytes.
+    Print a table of the operators of two models, nested graphs and functions included, and of their sizes.
 
     Parameters:
         model_ori: the original model.
@@ -40,9 +41,9 @@ def print_simplifying_info(model_ori: onnx.ModelProto, model_opt: onnx.ModelProt
         print(f"{name:<{width}}  {first:>12,}  {second:>12,}")
 
 
-def _tensors(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
-    yield from graph.initializer
-    for node in _nodes(graph):
+def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    yield from model.graph.initializer
+    for node in walk_nodes(model):
         for attribute in node.attribute:
             yield from (attribute.t, *attribute.tensors, *attribute.g.initializer)
 
@@ -52,11 +53,3 @@ def _external_size(tensor: onnx.TensorProto) -> int:
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
         return 0
     return parse_external_data(tensor.name, tensor.external_data).length or 0
-
-
-def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            for nested in (attribute.g, *attribute.graphs):
-                yield from _nodes(nested)

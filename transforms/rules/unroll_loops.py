@@ -14,11 +14,11 @@ from xonnc.dialects.onnx.ops.builtin import NoValueOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import is_ranked, static_shape
 from xonnc.rewriting.editing import insert_before
-from xonnc.rewriting.matcher import constant_of
-from xonnc.rewriting.onnx import ONNX, Concat, Loop, Unsqueeze
+from xonnc.rewriting.onnx import Concat, Loop, Unsqueeze
 from xonnc.rewriting.patterns import ImperativeRewrite, MatchFailure, RewriteResult, rest, value
 from xonnc.rewriting.rules import RuleSet, rule, rules
 from xonnc.transforms.model_opsets import version_at
+from xonnc.transforms.rules.canonicalize_loops import number
 from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.rules.op_builder import OpBuilder
 
@@ -34,26 +34,18 @@ AXES_ARE_OPERANDS = 13
 """The first opset whose Unsqueeze takes its axes as an operand."""
 
 
-def scalar(found: SSAValue) -> int | None:
-    """Return the value of a constant of one element, or `None`."""
-    constant = constant_of(ONNX, found)
-    if constant is None or constant.array.size != 1:
-        return None
-    return int(constant.array.reshape(()))
-
-
 def count_of(root: Operation, body: Block) -> int | MatchFailure:
     """Return how many iterations a loop has that no condition ends."""
     most, condition, again = root.operands[0], root.operands[1], body.last_op
-    if not is_absent(condition) and scalar(condition) == 0:
+    first = 1 if is_absent(condition) else number(condition)
+    if first == 0:
         return 0
-    if scalar(most) is None:
-        return MatchFailure("the trip count is not constant")
-    if not is_absent(condition) and scalar(condition) is None:
-        return MatchFailure("the first condition is not constant")
-    if again is None or (again.operands[0] is not body.args[1] and not scalar(again.operands[0])):
+    count = number(most)
+    if count is None or first is None:
+        return MatchFailure("the trip count or the first condition is not constant")
+    if again is None or (again.operands[0] is not body.args[1] and not number(again.operands[0])):
         return MatchFailure("the condition may end the loop")
-    return max(scalar(most) or 0, 0)
+    return max(count, 0)
 
 
 def size_of(body: Block) -> int:
@@ -99,10 +91,10 @@ def write_iterations(count: int, carried: int, op: Operation) -> Sequence[SSAVal
     collected: list[list[SSAValue]] = [[] for _ in op.results[carried:]]
     for iteration in range(count):
         mapping: dict[SSAValue, SSAValue] = dict(zip(body.args[2:], values, strict=True))
-        for argument, number in ((body.args[0], np.int64(iteration)), (body.args[1], np.bool_(True))):
+        for argument, known in ((body.args[0], np.int64(iteration)), (body.args[1], np.bool_(True))):
             if argument.first_use is not None:
                 shape = shape_of_counter(argument) or ()
-                mapping[argument] = builder.constant(np.full(shape, number))
+                mapping[argument] = builder.constant(np.full(shape, known))
         copies = [each.clone(value_mapper=mapping) for each in body.ops if each is not end]
         for copy in copies:
             for each in copy.walk():
