@@ -312,16 +312,23 @@ class _Placer:
         elsewhere: set[int] = set()
         for about in error.subjects:
             value = _boundary(about, outlined)
-            is_boundary = value is not None and self._original(value, partition, outlined) not in ends
+            original = None if value is None else self._original(value, partition, outlined)
+            is_boundary = original is not None and original not in ends
             (interior if is_boundary else elsewhere).update(outlined.concerned(_concerned(about)))
         return interior - elsewhere
 
-    def _original(self, value: SSAValue, partition: Partition, outlined: OutlinedPartition) -> SSAValue:
-        """Return the network's value of an input or result of a partition's module."""
+    def _original(
+        self, value: SSAValue, partition: Partition, outlined: OutlinedPartition
+    ) -> SSAValue | None:
+        """
+        Return the network's value of an input or result of a partition's module; `None` for a constant, which
+        only the network itself returns.
+        """
         if isinstance(value, BlockArgument):
             return partition.inputs[value.index]
         assert isinstance(value, OpResult), "a value is an argument or a result"
-        return self._graph.nodes[outlined.nodes[value.op]].results[value.index]
+        node = outlined.nodes.get(value.op)
+        return None if node is None else self._graph.nodes[node].results[value.index]
 
 
 def impossible(op: Operation, target: NvdlaTarget) -> str | None:

@@ -511,6 +511,13 @@ def test_all_refusals_are_found_without_compiling(tmp_path: Path, monkeypatch: p
     assert not compiled
 
 
+def test_a_constant_that_cannot_be_an_output_is_refused(tmp_path: Path):
+    empty = np.zeros((0, 2), np.float32)
+    model = saved(tmp_path, "y = Relu(x)\n z = Identity(e)", ("y", "z"), constants={"e": empty})
+    with pytest.raises(RefusalError, match=r"e \(Constant\): a constant of shape \[0, 2\] has no elements"):
+        compile_model(model)
+
+
 def test_a_part_is_converted_and_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     nodes = (
         "a = Conv(x, w)\n b = Softmax<axis=1>(a)\n c = Conv(b, v)\n d = Softmax<axis=1>(c)\n y = Conv(d, v)"
