@@ -93,11 +93,12 @@ def gemm(op: GemmOp, builder: DlaBuilder) -> Cube:
     bias = None if op.C.type == NONE else builder.weights(op.C, "C")
     shape = builder.result_shape(op)
     if bias is not None:
-        bias = np.broadcast_to(bias if beta == 1.0 else bias * np.float32(beta), shape).reshape(-1)
+        bias = bias if beta == 1.0 else bias * np.float32(beta)
     matrix = matrix if alpha == 1.0 else matrix * np.float32(alpha)
     if op.transA.value.data:
         found = builder.cube(op.A)
         weights = across_rows(matrix, found, builder)
+        bias = bias_of_rows(bias, shape)
         return Cube(convolution(found.value, weights, bias, Window2D((1, 1)), builder), shape)
     return product(op.A, matrix, bias, shape, builder)
 
@@ -117,9 +118,13 @@ def matmul(op: MatMulOp, builder: DlaBuilder) -> Cube:
 def product(
     factor: SSAValue, matrix: Array, bias: Array | None, shape: tuple[int, ...], builder: DlaBuilder
 ) -> Cube:
-    """Multiply rows of K elements by `matrix` (`NxK`). The elements of a row are its channels, in order."""
+    """
+    Multiply rows of K elements by `matrix` (`NxK`) and add `bias`, which is broadcast to the result. The
+    elements of a row are its channels, in order.
+    """
     found = builder.cube(factor)
     rows = rows_of(found, matrix.shape[1], builder)
+    bias = bias_of_rows(bias, shape)
     weights = matrix.reshape(matrix.shape[0], found.cube.channels // rows, *found.cube[1:])
     window = Window2D((found.cube.height, found.cube.width))
     value = grouped(found.value, tiled(weights, rows), bias, window, rows, builder)
@@ -149,6 +154,15 @@ def rows_of(found: Cube, count: int, builder: DlaBuilder) -> int:
     if rows > MAX_GROUPS:
         builder.refuse(f"A has {rows} rows (up to {MAX_GROUPS}, as groups); use fewer rows")
     return rows
+
+
+def bias_of_rows(bias: Array | None, shape: tuple[int, ...]) -> Array | None:
+    """
+    Return the bias of each kernel of a product whose result has `shape`.
+
+    It is as large as the result, so the number of rows is checked before.
+    """
+    return None if bias is None else np.broadcast_to(bias, shape).reshape(-1)
 
 
 def across_rows(matrix: Array, found: Cube, builder: DlaBuilder) -> Array:

@@ -20,6 +20,7 @@ from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.convolution import (
     across_rows,
     batch_of,
+    bias_of_rows,
     channels_of,
     dense,
     rows_of,
@@ -77,7 +78,7 @@ def gemm(op: GemmOp, builder: QuantizedDlaBuilder) -> Dequantized:
     if bias is None and op.C.type != NONE:
         builder.refuse("C must be constant, found a computed value")
     if bias is not None:
-        bias = np.broadcast_to(bias * np.float32(op.beta.value.data), shape).reshape(-1)
+        bias = bias * np.float32(op.beta.value.data)
     kernels = QuantizedKernels(kernels.array, kernels.scales * op.alpha.value.data)
     if op.transA.value.data:
         source, here = builder.stored_row(op.A)
@@ -86,7 +87,7 @@ def gemm(op: GemmOp, builder: QuantizedDlaBuilder) -> Dequantized:
         return convolution(
             source,
             QuantizedKernels(weights, _tiled_scales(kernels, columns)),
-            bias,
+            bias_of_rows(bias, shape),
             Window2D((1, 1)),
             shape,
             builder,
@@ -125,12 +126,16 @@ def product(
     shape: tuple[int, ...],
     builder: QuantizedDlaBuilder,
 ) -> Dequantized:
-    """Multiply rows of K elements by a matrix (`NxK`). The elements of a row are its channels, in order."""
+    """
+    Multiply rows of K elements by a matrix (`NxK`) and add `bias`, which is broadcast to the result. The
+    elements of a row are its channels, in order.
+    """
     source, here = builder.stored_row(factor)
     cube = cube_of(source.value.type)
     rows = rows_of(Cube(source.value, here), kernels.array.shape[1], builder)
     array = kernels.array.reshape(kernels.array.shape[0], cube.channels // rows, *cube[1:])
     weights = _tiled(QuantizedKernels(array, kernels.scales), rows)
+    bias = bias_of_rows(bias, shape)
     return grouped(source, weights, bias, Window2D((cube.height, cube.width)), rows, shape, builder)
 
 

@@ -264,6 +264,14 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "Sin_0 (Sin): the DLA has no such operator; in a package (-o model.xpkg) it runs on the CPU",
     ),
     ("y = Add(x, c)", {"weights": {"c": (2, 3, 8, 8)}}, "is broadcast to [2, 3, 8, 8]"),
+    *(
+        (
+            f"y = Gemm<transA={transposed}>(x, b, c)",
+            {"x": (4, 1 << 40) if transposed else (1 << 40, 4), "weights": {"b": (4, 5), "c": (5,)}},
+            "input 0: size 4398046511104 (the core takes up to 8192)",
+        )
+        for transposed in (0, 1)
+    ),
 ]
 
 
