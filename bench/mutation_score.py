@@ -42,7 +42,10 @@ from xonnc.executors.open_executor import open_executor
 
 ROOT = Path(__file__).resolve().parent.parent
 
-PRODUCT = ("dialects", "formats", "lowering", "rewriting", "runtime", "src", "targets", "tools", "transforms")
+PRODUCT = (
+    *("compat", "contrib", "dialects", "executors", "formats", "lowering", "plugins", "rewriting"),
+    *("runtime", "src", "targets", "tools", "transforms"),
+)
 
 # A thread ends loops of native code too, which signals do not interrupt.
 PYTEST = (
