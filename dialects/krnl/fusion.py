@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.krnl.loops import YieldOp
 from xonnc.dialects.onnx.op import OnnxOp
 
-KINDS = ("attention", "cache", "convolution", "elementwise", "int8", "matmul")
+KINDS = ("attention", "cache", "convolution", "elementwise", "int8", "matmul", "strings")
 """Kinds of groups, by the operator whose epilogue the others are, or by the type computed in."""
 
 
@@ -33,7 +33,8 @@ class FusedOp(IRDLOperation):
     `int8` group is written with QuantizeLinear and DequantizeLinear and
     computed in integers. An `elementwise` group is one loop nest. A
     `cache` is a TensorScatter into a tensor that a Concat with zeros makes longer. An `attention` begins with
-    the slices of a cache that are its keys and values.
+    the slices of a cache that are its keys and values. A `strings` group is one step of the runtime, which
+    counts tokens of texts.
 
     ```mlir
     %y = "krnl.fused"() <{kind = "convolution"}> ({
@@ -75,6 +76,11 @@ class FusedOp(IRDLOperation):
     def members(self) -> list[Operation]:
         """The operators of the group, in order."""
         return list(self.body.block.ops)[:-1]
+
+    @property
+    def is_of_strings(self) -> bool:
+        """Whether the runtime executes the group, not a kernel."""
+        return self.kind.data == "strings"
 
     @staticmethod
     def of(kind: str, body: Region) -> FusedOp:

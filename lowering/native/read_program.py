@@ -27,6 +27,7 @@ from xdsl.utils.hints import isa
 from xonnc.dialects.krnl import loops
 from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, location_of, no_kernel
 from xonnc.dialects.krnl.dynamic_shapes import RequireOp, ShapedOp
+from xonnc.dialects.krnl.fusion import FusedOp
 from xonnc.dialects.krnl.memory import CallOp, DeferredCallOp, GlobalOp, KeepOp, SeedOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.elements import elements_array
@@ -519,8 +520,12 @@ def _raise_refusal(
 
 
 def _read_session(op: Operation, builder: _ProgramBuilder) -> None:
-    bodies = [_read_body(region.block, op, builder) for region in op.regions]
-    reads = [builder.indices.get(value) for value in op.operands]
+    if isinstance(op, FusedOp):
+        # The runtime computes a group as one operator, of what the first member reads.
+        bodies, operands = [], op.members[0].operands[:1]
+    else:
+        bodies, operands = [_read_body(region.block, op, builder) for region in op.regions], op.operands
+    reads = [builder.indices.get(value) for value in operands]
     writes: list[int | None] = []
     for result in op.results:
         index = None

@@ -17,9 +17,9 @@ becomes
 ```
 
 Groups are chosen in this order: quantized operators (`int8`), convolutions and matrix products with their
-epilogues, then elementwise operators, from consumers to producers. QDQ pairs around data movement are removed
-before. After int8 groups are chosen, the remaining QDQ pairs are expanded to float arithmetic (fake
-quantization), so that they join elementwise groups.
+epilogues, text vectorizers (`strings`), then elementwise operators, from consumers to producers. QDQ pairs
+around data movement are removed before. After int8 groups are chosen, the remaining QDQ pairs are expanded to
+float arithmetic (fake quantization), so that they join elementwise groups.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ from xonnc.lowering.onnx_to_krnl.matmul import following_relu
 from xonnc.lowering.onnx_to_krnl.qdq_elimination import eliminate_qdq
 from xonnc.lowering.onnx_to_krnl.qdq_pairs import expand_qdq_pairs
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
+from xonnc.lowering.onnx_to_krnl.string_fusion import plan_token_counts
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.rewriting.editing import operands_of
@@ -111,6 +112,7 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
     groups += [FusionGroup("cache", [grown, update]) for update, grown in growth.items()]
     slices = plan_cache_slices(others, builder.scope)
     groups += [FusionGroup("attention", [*each.members, op]) for op, each in slices.items()]
+    groups += plan_token_counts(others, builder.scope)
     taken = {member for group in groups for member in group.members}
     builder.fused |= taken
     groups += _elementwise(others, builder)

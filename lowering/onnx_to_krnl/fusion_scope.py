@@ -62,9 +62,9 @@ class FusionScope:
 
 
 def dissolve_groups(module: ModuleOp) -> dict[Operation, FusionGroup]:
-    """Inline the bodies of `krnl.fused` ops; return the group of each operator."""
+    """Inline the bodies of `krnl.fused` ops that kernels compute; return the group of each operator."""
     found: dict[Operation, FusionGroup] = {}
-    for fused in [op for op in module.walk() if isinstance(op, FusedOp)]:
+    for fused in [op for op in module.walk() if isinstance(op, FusedOp) and not op.is_of_strings]:
         block = fused.parent
         assert block is not None
         *members, end = fused.body.block.ops

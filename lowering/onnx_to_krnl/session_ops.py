@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation, TypeAttribute
 
+from xonnc.dialects.krnl.fusion import FusedOp
 from xonnc.dialects.krnl.strip_mining import StripMinedLoopOp
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.op import OnnxOp
@@ -59,6 +60,8 @@ def is_session_op(op: Operation) -> bool:
         return True
     if isinstance(op, CustomOp):
         return _custom_name(op) == TOKENIZER
+    if isinstance(op, FusedOp):
+        return op.is_of_strings
     return isinstance(op, OnnxOp) and op.OP_TYPE in OF_STRINGS and _has_strings(op)
 
 
@@ -74,6 +77,8 @@ def _custom_name(op: CustomOp) -> tuple[str, str]:
 
 def operator_of(op: Operation) -> str:
     """Return the operator's name in the runtime."""
+    if isinstance(op, FusedOp):
+        return "CountTokens"
     if isinstance(op, CustomOp):
         return _custom_name(op)[1]
     if isinstance(op, OnnxOp) and op.OP_TYPE in OF_STRINGS:
@@ -84,7 +89,13 @@ def operator_of(op: Operation) -> str:
 
 
 def attributes_of(op: Operation) -> dict[str, AttributeValue]:
-    """Return the attributes of an op as plain values; `to` is the element type of its result."""
+    """
+    Return the attributes of an op as plain values; `to` is the element type of its result.
+
+    A group has those of all its members, whose names differ.
+    """
+    if isinstance(op, FusedOp):
+        return {name: value for member in op.members for name, value in attributes_of(member).items()}
     attributes = op.attributes if isinstance(op, CustomOp) else op.properties
     found: dict[str, AttributeValue] = {}
     for name, value in attributes.items():

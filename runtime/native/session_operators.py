@@ -22,6 +22,7 @@ from xonnc.runtime.native.operator_call import (
     OperatorCall,
     PrepareImplementation,
 )
+from xonnc.runtime.native.token_counts import count_tokens
 
 _MAX_ITERATIONS = int(np.iinfo(np.int64).max)
 """The iterations of a loop without a limit."""
@@ -334,6 +335,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
 """The implementation of each operator."""
 
 PREPARED_IMPLEMENTATIONS: Mapping[str, PrepareImplementation] = {
+    "CountTokens": count_tokens,
     "Keep": _keep,
     "StripMinedLoop": _strip_mined_loop,
     **string_data_movement.PREPARED_IMPLEMENTATIONS,

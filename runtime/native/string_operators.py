@@ -74,10 +74,15 @@ def _concat_texts(call: OperatorCall) -> Sequence[RuntimeValue]:
     return [string_tensor(joined, x.shape)]
 
 
+def change_case(settings: OperatorAttributes) -> Callable[[str], str]:
+    """Return the function that changes the case of a text as attribute `case_change_action` says."""
+    action = settings.string_attribute("case_change_action", "NONE")
+    return {"LOWER": str.lower, "UPPER": str.upper}.get(action, str)
+
+
 def _normalize(settings: OperatorAttributes) -> Implementation:
     """StringNormalizer: remove stop words and change case."""
-    action = settings.string_attribute("case_change_action", "NONE")
-    change = {"LOWER": str.lower, "UPPER": str.upper}.get(action, str)
+    change = change_case(settings)
     # Case-insensitive comparison is in lower case, independently of `case_change_action`.
     compared = str if settings.int_attribute("is_case_sensitive") else str.lower
     stops = {compared(str(word)) for word in settings.list_attribute("stopwords") or ()}
@@ -135,7 +140,7 @@ def _tokenize(settings: OperatorAttributes) -> Implementation:
         settings.int_attribute("mark"),
         settings.string_attribute("pad_value"),
     )
-    tokens = _tokens_of(settings)
+    tokens = tokens_of(settings)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         rows = tokens(call.strings(0))
@@ -152,7 +157,7 @@ def _tokenize(settings: OperatorAttributes) -> Implementation:
     return perform
 
 
-def _tokens_of(settings: OperatorAttributes) -> Callable[[list[str]], list[list[str]]]:
+def tokens_of(settings: OperatorAttributes) -> Callable[[list[str]], list[list[str]]]:
     """Return a function that splits strings into tokens, none of which is empty."""
     expression = settings.string_attribute("tokenexp")
     if expression:
@@ -185,12 +190,7 @@ def _tf_idf(settings: OperatorAttributes) -> Implementation:
     has_longer = any(len(gram) > 1 for gram in known)
     has_unigrams = settings.int_attribute("min_gram_length", 1) <= 1
     mode = settings.string_attribute("mode")
-    given = settings.list_attribute("weights")
-    weights: npt.NDArray[np.float32] | None = None
-    if given and mode != "TF":
-        # A weight is of an n-gram of the pool, not of an output.
-        weights = np.ones(size, np.float32)
-        weights[targets] = given
+    weights = ngram_weights(settings, targets, size)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         shape = call.array(0).shape
@@ -218,6 +218,19 @@ def _tf_idf(settings: OperatorAttributes) -> Implementation:
         return [counts if len(shape) == 2 else counts[0]]
 
     return perform
+
+
+def ngram_weights(
+    settings: OperatorAttributes, targets: Sequence[int], size: int
+) -> npt.NDArray[np.float32] | None:
+    """Return the weight of each output of a TfIdfVectorizer; `None` if there are none."""
+    given = settings.list_attribute("weights")
+    if not given or settings.string_attribute("mode") == "TF":
+        return None
+    # A weight is of an n-gram of the pool, not of an output.
+    weights = np.ones(size, np.float32)
+    weights[targets] = given
+    return weights
 
 
 def _ngram_indices(call: OperatorAttributes, targets: Sequence[int]) -> Mapping[tuple[str, ...], int]:

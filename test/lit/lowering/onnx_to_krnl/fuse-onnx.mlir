@@ -287,3 +287,37 @@ func.func @read_slices(%q: tensor<1x2x1x4xf32>, %cache: tensor<2x1x2x5x4xf32>, %
   %y:4 = "onnx.Attention"(%q, %k, %v, %none, %none, %none, %n) : (tensor<1x2x1x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, none, none, none, tensor<1xi64>) -> (tensor<1x2x1x4xf32>, none, none, none)
   onnx.Return %y#0, %k : tensor<1x2x1x4xf32>, tensor<1x2x5x4xf32>
 }
+
+// -----
+
+// A text vectorizer: the runtime counts tokens without a tensor of them.
+
+// CHECK-LABEL: func.func @token_counts
+// CHECK:         %[[C:.*]] = "krnl.fused"() <{kind = "strings"}> ({
+// CHECK-NEXT:      "onnx.Reshape"(%arg0
+// CHECK-NEXT:      "onnx.StringNormalizer"
+// CHECK-NEXT:      "onnx.Custom"
+// CHECK-NEXT:      %[[Y:.*]] = "onnx.TfIdfVectorizer"
+// CHECK-NEXT:      krnl.yield %[[Y]] : tensor<8x2xf32>
+func.func @token_counts(%x: tensor<8x1x!onnx.String>) -> tensor<8x2xf32> {
+  %shape = onnx.Constant dense<-1> : tensor<1xi64>
+  %0 = "onnx.Reshape"(%x, %shape) : (tensor<8x1x!onnx.String>, tensor<1xi64>) -> tensor<8x!onnx.String>
+  %1 = "onnx.StringNormalizer"(%0) <{case_change_action = "LOWER"}> : (tensor<8x!onnx.String>) -> tensor<8x!onnx.String>
+  %2 = "onnx.Custom"(%1) <{function_name = "Tokenizer"}> {domain_name = "com.microsoft", mark = 0 : si64, mincharnum = 1 : si64, pad_value = "#", tokenexp = "[a-z]+"} : (tensor<8x!onnx.String>) -> tensor<8x?x!onnx.String>
+  %3 = "onnx.TfIdfVectorizer"(%2) <{max_gram_length = 1 : si64, max_skip_count = 0 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [0], ngram_indexes = [0, 1], pool_strings = ["cat", "dog"]}> : (tensor<8x?x!onnx.String>) -> tensor<8x2xf32>
+  onnx.Return %3 : tensor<8x2xf32>
+}
+
+// -----
+
+// Padding that is in the vocabulary is counted, and so are words of two tokens: the tensor of tokens matters.
+
+// CHECK-LABEL: func.func @counted_padding
+// CHECK-NOT:     krnl.fused
+func.func @counted_padding(%x: tensor<8x!onnx.String>) -> (tensor<8x2xf32>, tensor<8x1xf32>) {
+  %0 = "onnx.Custom"(%x) <{function_name = "Tokenizer"}> {domain_name = "com.microsoft", mark = 0 : si64, mincharnum = 1 : si64, pad_value = "cat", tokenexp = "[a-z]+"} : (tensor<8x!onnx.String>) -> tensor<8x?x!onnx.String>
+  %1 = "onnx.TfIdfVectorizer"(%0) <{max_gram_length = 1 : si64, max_skip_count = 0 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [0], ngram_indexes = [0, 1], pool_strings = ["cat", "dog"]}> : (tensor<8x?x!onnx.String>) -> tensor<8x2xf32>
+  %2 = "onnx.Custom"(%x) <{function_name = "Tokenizer"}> {domain_name = "com.microsoft", mark = 0 : si64, mincharnum = 1 : si64, pad_value = "#", tokenexp = "[a-z]+"} : (tensor<8x!onnx.String>) -> tensor<8x?x!onnx.String>
+  %3 = "onnx.TfIdfVectorizer"(%2) <{max_gram_length = 2 : si64, max_skip_count = 0 : si64, min_gram_length = 2 : si64, mode = "TF", ngram_counts = [0, 0], ngram_indexes = [0], pool_strings = ["cat", "dog"]}> : (tensor<8x?x!onnx.String>) -> tensor<8x1xf32>
+  onnx.Return %1, %3 : tensor<8x2xf32>, tensor<8x1xf32>
+}
