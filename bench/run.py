@@ -25,6 +25,7 @@ BENCHMARKS = {
     "kernels": "kernels of native code against onnxruntime's",
     "cpu": "native code against onnxruntime: latency, compile time and memory",
     "arena": "memory growth of inference: native code against onnxruntime",
+    "stage_dumps": "the dump of every stage of ten networks becomes the same code",
     "aot": "ahead-of-time libraries and C source, run from C: sizes, latency and outputs",
     "corrupted_files": "corrupted files of every format end with clean errors",
     "backend": "the onnx package's node tests in native code",

@@ -1,0 +1,173 @@
+"""
+Whether the IR of every stage of the CPU compiler becomes the same code.
+
+    python bench/stage_dumps.py [--models NAME|FILE …] [--variants f32 int8 dynamic]
+
+Each model is compiled as it is, quantized to INT8 (QDQ, one seeded sample), and with the first dimension of
+its inputs dynamic. `onnx-opt --cpu-pipeline` then takes the dump of each stage onwards, and
+`--simplify-onnx --cpu-pipeline` the imported model: the IR in the llvm dialect must be the text that
+`xonnc compile` dumped, character by character. Where LLVM 19's tools are installed, `mlir-opt` and
+`mlir-translate --mlir-to-llvmir` must accept it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import onnx
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.latency.feeds import feeds_for
+from bench.models import path_of
+from xonnc.quantizer import quantize
+from xonnc.tools.driver import main as xonnc
+from xonnc.tools.opt import run_opt
+from xonnc.tools.translate import main as translate
+
+MODELS = (
+    *("mnist_cnn", "bert_tiny", "lstm", "resnet18", "mobilenet_v2"),
+    *("unet", "light_squeezenet", "light_shufflenet", "light_inception_v1", "light_densenet121"),
+)
+VARIANTS = ("f32", "int8", "dynamic")
+PROCESSOR = "avx512"
+UPSTREAM = ("mlir-opt-19", "mlir-translate-19")
+BATCH = 2
+"""First dimension of inputs of a model whose operators have no code for any size."""
+
+
+@dataclass
+class Outcome:
+    """The stages of a model and the ones that became other code, with a reason."""
+
+    name: str
+    variant: str
+    stages: int = 0
+    wrong: dict[str, str] = field(default_factory=dict[str, str])
+    notes: list[str] = field(default_factory=list[str])
+
+    def row(self) -> str:
+        """A row of the table."""
+        same = self.stages - len(self.wrong)
+        told = "; ".join([*self.notes, *(f"{stage}: {why}" for stage, why in self.wrong.items())])
+        return f"| {self.name} | {self.variant} | {same} of {self.stages} | {told} |"
+
+
+def main() -> int:
+    """Compile the models, run every dump again, and print a table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
+    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME|FILE")
+    parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=VARIANTS)
+    options = parser.parse_args()
+    print("| model | variant | stages with the same code | notes |\n|---|---|---|---|", flush=True)
+    is_same = True
+    for name in options.models:
+        path = Path(name) if name.endswith(".onnx") else path_of(name)
+        title = path.parent.name if name.endswith(".onnx") else name
+        for variant in options.variants:
+            found = measured(title, path, variant)
+            is_same = is_same and not found.wrong
+            print(found.row(), flush=True)
+    return 0 if is_same else 1
+
+
+def measured(name: str, path: Path, variant: str) -> Outcome:
+    """Compile a variant of a model and run the dump of each stage again."""
+    found = Outcome(name, variant)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        try:
+            written = write_variant(path, variant, folder / "model.onnx")
+            _check(written, folder, found)
+        except Exception as error:
+            found.stages += 1
+            found.wrong["compile"] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
+    return found
+
+
+def write_variant(path: Path, variant: str, to: Path) -> Path:
+    """Write the quantized model, or the one with a dynamic first dimension; return its path."""
+    if variant == "f32":
+        return path
+    if variant == "int8":
+        to.write_bytes(quantize(path, [feeds_for(path)]).proto().SerializeToString())
+        return to
+    model = onnx.ModelProto.FromString(path.read_bytes())
+    weights = {tensor.name for tensor in model.graph.initializer}
+    for info in (*model.graph.input, *model.graph.output):
+        if info.name not in weights and info.type.tensor_type.shape.dim:
+            info.type.tensor_type.shape.dim[0].dim_param = "N"
+    del model.graph.value_info[:]
+    to.write_bytes(model.SerializeToString())
+    return to
+
+
+def _check(path: Path, folder: Path, found: Outcome) -> None:
+    command = ["compile", str(path), "-o", str(folder / "m.ll"), "--target", PROCESSOR, "-q"]
+    dump = folder / "dump"
+    is_any_size = xonnc([*command, "--dump", str(dump)]) == 0
+    if not is_any_size:
+        found.notes.append(f"fixed to {BATCH}: no code for any size")
+        shapes = [f"--input-shape={info}" for info in _fixed_shapes(path)]
+        if xonnc([*command, *shapes, "--dump", str(dump)]) != 0:
+            raise ValueError("xonnc compile fails")
+    *stages, last = sorted(dump.glob("[0-9][0-9]-*.mlir"))
+    expected = _code([str(last)])
+    for stage in stages:
+        found.stages += 1
+        if _code([str(stage), f"--cpu-pipeline=processor={PROCESSOR}"]) != expected:
+            found.wrong[stage.stem] = "other code"
+        stage.unlink()
+    if is_any_size:
+        imported = folder / "imported.mlir"
+        found.stages += 1
+        if translate([str(path), "-o", str(imported)]) != 0:
+            found.wrong["imported"] = "onnx-translate fails"
+        elif _code([str(imported), "--simplify-onnx", f"--cpu-pipeline=processor={PROCESSOR}"]) != expected:
+            found.wrong["imported"] = "other code"
+    if all(map(shutil.which, UPSTREAM)):
+        found.stages += 1
+        found.wrong |= _upstream(expected, folder)
+
+
+def _fixed_shapes(path: Path) -> list[str]:
+    model = onnx.ModelProto.FromString(path.read_bytes())
+    weights = {tensor.name for tensor in model.graph.initializer}
+    return [
+        f"{info.name}:{','.join(str(dim.dim_value or BATCH) for dim in info.type.tensor_type.shape.dim)}"
+        for info in model.graph.input
+        if info.name not in weights
+    ]
+
+
+def _code(arguments: Sequence[str]) -> str:
+    code, text, errors = run_opt(arguments)
+    if code != 0:
+        raise ValueError(f"onnx-opt {Path(arguments[0]).name}: {errors.strip()}")
+    return text
+
+
+def _upstream(text: str, folder: Path) -> dict[str, str]:
+    """Run LLVM's own tools on the IR in the llvm dialect; return the failures."""
+    plain = folder / "plain.mlir"
+    plain.write_text(text)
+    wrong: dict[str, str] = {}
+    for tool, flags in zip(UPSTREAM, ((), ("--mlir-to-llvmir",)), strict=True):
+        run = subprocess.run(
+            [tool, *flags, str(plain), "-o", "/dev/null"], capture_output=True, text=True, check=False
+        )
+        if run.returncode:
+            wrong[tool] = (run.stderr.strip().splitlines() or [f"exit {run.returncode}"])[0][:200]
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())

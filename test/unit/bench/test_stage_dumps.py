@@ -1,0 +1,41 @@
+"""The grid of stage dumps: the stages of a model that become the same code, and those that do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+from bench.stage_dumps import VARIANTS, Outcome, measured
+
+MODEL = """<ir_version: 8, opset_import: ["" : 18]>
+g (float[2,3,8,8] x) => (float[2,4] y) <float[4,3,1,1] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}> {
+  c = Conv (x, w)
+  r = Relu (c)
+  p = GlobalAveragePool (r)
+  y = Flatten (p)
+}"""
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_all_stages_become_the_same_code(variant: str, tmp_path: Path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(onnx.parser.parse_model(MODEL).SerializeToString())
+    found = measured("small", path, variant)
+    assert found.wrong == {}
+    # Nine stages and the imported model; LLVM's tools where they are installed.
+    assert found.stages in (10, 11)
+    assert found.row() == f"| small | {variant} | {found.stages} of {found.stages} |  |"
+
+
+def test_a_model_that_does_not_compile_is_a_failure(tmp_path: Path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(onnx.parser.parse_model(MODEL.replace("[4,3,1,1]", "[4,1,1,3]")).SerializeToString())
+    found = measured("wrong", path, "f32")
+    assert list(found.wrong) == ["compile"]
+
+
+def test_the_row_names_other_code():
+    found = Outcome("m", "int8", stages=10, wrong={"04-fused": "other code"}, notes=["fixed to 2"])
+    assert found.row() == "| m | int8 | 9 of 10 | fixed to 2; 04-fused: other code |"
