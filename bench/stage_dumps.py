@@ -57,8 +57,8 @@ class Outcome:
     def row(self) -> str:
         """A row of the table."""
         same = self.stages - len(self.wrong)
-        told = "; ".join([*self.notes, *(f"{stage}: {why}" for stage, why in self.wrong.items())])
-        return f"| {self.name} | {self.variant} | {same} of {self.stages} | {told} |"
+        remarks = "; ".join([*self.notes, *(f"{stage}: {why}" for stage, why in self.wrong.items())])
+        return f"| {self.name} | {self.variant} | {same} of {self.stages} | {remarks} |"
 
 
 def main() -> int:

@@ -5,9 +5,10 @@
 %y = "onnx.AddV1"(%x, %b) <{axis = 1 : si64, broadcast = 1 : si64}>
 ```
 becomes a Reshape and an Add. Fourier transforms become matrix products, loops that append to sequences get
-scan outputs (`collect-sequences-onnx`), convolutions and matrix products of float16 are promoted to float32,
-batch normalizations become Mul and Add. Shape inference runs afterwards. The result may use operators
-outside the opset of the model, so this pass never runs on a model to be exported.
+scan outputs (`collect-sequences-onnx`), strings are looked up before they are moved, convolutions and matrix
+products of float16 are promoted to float32, batch normalizations become Mul and Add. Shape inference runs
+afterwards. The result may use operators outside the opset of the model, so this pass never runs on a model to
+be exported.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from xonnc.transforms.rules import (
     legalize_early_opsets,
     legalize_fourier,
     legalize_pooling,
+    legalize_string_encoders,
     legalize_string_labels,
     legalize_training,
 )
@@ -38,6 +40,7 @@ RULES = RuleSet(
     {
         **legalize_fourier.RULES,
         **legalize_string_labels.RULES,
+        **legalize_string_encoders.RULES,
         **legalize_pooling.RULES,
         **legalize_training.RULES,
         **legalize_early_opsets.RULES,

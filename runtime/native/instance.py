@@ -401,13 +401,13 @@ class Instance:
         self, call: OperatorCall, perform: Implementation, targets: Sequence[tuple[int | None, bool]]
     ) -> None:
         """Run an operator of the session with its operands."""
-        values, step = self._values, call.step
-        call.operands = [None if index is None else values[index] for index in step.reads]
+        values = self._values
+        call.operands = [None if index is None else values[index] for index in call.reads]
         for (index, is_assigned), result in zip(targets, perform(call), strict=True):
             if is_assigned and index is not None:
                 values[index] = result
             elif index is not None:
-                self._write(step, index, result)
+                self._write(call.step, index, result)
 
     def _run_later(
         self, step: SessionStep, instance: Instance, inputs: Sequence[tuple[int, TensorSpec]]

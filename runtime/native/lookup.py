@@ -28,6 +28,7 @@ class Lookup(dict[object, Any]):
     def __init__(self, items: Iterable[tuple[object, object]], default: object) -> None:
         super().__init__(items)
         self._default = default
+        self._get = self.__getitem__
 
     def __missing__(self, key: object) -> object:
         if not isinstance(key, KEY_TYPES) and key is not NAN:
@@ -37,11 +38,10 @@ class Lookup(dict[object, Any]):
     def of(self, call: OperatorCall, dtype: np.dtype[np.generic]) -> Array:
         """Return the values of the elements of operand 0; bytes are decoded only if there are any."""
         x = call.array(0)
-        elements: Iterable[object] = x.ravel().tolist()
-        if x.dtype.kind == "f":
-            elements = map(key_of, elements)
+        given: list[object] = x.ravel().tolist()
+        elements = map(key_of, given) if x.dtype.kind == "f" else given
         try:
-            found = np.fromiter(map(self.__getitem__, elements), dtype, x.size)
+            found = np.fromiter(map(self._get, elements), dtype, len(given))
         except KeyError:
-            found = np.fromiter(map(self.__getitem__, call.strings(0)), dtype, x.size)
-        return found.reshape(x.shape)
+            found = np.fromiter(map(self._get, call.strings(0)), dtype, len(given))
+        return found if x.ndim == 1 else found.reshape(x.shape)

@@ -67,6 +67,7 @@ class OperatorCall(OperatorAttributes):
     ) -> None:
         # Not by `super`, which takes a third of a microsecond of a model that runs for ten.
         self.step, self.operands, self.bodies, self.constants = step, operands, runners, _NONE
+        self.reads = step.reads
 
     def has_operand(self, number: int) -> bool:
         """Whether an optional operand is present."""

@@ -171,3 +171,64 @@ func.func @reshape_by_property(%x: tensor<6xf32>, %z: tensor<?xf32>) -> (tensor<
   %1 = "onnx.ReshapeV1"(%z) <{shape = [2, 3]}> : (tensor<?xf32>) -> tensor<2x3xf32>
   onnx.Return %0, %1 : tensor<2x3xf32>, tensor<2x3xf32>
 }
+
+// -----
+
+// Columns of strings with one table: all strings are looked up once, and the columns are those of numbers.
+// CHECK-LABEL: @columns_of_one_table
+// CHECK:         %[[N:.*]] = "onnx.LabelEncoder"(%arg0) {{.*}} : (tensor<8x2x!onnx.String>) -> tensor<8x2xi64>
+// CHECK-NEXT:    %[[A:.*]] = "onnx.ArrayFeatureExtractor"(%[[N]], %{{.*}}) : (tensor<8x2xi64>, tensor<i64>) -> tensor<8x1xi64>
+// CHECK-NEXT:    %[[B:.*]] = "onnx.ArrayFeatureExtractor"(%[[N]], %{{.*}}) : (tensor<8x2xi64>, tensor<i64>) -> tensor<8x1xi64>
+// CHECK-NEXT:    onnx.Return %[[A]], %[[B]]
+func.func @columns_of_one_table(%x: tensor<8x2x!onnx.String>) -> (tensor<8x1xi64>, tensor<8x1xi64>) {
+  %0 = onnx.Constant dense<0> : tensor<i64>
+  %1 = onnx.Constant dense<1> : tensor<i64>
+  %a = "onnx.ArrayFeatureExtractor"(%x, %0) : (tensor<8x2x!onnx.String>, tensor<i64>) -> tensor<8x1x!onnx.String>
+  %b = "onnx.ArrayFeatureExtractor"(%x, %1) : (tensor<8x2x!onnx.String>, tensor<i64>) -> tensor<8x1x!onnx.String>
+  %y = "onnx.LabelEncoder"(%a) <{keys_strings = ["a", "b"], values_int64s = [1, 2]}> : (tensor<8x1x!onnx.String>) -> tensor<8x1xi64>
+  %z = "onnx.LabelEncoder"(%b) <{keys_strings = ["a", "b"], values_int64s = [1, 2]}> : (tensor<8x1x!onnx.String>) -> tensor<8x1xi64>
+  onnx.Return %y, %z : tensor<8x1xi64>, tensor<8x1xi64>
+}
+
+// -----
+
+// Columns of two tables stay: each would look up all strings. So does what is encoded as strings.
+// CHECK-LABEL: @columns_of_two_tables
+// CHECK-COUNT-2: "onnx.ArrayFeatureExtractor"(%arg0
+// CHECK:         "onnx.Reshape"(%arg0
+func.func @columns_of_two_tables(%x: tensor<8x2x!onnx.String>) -> (tensor<8x1xi64>, tensor<8x1xi64>, tensor<16x!onnx.String>) {
+  %0 = onnx.Constant dense<0> : tensor<i64>
+  %1 = onnx.Constant dense<1> : tensor<i64>
+  %row = onnx.Constant dense<16> : tensor<1xi64>
+  %a = "onnx.ArrayFeatureExtractor"(%x, %0) : (tensor<8x2x!onnx.String>, tensor<i64>) -> tensor<8x1x!onnx.String>
+  %b = "onnx.ArrayFeatureExtractor"(%x, %1) : (tensor<8x2x!onnx.String>, tensor<i64>) -> tensor<8x1x!onnx.String>
+  %y = "onnx.LabelEncoder"(%a) <{keys_strings = ["a", "b"], values_int64s = [1, 2]}> : (tensor<8x1x!onnx.String>) -> tensor<8x1xi64>
+  %z = "onnx.LabelEncoder"(%b) <{keys_strings = ["a", "b"], values_int64s = [2, 1]}> : (tensor<8x1x!onnx.String>) -> tensor<8x1xi64>
+  %c = "onnx.Reshape"(%x, %row) : (tensor<8x2x!onnx.String>, tensor<1xi64>) -> tensor<16x!onnx.String>
+  %w = "onnx.LabelEncoder"(%c) <{keys_strings = ["a"], values_strings = ["b"]}> : (tensor<16x!onnx.String>) -> tensor<16x!onnx.String>
+  onnx.Return %y, %z, %w : tensor<8x1xi64>, tensor<8x1xi64>, tensor<16x!onnx.String>
+}
+
+// -----
+
+// A one-hot encoding of strings is that of their numbers; an unknown string has the number of none.
+// CHECK-LABEL: @one_hot_strings
+// CHECK:         %[[N:.*]] = "onnx.LabelEncoder"(%arg0) <{{{.*}}default_int64 = 2 : si64{{.*}}keys_strings = ["a", "b"]{{.*}}values_int64s = [0, 1]}>
+// CHECK:         %[[G:.*]] = "onnx.Gather"(%[[N]], %{{.*}}) {{.*}} -> tensor<3x1xi64>
+// CHECK:         "onnx.OneHot"(%[[G]], %{{.*}}, %{{.*}}) <{axis = -1 : si64}> : (tensor<3x1xi64>, tensor<i64>, tensor<2xf32>) -> tensor<3x1x2xf32>
+func.func @one_hot_strings(%x: tensor<3x1x!onnx.String>) -> tensor<3x1x2xf32> {
+  %i = onnx.Constant dense<0> : tensor<1xi64>
+  %0 = "onnx.Gather"(%x, %i) <{axis = 1 : si64}> : (tensor<3x1x!onnx.String>, tensor<1xi64>) -> tensor<3x1x!onnx.String>
+  %y = "onnx.OneHotEncoder"(%0) <{cats_strings = ["a", "b"], zeros = 1 : si64}> : (tensor<3x1x!onnx.String>) -> tensor<3x1x2xf32>
+  onnx.Return %y : tensor<3x1x2xf32>
+}
+
+// -----
+
+// With zeros = 0 an unknown string is an error, which the operator raises.
+// CHECK-LABEL: @strict_one_hot
+// CHECK:         "onnx.OneHotEncoder"
+func.func @strict_one_hot(%x: tensor<3x!onnx.String>) -> tensor<3x2xf32> {
+  %y = "onnx.OneHotEncoder"(%x) <{cats_strings = ["a", "b"], zeros = 0 : si64}> : (tensor<3x!onnx.String>) -> tensor<3x2xf32>
+  onnx.Return %y : tensor<3x2xf32>
+}
