@@ -31,11 +31,10 @@ MODELS = {
       y = ai.onnx.ml.LabelEncoder<{TABLE}>(flat)
       z = ai.onnx.ml.LabelEncoder<{TABLE}>(turned)
     }}""",
-    "one_hot": f"""m (string[n,2] x) => (float[n,2,3] y, float[k,2,1] z) {{
-      rows = Constant<value = int64[3] {{0, 3, 0}}>()
-      picked = Gather<axis = 0>(x, rows)
+    "one_hot": f"""m (string[n,2] x) => (float[n,2,3] y, float[2,n,2] z) {{
+      picked = Transpose<perm = [1, 0]>(x)
       y = {ONE_HOT}<cats_strings = ["a", "ü", "b"]>(x)
-      z = {ONE_HOT}<cats_strings = ["b"]>(picked)
+      z = {ONE_HOT}<cats_strings = ["b", "ü"]>(picked)
     }}""",
 }
 
@@ -51,6 +50,19 @@ def test_numbers_are_those_of_onnxruntime(name: str):
     for one, other in zip(found, expected, strict=True):
         assert isinstance(one, np.ndarray)
         np.testing.assert_array_equal(one, other)
+
+
+def test_rows_are_gathered_after_the_look_up():
+    """onnxruntime 1.32 gathers the first string of each row alone."""
+    text = f"""m (string[n,2] x) => (int64[3,2] y) {{
+      rows = Constant<value = int64[3] {{0, 1, 0}}>()
+      picked = Gather<axis = 0>(x, rows)
+      y = ai.onnx.ml.LabelEncoder<{TABLE}>(picked)
+    }}"""
+    session = compile_native(onnx.parser.parse_model(HEAD + text))
+    (found,) = session.run(None, {"x": np.array([["a", "b"], ["ü", "d"]], np.object_)})
+    assert np.asarray(found).tolist() == [[3, 1], [2, 7], [3, 1]]
+    assert [line.where for line in session.report()] == ["session", "native"]
 
 
 def test_columns_of_one_table_are_looked_up_once():
