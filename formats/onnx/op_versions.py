@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
@@ -16,8 +16,10 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.errors import XonncError
+from xonnc.formats.onnx.captures import captures
 from xonnc.formats.onnx.import_scope import IS_NODE
-from xonnc.formats.onnx.schemas import canonical_domain, newest_opset
+from xonnc.formats.onnx.op_signatures import op_signature_of
+from xonnc.formats.onnx.schemas import canonical_domain, newest_opset, schemas_between
 
 OP_TYPE = "onnx.op_type"
 """Attribute of ops that stand for a contributed operator in an older opset, with that operator's name."""
@@ -157,9 +159,38 @@ def _choose(domain: str, found: _Range, imported: int | None) -> int:
 
 def _uses(root: Operation, has_imports: bool) -> Iterator[tuple[str, Operation, int, int | None]]:
     for op in root.walk():
-        if has_imports and is_initializer(op):
+        if not isinstance(op, OnnxOp) or (has_imports and is_initializer(op)):
             continue
-        identity = identity_of(op) if isinstance(op, OnnxOp) else None
-        if identity is not None:
-            until = identity.until
-            yield canonical_domain(identity.domain), op, identity.since, None if until is None else until - 1
+        if (identity := identity_of(op)) is not None:
+            newest = None if identity.until is None else identity.until - 1
+            yield canonical_domain(identity.domain), op, _first_opset(op, identity), newest
+
+
+def _first_opset(op: OnnxOp, identity: OpIdentity) -> int:
+    """
+    Return the first opset whose operator has the operands, results and attributes of an op.
+
+    Later versions of an operator share a class with earlier ones if they only add some that may be absent.
+    """
+    schemas = schemas_between(
+        canonical_domain(identity.domain), identity.op_type, identity.since, identity.until
+    )
+    if len(schemas) < 2 or isinstance(op, CustomOp | DimOp):
+        return identity.since
+    operands = _present(op.operands[: len(op.operands) - len(captures(op))])
+    results = _present(op.results)
+    defaults = op_signature_of(type(op)).defaults
+    attributes = {name for name, value in op.properties.items() if defaults.get(name) != value}
+    for schema in schemas:
+        if (
+            operands <= schema.max_input
+            and results <= schema.max_output
+            and attributes <= schema.attributes.keys()
+        ):
+            return max(schema.since_version, identity.since)
+    return identity.since
+
+
+def _present(values: Sequence[SSAValue]) -> int:
+    """Return the number of values without absent ones at the end."""
+    return max((index for index, value in enumerate(values, 1) if value.type != NONE), default=0)

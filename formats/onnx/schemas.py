@@ -30,7 +30,7 @@ def register(added: Sequence[onnx.defs.OpSchema]) -> None:
         known[:] = [each for each in known if each.since_version != schema.since_version]
         known.append(schema)
         known.sort(key=lambda each: -each.since_version)
-    for cached in (schema_of, default_of, newest_opset):
+    for cached in (schema_of, default_of, newest_opset, schemas_between):
         cached.cache_clear()
 
 
@@ -62,3 +62,13 @@ def newest_opset(domain: str) -> int | None:
     versions = [schema.since_version for schema in onnx.defs.get_all_schemas() if schema.domain == domain]
     versions += [each[0].since_version for (its_domain, _), each in _ADDED.items() if its_domain == domain]
     return max(versions, default=None)
+
+
+@cache
+def schemas_between(
+    domain: str, op_type: str, since: int, until: int | None = None
+) -> Sequence[onnx.defs.OpSchema]:
+    """The versions of an operator in force from opset `since` on and before `until`, the oldest first."""
+    end = until if until is not None else 1 + max(since, newest_opset(domain) or since)
+    found = (schema_of(domain, op_type, opset) for opset in range(since, end))
+    return tuple({schema.since_version: schema for schema in found if schema is not None}.values())

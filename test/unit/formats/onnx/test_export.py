@@ -126,6 +126,29 @@ def test_dim_is_picked_from_a_shape_of_old() -> None:
     assert found.tolist() == [3, 5]
 
 
+def test_the_opset_follows_operands_and_attributes_that_an_operator_got_later() -> None:
+    def opset(body: str, imported: int) -> int:
+        body += "onnx.Return %0 : tensor<1x2x3x4xf32>"
+        made = module(body, "%x: tensor<1x2x3x4xf32>, %n: tensor<1xi64>", "tensor<1x2x3x4xf32>")
+        made.attributes["onnx.opset_imports"] = DictionaryAttr({"": IntegerAttr(imported, 64)})
+        model = export_proto(made)
+        vars(onnx.checker)["check_model"](model, full_check=True)
+        return model.opset_import[0].version
+
+    none = '%none = "onnx.NoValue"() <{value}> : () -> none\n'
+    attention = (
+        f'{none}%0, %1, %2, %3 = "onnx.Attention"(%x, %x, %x, %none, %none, %none, LENGTHS) ATTRIBUTES'
+        " : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, none, none, none, TYPE)"
+        " -> (tensor<1x2x3x4xf32>, none, none, none)\n"
+    )
+    plain = attention.replace("ATTRIBUTES", "")
+    assert opset(plain.replace("LENGTHS", "%none").replace("TYPE", "none"), 23) == 23
+    assert opset(plain.replace("LENGTHS", "%n").replace("TYPE", "tensor<1xi64>"), 21) == 24
+    assert opset(plain.replace("LENGTHS", "%n").replace("TYPE", "tensor<1xi64>"), 25) == 25
+    windowed = attention.replace("ATTRIBUTES", "<{left_window_size = 1 : si64}>")
+    assert opset(windowed.replace("LENGTHS", "%none").replace("TYPE", "none"), 23) == 25
+
+
 def test_the_opset_follows_the_ops() -> None:
     old = '%0 = "onnx.PadV2"(%x) <{pads = [0, 0]}> : (tensor<2xf32>) -> tensor<2xf32>\n'
     end = "onnx.Return %0 : tensor<2xf32>"
