@@ -217,9 +217,7 @@ def _convert_function(
             is_behind = bool(refusals) and (isinstance(refused, MissingOperand) or is_dynamic)
             if not is_behind:
                 reason = str(refused)
-                boundary = refused.boundary
-                about = op if boundary is None else AtBoundary(op, boundary)
-                refusals.append(Refusal(refusal_of(op, reason), about))
+                _add_refusal(refusals, op, refused)
             for result in op.results:
                 builder.define_placeholder(result)
         else:
@@ -241,6 +239,14 @@ def _convert_function(
             function, {index: builder.pixels[one] for index, one in arguments if one in builder.pixels}
         )
     return refusals
+
+
+def _add_refusal(refusals: list[Refusal], op: OnnxOp, refused: UnsupportedOperator) -> None:
+    """Add the refusal of `op`, or of the operator before it that is the cause, once for all behind it."""
+    boundary, blamed = refused.boundary, refused.cause or op
+    line = refusal_of(blamed, str(refused))
+    if blamed is op or all(line != known.reason for known in refusals):
+        refusals.append(Refusal(line, blamed if boundary is None else AtBoundary(blamed, boundary)))
 
 
 def _lower(op: OnnxOp, builder: DlaBuilder) -> None:

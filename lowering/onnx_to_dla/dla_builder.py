@@ -4,6 +4,7 @@ Builder that lowering functions receive: cubes of tensors, constants as arrays, 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -42,6 +43,15 @@ from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp as OnnxConstantOp
+from xonnc.dialects.onnx.ops.nn import FlattenOp
+from xonnc.dialects.onnx.ops.tensor import (
+    ReshapeOp,
+    SqueezeOp,
+    SqueezeV11Op,
+    TransposeOp,
+    UnsqueezeOp,
+    UnsqueezeV11Op,
+)
 from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
 from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.pixel_normalization import Normalization
@@ -66,6 +76,9 @@ ENGINES: tuple[tuple[type[Operation], str], ...] = (
 """Engines by operation, in order of priority when an operator takes several."""
 
 
+RESHAPES = (FlattenOp, ReshapeOp, SqueezeOp, SqueezeV11Op, TransposeOp, UnsqueezeOp, UnsqueezeV11Op)
+"""Operators that are views, but for operators on rows and columns."""
+
 FLOATS = (f16, bf16, f32, f64)
 """Element types of inputs that FP16 cubes represent."""
 
@@ -74,11 +87,12 @@ class UnsupportedOperator(Exception):
     """
     The current operator cannot be lowered; the message has the rule, the value found and a remedy.
 
-    `boundary` is the function input that causes it, if one does.
+    `boundary` is the function input that causes it, `cause` the operator before, if one does.
     """
 
-    def __init__(self, rule: str, boundary: SSAValue | None = None):
+    def __init__(self, rule: str, boundary: SSAValue | None = None, cause: Operation | None = None):
         self.boundary = boundary
+        self.cause = cause
         super().__init__(rule)
 
 
@@ -315,9 +329,25 @@ class DlaBuilder:
         """Refuse if rows and columns in memory are not those of the model's tensor, because of a reshape."""
         if found.cube != cube_shape(found.shape):
             self.refuse(
-                f"the reshape to {list(found.shape)} before it moves data (it is stored as "
-                f"{list(found.cube)}); put the reshape after this operator"
+                f"the reshape to {list(found.shape)} moves data (it is stored as {list(found.cube)}) for an "
+                "operator on rows and columns; put it behind that operator",
+                cause=self.reshape_before(found.shape),
             )
+
+    def reshape_before(self, shape: tuple[int, ...]) -> Operation | None:
+        """Return the nearest operator before the current one that gives a tensor this shape as a view."""
+        seen = set[Operation]()
+        pending = deque([self._at] if self._at is not None else [])
+        while pending:
+            for value in pending.popleft().operands:
+                maker = value.owner
+                if not isinstance(maker, OnnxOp) or maker in seen:
+                    continue
+                if isinstance(maker, RESHAPES) and static_shape(value.type) == shape:
+                    return maker
+                seen.add(maker)
+                pending.append(maker)
+        return None
 
     def constant(self, value: SSAValue) -> Array | None:
         """Return the elements of a constant of the model, `None` for other values."""
@@ -339,9 +369,13 @@ class DlaBuilder:
             self.refuse("the result has no static shape; run shape-inference-onnx or fix the input shapes")
         return shape
 
-    def refuse(self, rule: str, boundary: SSAValue | None = None) -> NoReturn:
-        """Refuse the current operator; `boundary` is the function input that causes it, if any."""
-        raise UnsupportedOperator(rule, boundary)
+    def refuse(self, rule: str, boundary: SSAValue | None = None, cause: Operation | None = None) -> NoReturn:
+        """
+        Refuse the current operator, or the operator `cause` before it, because of which it cannot be lowered.
+
+        `boundary` is the function input that causes it, if any.
+        """
+        raise UnsupportedOperator(rule, boundary, cause)
 
     def check(self, broken: str | None) -> None:
         """Refuse the current operator if a limit of the target is exceeded."""

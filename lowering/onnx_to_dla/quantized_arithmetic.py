@@ -55,7 +55,8 @@ def difference(
     """Return `first - second`, `None` if the second operand has been clamped."""
     if not first.shape == second.shape == shape or first.cube != second.cube:
         builder.refuse(
-            f"operands of shapes {list(first.shape)} and {list(second.shape)}; expand one of them first"
+            f"operands of shapes {list(first.shape)} and {list(second.shape)}; expand one of them first",
+            cause=builder.reshape_before(shape) if first.shape == second.shape else None,
         )
     if first.stored is None:
         builder.refuse("the first operand is not quantized; quantize it, or calibrate")

@@ -61,7 +61,8 @@ def product_of(
     here, other = cube_of(a.value.type), cube_of(b.value.type)
     if a_shape != shape or (other != here and other != CubeShape(here.channels, 1, 1)):
         builder.refuse(
-            f"factors of {list(a_shape)} and {list(b_shape)} (the SDP broadcasts per-channel tensors only)"
+            f"factors of {list(a_shape)} and {list(b_shape)} (the SDP broadcasts per-channel tensors only)",
+            cause=builder.reshape_before(shape) if a_shape == b_shape == shape else None,
         )
     if other == here and b_shape != shape:
         builder.refuse(f"factors of {list(a_shape)} and {list(b_shape)}; expand one of them first")

@@ -18,7 +18,8 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool
 from xonnc.dialects.onnx.elements.roots import constants_of
 from xonnc.dialects.onnx.locations import describe, node_name
-from xonnc.dialects.onnx.ops.nn import LRNOp
+from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
+from xonnc.dialects.onnx.ops.nn import ConvOp, ConvTransposeOp, LRNOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.dialects.onnx.ops.tensor import CastOp
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape
@@ -46,11 +47,20 @@ WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))
 """Engines whose work is worth a transfer to the DLA and back; other nodes follow their neighbors."""
 
 
+MULTIPLYING = (ConvOp, ConvTransposeOp, GemmOp, MatMulOp)
+"""
+Operators of the convolution engine. In INT8 the pass begins where their sums are rounded, often an addition
+and an activation later, and that operator has the engine.
+"""
+
+
 def _is_cheap(op: Operation, engine: str) -> bool:
     """
     Return whether an operator follows its neighbors: data movement, and elementwise functions whatever the
     engine. The CDP computes those by its lookup table; what it normalizes is worth a transfer.
     """
+    if isinstance(op, MULTIPLYING):
+        return False
     if engine not in WORTH_A_CROSSING or type(op) in SELECTIONS:
         return True
     return engine == "CDP" and not isinstance(op, LRNOp)

@@ -245,7 +245,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "r = Reshape(x, k)\ny = MaxPool<kernel_shape=[1,1]>(r)",
         {"weights": {"k": np.array([1, 6, 4, 8], np.int64)}},
-        "the reshape to [1, 6, 4, 8] before it moves data",
+        "Reshape_0 (Reshape): the reshape to [1, 6, 4, 8] moves data",
     ),
     ("y = LRN<size=11>(x)", {"x": (1, 16, 4, 4)}, "size 11 (the CDP takes 3, 5, 7, 9)"),
     (
