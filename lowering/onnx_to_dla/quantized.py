@@ -147,7 +147,8 @@ def total(operands: Sequence[SSAValue], shape: tuple[int, ...], builder: Quantiz
         assert other is not None
         if cube_of(other.value.type) != result.cube:
             builder.refuse(
-                f"operands with different cubes in memory: {list(result.cube)}, {list(computed[1].cube)}"
+                f"operands with different cubes in memory: {list(result.cube)}, {list(computed[1].cube)}",
+                cause=builder.reshape_before(shape),
             )
         result = result.then(QuantizedCube(other.value, other.qparams))
     return result
@@ -248,14 +249,36 @@ def average_pool(op: AveragePoolOp, builder: QuantizedDlaBuilder) -> Dequantized
     """Lower AveragePool on the PDP, with factors where the number of averaged elements varies."""
     source, shape = builder.stored_spatial(op.X), builder.result_shape(op)
     cube = cube_of(source.value.type)
-    window = pool_windows(op, cube, builder)[1]
+    declared, window = pool_windows(op, cube, builder)
     if window.kernel == cube[1:] and not any(window.pads):
         if (result := _exact_mean(source, op.Y, shape, builder)) is not None:
             return result
+    if source.qparams.zero_point and op.count_include_pad.value.data == 1 and any(window.pads):
+        return _padded_mean(source, window, declared, shape, builder)
     pooled, correction = averages(op, source.value, builder)
-    if source.qparams.zero_point and any(window.pads):
-        builder.refuse("padding of a tensor whose zero point is not 0; use symmetric quantization")
     return builder.mean(source, pooled, correction, shape)
+
+
+def _padded_mean(
+    source: QuantizedCube,
+    window: Window2D,
+    declared: Window2D,
+    shape: tuple[int, ...],
+    builder: QuantizedDlaBuilder,
+) -> Dequantized:
+    """
+    Return means that count padding by a depthwise convolution, which pads with the stored zero point: the PDP
+    sums zeros there.
+    """
+    if window != declared:
+        builder.refuse(
+            "a last window beyond the padding, of a tensor whose zero point is not 0; "
+            "use symmetric quantization"
+        )
+    channels = cube_of(source.value.type).channels
+    ones = np.ones((channels, 1, *window.kernel), np.int8)
+    kernels = QuantizedKernels(ones, np.array([1 / ones[0].size]))
+    return grouped(source, kernels, None, window, channels, shape, builder)
 
 
 def _exact_mean(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,13 @@ def uneven_windows(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Relu", y), 0.015, -10), (1, 40, 5, 5))
 
 
+def padded_mean(net: Net, *, include: int) -> onnx.ModelProto:
+    """Padding is 0, which the stored integers have elsewhere; 40 channels are several convolutions."""
+    x = net.rounded("x0", zero=-50)
+    y = net("AveragePool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4, count_include_pad=include)
+    return net.model(net.rounded(y, 0.015, -10), (1, 40, 5, 7))
+
+
 def shuffled(net: Net) -> onnx.ModelProto:
     x = net("Reshape", net.rounded("x0", zero=4), net.held(np.array([1, 4, 10, 3, 5])))
     x = net("Transpose", x, perm=[0, 2, 1, 3, 4])
@@ -274,6 +282,8 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "reordered": (reordered, 1),
     "shuffled": (shuffled, 1),
     "uneven windows": (uneven_windows, 3),
+    "mean with padding": (partial(padded_mean, include=1), 1),
+    "mean without padding": (partial(padded_mean, include=0), 3),
     "normalised": (lambda net: normalised(net, 5, 1e-4, 0), 1),
     "normalised by much": (lambda net: normalised(net, 3, 2.0, 20), 1),
     "enlarged": (enlarged, 2),
