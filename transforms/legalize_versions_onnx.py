@@ -51,7 +51,7 @@ def legalize_versions(module: ModuleOp, context: Context) -> bool:
     # Which ops cannot be converted is known only after a trial: rules fail on shapes and properties.
     trial = module.clone()
     convert(trial, context, RULES, pass_name=LegalizeVersions.name)
-    legal = up_to(min(_ends(trial), default=inf))
+    legal = up_to(newest_opset_of(trial))
     changed = convert(module, context, legal, pass_name=LegalizeVersions.name)
     infer_shapes(module)
     return bool(changed)
@@ -61,6 +61,11 @@ def up_to(opset: float) -> RuleSet:
     """Return the rules for versions that ended by `opset`: their replacements exist from there on."""
     later = [rule.name for kind, alike in RULES.by_root.items() if _end_of(kind) > opset for rule in alike]
     return RULES.without(later)
+
+
+def newest_opset_of(module: ModuleOp) -> float:
+    """Return the last opset that has every operator of `module`, infinity if none has been replaced."""
+    return min(_ends(module), default=inf)
 
 
 def _ends(module: ModuleOp) -> Iterator[int]:

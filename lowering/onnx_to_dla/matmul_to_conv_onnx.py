@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -38,9 +39,10 @@ class MatMulToConv(ModulePass):
     """
     Rewrite products of `[1, M, K]` and constant weights `[K, N]` to convolutions of `[1, K, M]`.
 
-    On NVDLA the `M` rows are the channels of `[1, M, K]`, and `K` is a kernel's width, of up to 32. The
-    transposes before and after run on the CPU, so the product must be worth it. More than 8192 outputs, such
-    as the characters of an OCR model, are several convolutions.
+    On NVDLA the `M` rows are the channels of `[1, M, K]`, and `K` is a kernel's width, of up to 32. The same
+    holds for `[1, H, W, K]`, as linear layers of images with channels last have it. Transposes before and
+    after that do not cancel run on the CPU, so the product must be worth it. More than 8192 outputs, such as
+    the characters of an OCR model, are several convolutions.
     """
 
     name = "matmul-to-conv-onnx"
@@ -49,38 +51,45 @@ class MatMulToConv(ModulePass):
         matmul_to_conv(op, DisposablePool.of(ctx))
 
 
-def matmul_to_conv(module: ModuleOp, pool: DisposablePool) -> None:
-    """Rewrite the products of `module` that the pass is about."""
+def matmul_to_conv(module: ModuleOp, pool: DisposablePool) -> bool:
+    """Rewrite the products of `module` that the pass is about; return whether there were any."""
+    has_changed = False
     for op in [op for op in module.walk() if isinstance(op, MatMulOp)]:
         shape, weights = static_shape(op.A.type), _elements(op.B)
-        if shape is None or weights is None or len(shape) != 3 or shape[0] != 1 or weights.ndim != 2:
+        if shape is None or weights is None or len(shape) not in (3, 4) or shape[0] != 1 or weights.ndim != 2:
             continue
-        _, rows, depth = shape
-        if KERNEL.broken(depth) is not None and rows * weights.size >= WORTH_TRANSPOSING:
-            _rewrite(op, rows, weights, pool)
+        _, *positions, depth = shape
+        if KERNEL.broken(depth) is not None and prod(positions) * weights.size >= WORTH_TRANSPOSING:
+            _rewrite(op, positions, weights, pool)
+            has_changed = True
+    return has_changed
 
 
-def _rewrite(op: MatMulOp, rows: int, weights: Array, pool: DisposablePool) -> None:
+def _rewrite(op: MatMulOp, positions: Sequence[int], weights: Array, pool: DisposablePool) -> None:
     total, bias = _with_bias(op, weights.shape[1])
     builder = _Builder(total, derived(joined(op.location, total.location)), pool)
     depth, outputs = weights.shape
-    swap = int_array_attr(0, 2, 1)
+    rank = len(positions) + 2
+    to_columns = int_array_attr(0, rank - 1, *range(1, rank - 1))
+    to_rows = int_array_attr(0, *range(2, rank), 1)
     before = op.A.owner
-    if isinstance(before, TransposeOp) and before.perm == swap:
+    if isinstance(before, TransposeOp) and before.perm == to_rows:
         columns = before.data
     else:
-        columns = builder.op(TransposeOp, (op.A,), (1, depth, rows), perm=swap)
+        columns = builder.op(TransposeOp, (op.A,), (1, depth, *positions), perm=to_columns)
     count = -(-outputs // DIMENSION.most)
     parts: list[SSAValue] = []
     for index in range(count):
         begin, end = (outputs * each // count for each in (index, index + 1))
-        kernels = builder.constant(np.ascontiguousarray(weights[:, begin:end].T)[:, :, np.newaxis])
+        window = [1] * len(positions)
+        array = np.ascontiguousarray(weights[:, begin:end].T).reshape(end - begin, depth, *window)
+        kernels = builder.constant(array)
         addends = builder.none() if bias is None else builder.constant(bias[begin:end])
-        made = builder.op(ConvOp, (columns, kernels, addends), (1, end - begin, rows))
-        parts.append(builder.op(TransposeOp, (made,), (1, rows, end - begin), perm=swap))
+        made = builder.op(ConvOp, (columns, kernels, addends), (1, end - begin, *positions))
+        parts.append(builder.op(TransposeOp, (made,), (1, *positions, end - begin), perm=to_rows))
     result = parts[0]
     if count > 1:
-        result = builder.op(ConcatOp, parts, (1, rows, outputs), axis=int_attr(2))
+        result = builder.op(ConcatOp, parts, (1, *positions, outputs), axis=int_attr(rank - 1))
     last = result.owner
     assert isinstance(last, Operation)
     # The last operation keeps the name of the result; the node's own name is that of the convolution.

@@ -51,8 +51,10 @@ from xonnc.targets import load_target
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized
 from xonnc.transforms.dense_constants_onnx import make_dense
-from xonnc.transforms.legalize_versions_onnx import legalize_versions
+from xonnc.transforms.fuse_channels_onnx import FuseChannels
+from xonnc.transforms.legalize_versions_onnx import legalize_versions, newest_opset_of
 from xonnc.transforms.models.signatures import Shapes, set_input_shapes
+from xonnc.transforms.move_transposes_onnx import MoveTransposes
 from xonnc.transforms.recompose_onnx import Recompose, standard_rules
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplify
@@ -309,9 +311,13 @@ def prepare_quantization(module: ModuleOp, context: Context) -> None:
         context: its context.
     """
     pool = DisposablePool.of(context)
-    apply_rules(module, context, standard_rules(RECOMPOSED_OPSET), pass_name=Recompose.name)
+    # All operators of a model belong to one opset: a Resize of opset 13 admits no Gelu of opset 20.
+    opset = int(min(RECOMPOSED_OPSET, newest_opset_of(module)))
+    apply_rules(module, context, standard_rules(opset), pass_name=Recompose.name)
     split_sums(module, pool)
-    matmul_to_conv(module, pool)
+    if matmul_to_conv(module, pool):
+        MoveTransposes().apply(context, module)
+        FuseChannels().apply(context, module)
 
 
 def _opset(module: ModuleOp) -> int:

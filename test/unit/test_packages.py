@@ -333,6 +333,97 @@ def test_a_calibrated_model_has_no_quantization_on_the_cpu_only(tmp_path: Path):
     assert [node.operator for node in package.cpu_nodes] == ["Hardmax", "LogSoftmax", "Hardmax"]
 
 
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "s = CumSum(x, axis)\n r = Reshape(s, k)\n y = Conv(r, one)",
+        "s = CumSum(x, axis)\n r = Reshape(s, k)\n h = Relu(r)\n y = MaxPool<kernel_shape=[2, 2]>(h)",
+        "a = AveragePool<kernel_shape=[3], pads=[1, 1]>(x)\n r = Reshape(a, k)\n y = Conv(r, one)",
+        *(
+            f"s = CumSum(x, axis)\n r = Reshape(s, k)\n c = Conv(t, one)\n a = {op}(r, c)\n y = Conv(a, one)"
+            for op in ("Add", "Mul", "Sub")
+        ),
+    ],
+)
+def test_a_reshape_that_moves_data_runs_on_the_cpu_for_the_operator_behind_it(nodes: str, tmp_path: Path):
+    shape = (1, 1, 512)
+    other = {"t": (1, 8, 8, 8)} if "(t, " in nodes else {}
+    model = saved(
+        tmp_path,
+        nodes,
+        inputs={"x": shape, **other},
+        constants={"k": np.array([1, 8, 8, 8], np.int64), "axis": np.array(1, np.int64)},
+    )
+    generator = np.random.default_rng(2)
+    feeds = {
+        name: generator.uniform(-1, 1, size).astype(np.float32)
+        for name, size in {"x": shape, **other}.items()
+    }
+    package = compile_package(model, "nv_small", calibrate=lambda each: calibrate_module(each, [feeds]))
+    assert {node.operator for node in package.cpu_nodes} <= {"CumSum", "Relu", "Reshape"}
+    assert agreement(model, package, feeds) < 0.03
+
+
+@pytest.mark.parametrize("opset", [13, 17])
+def test_an_operator_that_later_opsets_lack_may_stand_beside_a_composed_gelu(opset: int, tmp_path: Path):
+    """Gelu of opset 20 is in no model with Resize of opset 13."""
+    path = saved(
+        tmp_path,
+        """c = Conv(x, w)
+        d = Div(c, r)
+        e = Erf(d)
+        f = Add(e, i)
+        g = Mul(c, f)
+        h = Mul(g, j)
+        y = Resize<coordinate_transformation_mode="asymmetric", nearest_mode="floor">(h, , s)""",
+        constants={
+            "r": np.array(2**0.5, np.float32),
+            "i": np.array(1, np.float32),
+            "j": np.array(0.5, np.float32),
+            "s": np.array([1, 1, 2, 2], np.float32),
+        },
+    )
+    model = onnx.ModelProto.FromString(path.read_bytes())
+    model.opset_import[0].version = opset
+    path.write_bytes(model.SerializeToString())
+    feeds = np.random.default_rng(2).standard_normal((2, *SHAPE)).astype(np.float32)
+    package = compile_package(
+        path, "nv_small", calibrate=lambda each: calibrate_module(each, [{"x": feed} for feed in feeds])
+    )
+    assert kinds(package) == ["dla"]
+    assert agreement(path, package, {"x": feeds[0]}) < 0.03
+
+
+def test_linear_layers_of_images_with_channels_last_are_convolutions(tmp_path: Path):
+    """As in ConvNeXt; the transposes between them cancel."""
+    size = 24
+    generator = np.random.default_rng(4)
+    model = saved(
+        tmp_path,
+        """t = Transpose<perm=[0, 2, 3, 1]>(x)
+        a = MatMul(t, up)
+        b = Add(a, bias)
+        c = Relu(b)
+        d = MatMul(c, down)
+        e = Mul(d, scale)
+        f = Transpose<perm=[0, 3, 1, 2]>(e)
+        y = Add(f, x)""",
+        inputs={"x": (1, 48, size, size)},
+        constants={
+            "up": (generator.standard_normal((48, 192)) / 7).astype(np.float32),
+            "bias": generator.standard_normal(192).astype(np.float32),
+            "down": (generator.standard_normal((192, 48)) / 14).astype(np.float32),
+            "scale": generator.uniform(0.5, 1, 48).astype(np.float32),
+        },
+    )
+    feeds = generator.standard_normal((2, 1, 48, size, size)).astype(np.float32)
+    package = compile_package(
+        model, "nv_small", calibrate=lambda each: calibrate_module(each, [{"x": feed} for feed in feeds])
+    )
+    assert kinds(package) == ["dla"]
+    assert agreement(model, package, {"x": feeds[0]}) < 0.05
+
+
 def test_a_function_between_parts_on_the_cpu_is_no_part_of_its_own(tmp_path: Path):
     nodes = """
         a = CumSum(x, one_axis)

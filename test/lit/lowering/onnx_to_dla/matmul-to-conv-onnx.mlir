@@ -48,6 +48,21 @@ func.func @many_outputs(%x: tensor<1x20x40xf32>) -> tensor<1x20x12000xf32> {
 
 // -----
 
+// Rows of images with channels last, as after the layer normalization of ConvNeXt.
+// CHECK-LABEL: @channels_last
+// CHECK:         %[[X:.*]] = "onnx.Transpose"(%arg0) <{perm = [0, 3, 1, 2]}> : (tensor<1x14x14x96xf32>) -> tensor<1x96x14x14xf32>
+// CHECK:         %[[W:.*]] = onnx.Constant {{.*}} : tensor<384x96x1x1xf32>
+// CHECK:         %[[Y:.*]] = "onnx.Conv"(%[[X]], %[[W]], {{.*}} -> tensor<1x384x14x14xf32>
+// CHECK:         %[[R:.*]] = "onnx.Transpose"(%[[Y]]) <{perm = [0, 2, 3, 1]}> : (tensor<1x384x14x14xf32>) -> tensor<1x14x14x384xf32>
+// CHECK:         onnx.Return %[[R]]
+func.func @channels_last(%x: tensor<1x14x14x96xf32>) -> tensor<1x14x14x384xf32> {
+  %w = onnx.Constant dense<0.5> : tensor<96x384xf32>
+  %y = "onnx.MatMul"(%x, %w) : (tensor<1x14x14x96xf32>, tensor<96x384xf32>) -> tensor<1x14x14x384xf32>
+  onnx.Return %y : tensor<1x14x14x384xf32>
+}
+
+// -----
+
 // Too little work; a kernel that the core takes; computed weights; a bias of each row; dynamic rows.
 // CHECK-LABEL: @others
 // CHECK-COUNT-5: "onnx.MatMul"
