@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
@@ -9,8 +11,11 @@ import pytest
 from onnx import parser
 
 from xonnc.errors import XonncError
+from xonnc.formats.native.program import RuntimeValue, TensorSpec
 from xonnc.native import compile_native
+from xonnc.runtime.native import session as session_module
 from xonnc.runtime.native.instance import address_of
+from xonnc.runtime.native.session import check_feeds
 
 
 def numbers(held: object) -> npt.NDArray[np.float32]:
@@ -91,6 +96,44 @@ def test_inputs_are_looked_at_in_each_run():
             (found,) = session.run(None, {"x": fed, "w": np.ones_like(x)})
             np.testing.assert_array_equal(numbers(found), np.maximum(fed - 1, 0))
     assert session.compiled == 1
+
+
+STRINGS = """<ir_version: 8, opset_import: ["": 21]> g (string[2, 3] x) => (string[6] y, string[3, 2] z)
+<int64[1] flat = {6}, int64[2] turned = {3, 2}> { y = Reshape(x, flat) z = Reshape(x, turned) }"""
+
+
+def test_results_of_strings_are_arrays_of_their_own():
+    session = compile_native(parser.parse_model(STRINGS))
+    for kind in (object, object, "U", "U", object):
+        x = np.array([["a", "b", "c"], ["d", "e", "f"]], kind)
+        y, z = (np.asarray(each) for each in session.run(None, {"x": x}))
+        y[0] = "new"
+        assert (x[0, 0], z[0, 0]) == ("a", "a")
+        with pytest.raises(XonncError, match="input 'x': float32 was fed, the model takes string"):
+            session.run(None, {"x": np.ones((2, 3), np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("text", "feeds"),
+    [
+        (OPEN, {"x": np.ones((2, 3), np.float32), "w": np.ones((2, 3), np.float32)}),
+        (STRINGS, {"x": np.array([["a", "b", "c"], ["d", "e", "f"]], np.object_)}),
+    ],
+)
+def test_inputs_like_those_of_the_last_run_are_not_checked_again(
+    text: str, feeds: dict[str, npt.NDArray[np.generic]], monkeypatch: pytest.MonkeyPatch
+):
+    session = compile_native(parser.parse_model(text))
+    checked: list[object] = []
+
+    def check(specs: Sequence[TensorSpec], given: Mapping[str, object]) -> list[RuntimeValue]:
+        checked.append(given)
+        return check_feeds(specs, given)
+
+    monkeypatch.setattr(session_module, "check_feeds", check)
+    for _ in range(3):
+        session.run(None, feeds)
+    assert len(checked) == 1
 
 
 def test_results_of_runs_are_arrays_of_their_own():
