@@ -130,21 +130,7 @@ class _Search:
 
     def _shortest(self, order: Sequence[int], counts: Sequence[int], goal: float) -> int | None:
         """Return the first of the lengths of a prefix that reaches the goal, `None` if none does."""
-        # Short ones first, in doubling steps: what a long one adds may take away, and costs more to measure.
-        low, high = 0, 0
-        while high < len(counts) and self._accuracy(order[: counts[high]]) < goal:
-            low, high = high + 1, 2 * high + 1
-        if high >= len(counts):
-            if low >= len(counts) or self._accuracy(order[: counts[-1]]) < goal:
-                return None
-            high = len(counts) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if self._accuracy(order[: counts[middle]]) >= goal:
-                high = middle
-            else:
-                low = middle + 1
-        return counts[high]
+        return first_that(counts, lambda count: self._accuracy(order[:count]) >= goal)
 
     def _quantized(self, kept: Collection[int]) -> tuple[list[Operation], onnx.ModelProto]:
         """Return the ops of a quantized copy in which some are kept in float, and its model."""
@@ -248,3 +234,26 @@ def lowest_cosine(expected: Sequence[Sequence[Array]], found: Sequence[Sequence[
 
 def _size(value: SSAValue) -> int:
     return prod(static_shape(value.type) or (0,))
+
+
+def first_that(counts: Sequence[int], reaches: Callable[[int], bool]) -> int | None:
+    """
+    Return the first of ascending counts that reaches a goal if all after it do, `None` if none does.
+
+    Short ones are tried first, in doubling steps: what a long one adds may take away, and costs more to
+    measure.
+    """
+    low, high = 0, 0
+    while high < len(counts) and not reaches(counts[high]):
+        low, high = high + 1, 2 * high + 1
+    if high >= len(counts):
+        if low >= len(counts) or not reaches(counts[-1]):
+            return None
+        high = len(counts) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if reaches(counts[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return counts[high]

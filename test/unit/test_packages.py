@@ -490,6 +490,12 @@ def test_inputs_that_do_not_fit_are_an_error(package: Path, feeds: Mapping[str, 
     assert message in str(caught.value)
 
 
+def test_parts_for_another_target_are_refused(package: Path):
+    with pytest.raises(XonncError, match=r"not for nv_small \(.*\); it is sound for nv_full"):
+        load_package(package, "nv_small")
+    assert [port.name for port in load_package(package, "nv_full").bound] == ["x"]
+
+
 def no_package(name: str) -> None:
     """There is no package of any name."""
 

@@ -39,8 +39,16 @@ def test_agreement(models: tuple[str, str], capsys: pytest.CaptureFixture[str]):
 def test_a_difference_exits_with_1(models: tuple[str, str], capsys: pytest.CaptureFixture[str]):
     assert main(["verify", *models, "--profile", "normal,zeros", "-n", "2"]) == 1
     out = capsys.readouterr().out
-    assert "DIFFERS" in out
+    assert [line.split()[-1] for line in out.splitlines() if " allowed" in line] == ["DIFFERS", "DIFFERS"]
     assert "2 comparisons of 4 DIFFER" in out
+
+
+def test_a_difference_of_shapes_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for name, times in (("a", 2), ("b", 3)):
+        text = f"{HEAD} main (float[3] x) => (float[n] y) <int64[1] s = {{{times}}}> {{ y = Tile (x, s) }}"
+        (tmp_path / f"{name}.onnx").write_bytes(parser.parse_model(text).SerializeToString())
+    assert main(["verify", str(tmp_path / "a.onnx"), str(tmp_path / "b.onnx"), "--profile", "normal"]) == 1
+    assert "DIFFERS: float32[9], expected float32[6]" in capsys.readouterr().out
 
 
 def test_layers_name_the_first_wrong_value(models: tuple[str, str], capsys: pytest.CaptureFixture[str]):

@@ -117,3 +117,14 @@ def test_integers_mirrored_at_the_zero_point_stay_in_their_type(
     kind = np.int8 if zero == 0 else np.uint8
     found = mirrored(np.array(x, kind), np.array([zero], kind), np.array([True]), 0)
     assert (None if found is None else found.tolist()) == expected
+
+
+@pytest.mark.parametrize(("opset", "is_folded"), [(12, False), (13, True)])
+def test_factors_along_an_axis_need_an_opset_with_scales_along_it(opset: int, is_folded: bool):
+    model = parser.parse_model(f"""<ir_version: 8, opset_import: ["": {opset}]>
+        network (float[3, 2] x) => (float[3, 2] y)
+        <int8[2, 2] q = {{1, 2, 3, 4}}, float s = {{0.5}}, float[2] c = {{2, 4}}> {{
+          d = DequantizeLinear(q, s) w = Mul(d, c) y = MatMul(x, w)
+        }}""")
+    nodes = [node.op_type for node in simplify(model).proto().graph.node]
+    assert ("Mul" in nodes) != is_folded

@@ -20,7 +20,7 @@ from xonnc.compiler import run_frontend
 from xonnc.dla_model import DlaModel, compile_for_dla
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
-from xonnc.lowering.quantization_statistics.float_selection import FloatSelection, lowest_cosine
+from xonnc.lowering.quantization_statistics.float_selection import FloatSelection, first_that, lowest_cosine
 from xonnc.tools.driver import main
 
 Array = npt.NDArray[Any]
@@ -214,3 +214,18 @@ def test_command_for_any_runtime(path: Path, tmp_path: Path, capsys: pytest.Capt
     assert re.search(r"accuracy     0\.9999 with|accuracy     1\.0000 with", capsys.readouterr().out)
     assert main([*flags, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["accuracy"]["accuracy"] >= 0.9999
+
+
+@pytest.mark.parametrize("size", range(18))
+def test_the_first_count_that_reaches_a_goal_is_found_in_few_tries(size: int):
+    counts = [3 * number + 1 for number in range(size)]
+    for goal in [*counts, 1000]:
+        tried: list[int] = []
+
+        def reaches(count: int, goal: int = goal, tried: list[int] = tried) -> bool:
+            tried.append(count)
+            return count >= goal
+
+        assert first_that(counts, reaches) == (goal if goal in counts else None)
+        assert len(tried) <= 2 * size.bit_length() + 1
+        assert len(set(tried)) == len(tried) or goal == counts[-1]

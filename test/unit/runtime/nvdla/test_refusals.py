@@ -147,6 +147,42 @@ WINOGRAD = replace(
 )
 
 
+@pytest.mark.parametrize("before", [0, 3])
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_convolution_windows_past_the_end(by_rows: bool, before: int):
+    core, size = ConvolutionCore(), CUBE.height if by_rows else CUBE.width
+
+    def run(past: int) -> tuple[int, ...]:
+        reached = size + before + past
+        if by_rows:
+            op = replace(CONV, input_height_cmac=reached, pad_y_top=before)
+            cube = replace(HW, height=reached)
+        else:
+            op = replace(CONV, input_width_cmac=reached, pad_x_left=before)
+            cube = replace(HW, width=reached)
+        return core.run(op, replace(CONV_SURFACE, dst_data=cube), scope()).shape
+
+    assert run(66) == ((1, size + before + 66, 4, 16) if by_rows else (1, 3, size + before + 66, 16))
+    past = "0 columns and 67 rows" if by_rows else "67 columns and 0 rows"
+    with pytest.raises(XonncError, match=f"takes {past} past the end of the input; the core pads up to 66"):
+        run(67)
+
+
+def test_convolution_outputs_that_no_memory_holds():
+    op = replace(
+        CONV,
+        entry_per_slice=2048,
+        input_width_cmac=8192,
+        input_height_cmac=8192,
+        input_width_csc=8192,
+        input_height_csc=8192,
+    )
+    source = replace(CUBE, width=8192, height=8192, line_stride=8192 * 32, surf_stride=8192 * 8192 * 32)
+    surface = replace(CONV_SURFACE, src_data=source, dst_data=replace(HW, width=8192, height=8192))
+    with pytest.raises(XonncError, match="an output of over 268435456 elements; no memory would hold it"):
+        ConvolutionCore().run(op, surface, scope())
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
