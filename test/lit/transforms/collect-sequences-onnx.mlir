@@ -66,3 +66,46 @@ func.func @stays(%m: tensor<i64>, %x: tensor<2xf32>, %y: tensor<?xf32>) -> (tens
   %9 = "onnx.SequenceLength"(%2) : (!onnx.Seq<tensor<*xf32>>) -> tensor<i64>
   onnx.Return %6, %7, %8, %9 : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<i64>
 }
+
+// -----
+
+// A tensor to which each iteration appends a row: its rows are a scan output, which follows the initial tensor.
+// CHECK-LABEL: @growing
+// CHECK:         %[[L:.*]]:2 = "onnx.Loop"(%{{.*}}, %{{.*}}, %arg0) ({
+// CHECK-NEXT:    ^{{.*}}(%{{.*}}: tensor<i64>, %[[GO:.*]]: tensor<i1>, %[[B:.*]]: tensor<1x3xf32>):
+// CHECK:           %[[A:.*]] = "onnx.Relu"(%[[B]])
+// CHECK-NEXT:      onnx.Yield %[[GO]], %[[A]], %[[A]] : tensor<i1>, tensor<1x3xf32>, tensor<1x3xf32>
+// CHECK:         }) : (tensor<i64>, none, tensor<1x3xf32>) -> (tensor<1x3xf32>, tensor<4x1x3xf32>)
+// CHECK:         %[[R:.*]] = "onnx.Reshape"(%[[L]]#1, %{{.*}}) {{.*}} -> tensor<4x3xf32>
+// CHECK:         %[[C:.*]] = "onnx.Concat"(%arg0, %[[R]]) <{axis = 0 : si64}> : (tensor<1x3xf32>, tensor<4x3xf32>) -> tensor<5x3xf32>
+// CHECK:         onnx.Return %[[C]]
+func.func @growing(%x: tensor<1x3xf32>) -> tensor<?x3xf32> {
+  %m = onnx.Constant dense<4> : tensor<i64>
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0, %1 = "onnx.Loop"(%m, %none, %x, %x) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %before: tensor<1x3xf32>, %all: tensor<?x3xf32>):
+    %2 = "onnx.Relu"(%before) : (tensor<1x3xf32>) -> tensor<1x3xf32>
+    %3 = "onnx.Concat"(%all, %2) <{axis = 0 : si64}> : (tensor<?x3xf32>, tensor<1x3xf32>) -> tensor<?x3xf32>
+    onnx.Yield %go, %2, %3 : tensor<i1>, tensor<1x3xf32>, tensor<?x3xf32>
+  }) : (tensor<i64>, none, tensor<1x3xf32>, tensor<1x3xf32>) -> (tensor<1x3xf32>, tensor<?x3xf32>)
+  onnx.Return %1 : tensor<?x3xf32>
+}
+
+// -----
+
+// Not a scan output: a tensor that the body reads, one that grows at its beginning, rows of unknown size.
+// CHECK-LABEL: @read_while_growing
+// CHECK-COUNT-3: "onnx.Concat"
+// CHECK-NOT:     "onnx.Concat"
+func.func @read_while_growing(%m: tensor<i64>, %x: tensor<1x3xf32>, %z: tensor<?x3xf32>) -> (tensor<?x3xf32>, tensor<?x3xf32>, tensor<?x3xf32>) {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0, %1, %2 = "onnx.Loop"(%m, %none, %x, %x, %x) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %a: tensor<?x3xf32>, %b: tensor<?x3xf32>, %c: tensor<?x3xf32>):
+    %3 = "onnx.ReduceSumV11"(%a) <{axes = [0], keepdims = 1 : si64}> : (tensor<?x3xf32>) -> tensor<1x3xf32>
+    %4 = "onnx.Concat"(%a, %3) <{axis = 0 : si64}> : (tensor<?x3xf32>, tensor<1x3xf32>) -> tensor<?x3xf32>
+    %5 = "onnx.Concat"(%x, %b) <{axis = 0 : si64}> : (tensor<1x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+    %6 = "onnx.Concat"(%c, %z) <{axis = 0 : si64}> : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+    onnx.Yield %go, %4, %5, %6 : tensor<i1>, tensor<?x3xf32>, tensor<?x3xf32>, tensor<?x3xf32>
+  }) : (tensor<i64>, none, tensor<1x3xf32>, tensor<1x3xf32>, tensor<1x3xf32>) -> (tensor<?x3xf32>, tensor<?x3xf32>, tensor<?x3xf32>)
+  onnx.Return %0, %1, %2 : tensor<?x3xf32>, tensor<?x3xf32>, tensor<?x3xf32>
+}
