@@ -48,5 +48,6 @@ def test_a_loop_of_constant_count_is_native_code():
     session = compile_native(onnx.parser.parse_model(text))
     last, rows, columns = session.run(None, {"x": np.ones((2, 3), np.float32)})
     assert [line.where for line in session.report()] == ["native"]
-    assert [np.shape(each) for each in (last, rows, columns)] == [(2, 3), (12, 3), (2, 18)]
+    shapes = [each.shape for each in (last, rows, columns) if isinstance(each, np.ndarray)]
+    assert shapes == [(2, 3), (12, 3), (2, 18)]
     assert np.asarray(rows)[:, 0].tolist() == [1, 1, *(0.5 ** (each // 2 + 1) for each in range(10))]
