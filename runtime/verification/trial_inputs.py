@@ -5,7 +5,8 @@ Inputs are normal numbers, then numbers of all magnitudes and signs with zeros a
 zeros, and so on. What they must be is read from the model where it can be: sizes that follow from weights or
 from each other, indices within the axis that they are looked up in, masks of 0 and 1, words that the model
 knows. The rest, what a dynamic size or an integer may be, is found by trying until the model takes them:
-first the same size for all, then small sizes for each by itself.
+first the same size for all, then the least that leave no window without a place and fill the shapes that the
+model reshapes to, then small sizes for each by itself.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -71,6 +73,9 @@ SEARCHED_SIZES = (1, 2, 3, 4, 6, 8)
 MAX_SEARCHED = 256
 """Combinations of these and of sizes in the model that are tried, drawn at random if there are more."""
 
+MAX_LEAST_SIZE = 1024
+"""Dynamic sizes up to this are tried for windows and shapes."""
+
 MAX_TARGET_SIZE = 512
 """Larger constants in shapes are hardly a dynamic size that was traced."""
 
@@ -97,6 +102,9 @@ PASS_THROUGH_OPERATORS = frozenset(
 
 INDEX_OPERATORS = frozenset("Gather GatherElements GatherND Scatter ScatterElements ScatterND".split())
 """Operators whose second operand holds places in the first."""
+
+WINDOW_OPERATORS = frozenset("AveragePool Conv LpPool MaxPool QLinearConv".split())
+"""Operators whose windows may be larger than what they slide over."""
 
 RECURRENT = frozenset("GRU LSTM RNN".split())
 
@@ -127,6 +135,10 @@ class InputConstraints:
     words: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
     """Constant sizes that it reshapes or expands to: exporters leave some of the sizes they traced with."""
+    positive: tuple[DimExpr, ...] = ()
+    """Sizes of results that are at least 1 if the inputs are large enough."""
+    multiples: tuple[tuple[DimExpr, int], ...] = ()
+    """Numbers of elements, and what they must be multiples of to fill the shape they are reshaped to."""
 
 
 UNCONSTRAINED = InputConstraints()
@@ -161,7 +173,16 @@ def constraints_of(module: ModuleOp) -> InputConstraints:
         is_mask |= "mask" in name.lower()
         found[name] = InputConstraint(first, second, tuple(below), least, is_mask)
     targets = sorted({size for size in _target_sizes(function, sizes) if 1 < size <= MAX_TARGET_SIZE})
-    return InputConstraints(found, tuple(dict.fromkeys(_words(function))), tuple(targets))
+    symbols = frozenset(
+        symbol for rule in found.values() for form in rule.likely_sizes for symbol in form.symbols
+    )
+    return InputConstraints(
+        found,
+        tuple(dict.fromkeys(_words(function))),
+        tuple(targets),
+        tuple(form for form in dict.fromkeys(_window_results(function, sizes)) if form.symbols <= symbols),
+        tuple(each for each in dict.fromkeys(_reshaped(function, sizes)) if each[0].symbols <= symbols),
+    )
 
 
 def _name(attribute: Attribute) -> str:
@@ -263,6 +284,27 @@ def _target_sizes(function: FuncOp, known: DimAnalysis) -> Iterator[int]:
             yield from known.integers(op.operands[1]) or ()
 
 
+def _window_results(function: FuncOp, known: DimAnalysis) -> Iterator[DimExpr]:
+    """The dynamic sizes of the results of windows that slide."""
+    for op in function.walk():
+        if _operator(op) in WINDOW_OPERATORS:
+            yield from (size for size in (known.sizes(op.results[0]) or ())[2:] if size.number is None)
+
+
+def _reshaped(function: FuncOp, known: DimAnalysis) -> Iterator[tuple[DimExpr, int]]:
+    """Dynamic numbers of elements, and the product of the constant sizes that they are reshaped to."""
+    for op in function.walk():
+        if _operator(op) != "Reshape":
+            continue
+        sizes, target = known.sizes(op.operands[0]), known.integers(op.operands[1])
+        if sizes is None or target is None or 0 in target:
+            continue
+        count = reduce(DimExpr.__mul__, sizes, ONE)
+        fixed = prod(size for size in target if size > 0)
+        if count.number is None and fixed > 1:
+            yield count, fixed
+
+
 def trial_feeds(
     ports: Sequence[ModelParameter],
     index: int,
@@ -288,7 +330,7 @@ def trial_feeds(
             continue
         for largest in (MAX_INTEGER, 1, 0):
             yield drawn(shapes, largest)
-    for shapes in _searched_shapes(ports, rules):
+    for shapes in (*_least_shapes(ports, rules), *_searched_shapes(ports, rules)):
         if all(prod(shape) <= MAX_ELEMENTS for shape, _ in shapes):
             yield drawn(shapes, 1)
 
@@ -312,6 +354,41 @@ def _trial_shapes(
             last = found
 
 
+def _least_shapes(ports: Sequence[ModelParameter], rules: InputConstraints) -> Iterator[Shapes]:
+    """Shapes with the least sizes that windows and shapes ask for; one symbol after the other is larger."""
+    asked = (*rules.positive, *(count for count, _ in rules.multiples))
+    symbols = sorted({symbol for form in asked for symbol in form.symbols})
+
+    def fit(values: Mapping[int, int], with_multiples: bool) -> bool:
+        return all(_evaluated(form, values) > 0 for form in rules.positive) and not (
+            with_multiples
+            and any(
+                (count := _evaluated(form, values)) <= 0 or count % divisor
+                for form, divisor in rules.multiples
+            )
+        )
+
+    equal = (dict.fromkeys(symbols, size) for size in range(1, MAX_LEAST_SIZE + 1))
+    least = next((values for values in equal if fit(values, False)), None)
+    if least is None or not symbols:
+        return
+    for symbol in symbols:
+        lower = (least | {symbol: size} for size in range(1, least[symbol]))
+        least = next((values for values in lower if fit(values, False)), least)
+    for more in (0, 1, 2):
+        for symbol in symbols:
+            others = {other: size + more for other, size in least.items()}
+            larger = (others | {symbol: size} for size in range(least[symbol], MAX_LEAST_SIZE + 1))
+            if (found := next((values for values in larger if fit(values, True)), None)) is not None:
+                yield _shapes_of(ports, rules, True, found, 1, 0)
+
+
+def _evaluated(form: DimExpr, values: Mapping[int, int]) -> int:
+    return form.constant + sum(
+        coefficient * prod(values[symbol] for symbol in factors) for factors, coefficient in form.terms
+    )
+
+
 def _searched_shapes(ports: Sequence[ModelParameter], rules: InputConstraints) -> Iterator[Shapes]:
     """
     Shapes in which the symbols are small and independent of each other.
@@ -325,9 +402,17 @@ def _searched_shapes(ports: Sequence[ModelParameter], rules: InputConstraints) -
     if len(choices) ** len(symbols) <= MAX_SEARCHED:
         combinations = product(choices, repeat=len(symbols))
     else:
-        combinations = np.random.default_rng(0).choice(choices, (MAX_SEARCHED, len(symbols))).tolist()
+        drawn = np.random.default_rng(0).choice(choices, (MAX_SEARCHED, len(symbols))).tolist()
+        combinations = [*_with_one_of_its_own(choices, len(symbols)), *drawn]
     for sizes in combinations if symbols else ():
         yield _shapes_of(ports, rules, True, dict(zip(symbols, sizes, strict=True)), 1, 0)
+
+
+def _with_one_of_its_own(choices: Sequence[int], count: int) -> Iterator[tuple[int, ...]]:
+    """Lists of sizes in which all but one are 1, or all but one are 2."""
+    for common, position, size in product((1, 2), range(count), choices):
+        if size != common:
+            yield (*(common,) * position, size, *(common,) * (count - position - 1))
 
 
 def _shapes(
@@ -360,9 +445,7 @@ def _shapes_of(
     def evaluated(form: DimExpr) -> int:
         for symbol in sorted(form.symbols):
             values.setdefault(symbol, size + step * (len(values) % 2))
-        return form.constant + sum(
-            coefficient * prod(values[symbol] for symbol in factors) for factors, coefficient in form.terms
-        )
+        return _evaluated(form, values)
 
     found: Shapes = []
     for port in ports:

@@ -186,3 +186,41 @@ def test_sizes_that_a_model_reshapes_to_are_tried(tmp_path: Path):
     )
     assert rules.sizes == (2, 12)
     assert (2, 12) in [feeds["x"].shape for feeds in trial_feeds(ports, 0, 0, rules)]
+
+
+def test_sizes_leave_windows_a_position_and_fill_the_shapes_they_are_reshaped_to(tmp_path: Path):
+    ports, rules = rules_of(
+        """(float[t, f] x) => (float[n, 53] y)
+        <float[1, 1, 2, 3] w = {1, 1, 1, 1, 1, 1}, int64[2] axes = {0, 1}, int64[2] shape = {-1, 53}> {
+          image = Unsqueeze (x, axes)
+          c = Conv (image, w)
+          y = Reshape (c, shape)
+        }""",
+        tmp_path,
+    )
+    assert len(rules.positive) == 2
+    assert [divisor for _, divisor in rules.multiples] == [53]
+    shapes = {feeds["x"].shape for feeds in trial_feeds(ports, 0, 0, rules)}
+    # The least ones: 53 rows of 1 column and 1 row of 53 columns of the convolution.
+    assert {(54, 3), (2, 55)} <= shapes
+    reference = ReferenceModel(tmp_path / "model.onnx")
+    for shape in ((54, 3), (2, 55)):
+        (y,) = reference.run({"x": np.ones(shape, np.float32)})
+        assert y.shape == (1, 53)
+
+
+def test_one_size_of_many_is_larger_than_the_others(tmp_path: Path):
+    names = "abcdefg"
+    inputs = ", ".join(f"float[{name}] x{name}" for name in names)
+    nodes = "\n".join(f"n{name} = Shape (x{name})" for name in names)
+    ports, rules = rules_of(
+        f"""({inputs}) => (int64[k] y) {{
+          {nodes}
+          y = Concat <axis = 0> ({", ".join(f"n{name}" for name in names)})
+        }}""",
+        tmp_path,
+    )
+    shapes = {tuple(array.shape[0] for array in feeds.values()) for feeds in trial_feeds(ports, 0, 0, rules)}
+    for position in range(len(names)):
+        for common, size in ((1, 2), (1, 8), (2, 1), (2, 4)):
+            assert (*(common,) * position, size, *(common,) * (len(names) - 1 - position)) in shapes
