@@ -73,3 +73,13 @@ def test_outputs_are_written_where_they_are_said_to_be(configuration: str, vecto
             gaps += int(outside.sum())
     # Some outputs have gaps between lines, or the test above would not show a thing.
     assert gaps > 100
+
+
+@pytest.mark.parametrize(("number", "memory"), [(-1, None), (0, 7), (1, 8), (2, None)])
+def test_only_addresses_that_exist_have_a_region(number: int, memory: int | None):
+    region = Access("src_data", number, offset=3, run=5, steps=(), writes=False).region(
+        (Address(memory=7, offset=100), Address(memory=8, offset=200))
+    )
+    assert (None if region is None else (region.memory, region.begin)) == (
+        None if memory is None else (memory, 100 * (number + 1) + 3)
+    )
