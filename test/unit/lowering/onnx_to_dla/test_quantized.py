@@ -420,6 +420,26 @@ def test_means_in_finer_steps_are_rounded_once(op: str, target: str, compiled: A
     assert np.abs(output.tensor.reshape(levels.shape) - levels).max() < 0.51
 
 
+@pytest.mark.parametrize("shape", [(1, 4, 40, 36), (1, 4, 6, 5)])
+@pytest.mark.parametrize("op", ["ReduceMean", "ReduceSum"])
+def test_reductions_of_rows_and_columns(op: str, shape: tuple[int, ...], compiled: Any):
+    """A convolution with ones adds up to 32 rows and columns; beyond them the PDP takes means."""
+    net = Net()
+    axes = {"axes": [2, 3]} if op == "ReduceMean" else {}
+    operands = (net.rounded("x0", 0.1, -9), *(() if axes else (net.held(np.array([2, 3])),)))
+    count = 1 if op == "ReduceMean" else shape[2] * shape[3]
+    model = net.model(net.rounded(net(op, *operands, **axes), 0.1 * count, 4), shape)
+    simulator = Simulator(compiled(model, "nv_small"), load_target("nv_small"))
+    (port,) = simulator.inputs
+    of_channel = np.array([-60, -20, 20, 60]).reshape(1, 4, 1, 1)
+    integers = (np.random.default_rng(2).integers(-25, 10, port.shape) + of_channel).astype(np.int8)
+    (output,) = simulator.run([integers])
+    assert output.grid is not None
+    exact = (integers.astype(np.float64) + 9).mean(axis=(2, 3)) * 0.1 * count
+    levels = np.clip(exact / output.grid.scale + output.grid.zero_point, -128, 127)
+    assert np.abs(output.tensor.reshape(levels.shape) - levels).max() < 1.5
+
+
 def unquantized(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Conv", net("Relu", "x0"), net.kernels(4, 4, 1, 1))), (1, 4, 3, 3))
 
@@ -452,6 +472,11 @@ def two_sums(net: Net) -> onnx.ModelProto:
 
 def cumulated(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("CumSum", net.rounded("x0"), net.held(np.int64(1)))), (1, 4, 3, 3))
+
+
+def mean_of_channels_and_many_rows(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0")
+    return net.model(net.rounded(net("ReduceMean", x, axes=[1, 2, 3])), (1, 4, 40, 36))
 
 
 def product(net: Net) -> onnx.ModelProto:
@@ -496,6 +521,10 @@ def late_quotient(net: Net) -> onnx.ModelProto:
         (quotient, "(Div): a divisor that is not constant (the SDP multiplies only); in a package"),
         (zero_divisor, "(Div): a divisor of 0; replace it"),
         (late_quotient, "(Div): a division after a clamp; quantize in between"),
+        (
+            mean_of_channels_and_many_rows,
+            "[1, 4, 40, 36] to [1, 1, 1, 1]: a reduction of channels too (the PDP takes rows and columns)",
+        ),
         (product, "both factors have zero points other than 0"),
     ],
 )
