@@ -27,7 +27,7 @@ from xonnc.runtime.reference import open_session
 from xonnc.transforms.decompose_onnx import Decompose
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
-CASES = 8
+CASES = 12
 
 OPERATORS = {spec.name: spec for spec in bundled.load("microsoft").operators}
 
