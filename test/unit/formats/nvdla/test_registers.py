@@ -175,6 +175,22 @@ def test_banks_are_numbers_less_one():
     assert max(op.data_bank for op in ops) > 1
 
 
+@pytest.mark.parametrize(
+    ("name", "lines", "surfaces"),
+    [
+        ("nv_full/conv_c1_int8", "TRUE", "TRUE"),
+        ("nv_full/conv_hsplit_fp16", "TRUE", "FALSE"),
+        ("nv_full/img_r16f_fp16", "FALSE", "TRUE"),
+        ("nv_small/conv_stride_gap_int8", "FALSE", "FALSE"),
+    ],
+)
+def test_cubes_without_gaps_are_packed(name: str, lines: str, surfaces: str):
+    steps = program_of(name).steps
+    maps = [step.value for step in steps if isinstance(step, Write) and step.register == "D_DAIN_MAP"]
+    assert maps
+    assert all(each == {"LINE_PACKED": lines, "SURF_PACKED": surfaces} for each in maps)
+
+
 def test_receivers_start_before_senders():
     """The SDP is enabled before the convolution, and the CDMA, which starts the flow, last of the core."""
     steps = program_of("nv_small/conv_k1_int8").steps
