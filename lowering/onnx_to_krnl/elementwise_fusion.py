@@ -191,9 +191,10 @@ def lower_elementwise(op: Operation, plan: ElementwisePlan, builder: LoweringBui
 
 
 def _of_channels(value: SSAValue, channels: int, builder: LoweringBuilder) -> SSAValue:
-    """Return a constant per channel in NCHWc order, or a scalar."""
+    """Return one number per channel in NCHWc order, or a scalar."""
     array = builder.constant(value)
-    assert array is not None
+    if array is None:
+        return builder.buffer(value)
     return (
         builder.constant_buffer(array.reshape(-1))
         if array.size == 1
@@ -314,14 +315,14 @@ def _blocked_kernel(
 ) -> KernelBuilder:
     """
     Build the kernel on NCHWc images, inside their halos; operands have the result's shape or one value per
-    channel.
+    channel, which may differ by image.
     """
     layouts, result = builder.layouts, op.results[0]
     values = [result, *leaves]
     shapes = [_blocked_shape(value, result, builder) for value in values]
     images, blocks, _, _, lanes = layouts.shape(result)
     halos = [layouts.halo(value) for value in values]
-    per_channel = any(len(each) == 2 for each in shapes)
+    per_channel = any(len(each) in (2, 3) for each in shapes)
     is_tight = not any(map(any, halos))
     # Without halos, rows and columns are contiguous and become one loop, with the lanes unless a constant
     # varies by channel.
@@ -337,6 +338,8 @@ def _blocked_kernel(
                 accesses.append([kernel.index(0)])
             elif len(own) == 2:
                 accesses.append([indices[1], indices[-1]])
+            elif len(own) == 3:
+                accesses.append([*indices[:2], indices[-1]])
             elif is_tight:
                 accesses.append(indices)
             else:
@@ -353,9 +356,10 @@ def _blocked_shape(value: SSAValue, result: SSAValue, builder: LoweringBuilder) 
     if is_like(value, result, builder.layouts):
         return builder.layouts.shape(value)
     array = builder.constant(value)
-    assert array is not None
-    shape = builder.layouts.shape(result)
-    return [1] if array.size == 1 else [shape[1], shape[4]]
+    images, blocks, _, _, lanes = builder.layouts.shape(result)
+    if array is None:
+        return [images, blocks, lanes]
+    return [1] if array.size == 1 else [blocks, lanes]
 
 
 def _merged(shape: Sequence[Size], is_tight: bool, per_channel: bool) -> list[Size]:

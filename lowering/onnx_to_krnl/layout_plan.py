@@ -474,10 +474,13 @@ def is_like(value: SSAValue, result: SSAValue, layouts: LayoutPlan) -> bool:
 
 
 def _is_of_channels(value: SSAValue, result: SSAValue, layouts: LayoutPlan) -> bool:
-    """Whether an f32 constant is a scalar, or has one value per channel of a result."""
+    """Whether an f32 constant is a scalar, or a tensor has one value per channel, perhaps of each image."""
     array, shape = constant_elements(value), layouts.images_of(result)
-    if array is None or shape is None or element_type(value.type) != f32:
+    if shape is None or element_type(value.type) != f32:
         return False
+    if array is None:
+        # As rows, such a tensor has its elements in the order of NCHWc, if channels fill their blocks.
+        return layouts.images_of(value) == (*shape[:2], 1, 1) and shape[1] % layouts.lanes == 0
     return array.size == 1 or (array.size == shape[1] and array.shape[-3:] == (shape[1], 1, 1))
 
 

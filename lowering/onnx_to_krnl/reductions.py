@@ -20,9 +20,9 @@ from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type, is_unsigned_element, storage_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import BufferType, KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layer_normalization import generic_layer_normalization
-from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, LayoutPlan
+from xonnc.lowering.onnx_to_krnl.layout_plan import LayoutPlan
 from xonnc.lowering.onnx_to_krnl.loop_chunks import split_into_chunks
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     SUPPORTS_EMPTY,
@@ -399,25 +399,47 @@ SUPPORTS_EMPTY.update((reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13
 
 
 def _reduce_blocks(op: Operation, kind: ReductionFunction, builder: LoweringBuilder) -> None:
-    """Reduce the pixels of each channel of NCHWc images."""
+    """
+    Reduce the pixels of each channel of NCHWc images: the rows of pixels first, and then the pixels of a row.
+
+    So the innermost loop is one over contiguous numbers, without a total that each iteration waits for.
+    """
     image = blocked(op.operands[0], builder)
-    images, blocks, _, _, lanes = image.blocks
-    kernel = KernelBuilder([buffer_type([images * blocks, lanes], f32), _flat(image)])
-    out, source = kernel.buffers
-    with kernel.loops([images * blocks, lanes]) as (block, lane):
-        with kernel.reducing(image.sizes[2:], [kind.start(kernel, f32)]) as (inner, accumulators, results):
-            pixel = [kernel.affine(index, 1, first) for index, first in zip(inner, image.start, strict=True)]
-            number = kind.each(kernel, kernel.load(source, [block, *pixel, lane]))
-            results.append(kind.both(kernel, f32, accumulators[0], number))
-        total = kind.mean(kernel, f32, kind.finish(kernel, results[0]), image.sizes[2:])
-        kernel.store(total, out, [block, lane])
-    builder.call(kind.name, kernel, [builder.result(op.results[0])], [image.buffer])
+    images, blocks, stored_rows, stored_width, lanes = image.blocks
+    count, (rows, width) = images * blocks, image.sizes[2:]
+    sizes = [count, lanes], [count, width, lanes], [count, stored_rows, stored_width, lanes]
+    kernel = KernelBuilder([buffer_type(each, f32) for each in sizes])
+    out, totals, source = kernel.buffers
+    first_row, first = image.start
+    with kernel.loops([count]) as (block,):
+        _fill(kernel, kind, totals, [block], [width, lanes])
+        with kernel.loops([rows, width, lanes]) as (row, column, lane):
+            pixel = [block, kernel.affine(row, 1, first_row), kernel.affine(column, 1, first), lane]
+            number = kind.each(kernel, kernel.load(source, pixel))
+            total = kernel.load(totals, [block, column, lane])
+            kernel.store(kind.both(kernel, f32, total, number), totals, [block, column, lane])
+        _fill(kernel, kind, out, [block], [lanes])
+        with kernel.loops([width, lanes]) as (column, lane):
+            number = kernel.load(totals, [block, column, lane])
+            total = kernel.load(out, [block, lane])
+            kernel.store(kind.both(kernel, f32, total, number), out, [block, lane])
+        with kernel.loops([lanes]) as (lane,):
+            total = kind.finish(kernel, kernel.load(out, [block, lane]))
+            kernel.store(kind.mean(kernel, f32, total, [rows, width]), out, [block, lane])
+    scratch = builder.allocate([count, width, lanes], f32)
+    builder.call(kind.name, kernel, [builder.result(op.results[0]), scratch], [image.buffer])
 
 
-def _flat(image: BlockedBuffer) -> BufferType:
-    """Return the type of an NCHWc buffer with images and blocks merged."""
-    images, blocks, *sizes = image.blocks
-    return buffer_type([images * blocks, *sizes], f32)
+def _fill(
+    kernel: KernelBuilder,
+    kind: ReductionFunction,
+    buffer: SSAValue,
+    outer: Sequence[SSAValue],
+    sizes: Sequence[Size],
+) -> None:
+    """Store the neutral element."""
+    with kernel.loops(sizes) as inner:
+        kernel.store(kind.start(kernel, f32), buffer, [*outer, *inner])
 
 
 def _axes(op: Operation, rank: int) -> list[int] | None:

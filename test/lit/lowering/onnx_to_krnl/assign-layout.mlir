@@ -119,6 +119,32 @@ func.func @residual(%x: tensor<1x3x8x8xf32>) -> tensor<1x16x8x8xf32> {
 
 // -----
 
+// One value per channel of each image, which a network computes (squeeze and excitation), broadcasts over NCHWc too; one
+// of channels that do not fill their blocks does not.
+
+// CHECK-LABEL: func.func @channel_gate
+// CHECK:         "onnx.Conv"({{.*}} -> tensor<2x16x8x8xf32, #krnl.layout<nchw16c>>
+// CHECK-NOT:     krnl.relayout
+// CHECK:         "onnx.Mul"({{.*}} -> tensor<2x16x8x8xf32, #krnl.layout<nchw16c>>
+// CHECK:         "onnx.Conv"({{.*}} -> tensor<2x24x8x8xf32, #krnl.layout<nchw16c>>
+// CHECK:         krnl.relayout
+// CHECK:         "onnx.Mul"({{.*}} -> tensor<2x24x8x8xf32>
+func.func @channel_gate(%x: tensor<2x3x8x8xf32>, %g: tensor<2x24x1x1xf32>) -> (tensor<2x16x1x1xf32>, tensor<2x24x8x8xf32>) {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %v = onnx.Constant dense<0.5> : tensor<16x3x1x1xf32>
+  %u = onnx.Constant dense<0.5> : tensor<24x3x1x1xf32>
+  %0 = "onnx.Conv"(%x, %v, %n) : (tensor<2x3x8x8xf32>, tensor<16x3x1x1xf32>, none) -> tensor<2x16x8x8xf32>
+  %1 = "onnx.GlobalAveragePool"(%0) : (tensor<2x16x8x8xf32>) -> tensor<2x16x1x1xf32>
+  %2 = "onnx.Sigmoid"(%1) : (tensor<2x16x1x1xf32>) -> tensor<2x16x1x1xf32>
+  %3 = "onnx.Mul"(%0, %2) : (tensor<2x16x8x8xf32>, tensor<2x16x1x1xf32>) -> tensor<2x16x8x8xf32>
+  %4 = "onnx.GlobalAveragePool"(%3) : (tensor<2x16x8x8xf32>) -> tensor<2x16x1x1xf32>
+  %5 = "onnx.Conv"(%x, %u, %n) : (tensor<2x3x8x8xf32>, tensor<24x3x1x1xf32>, none) -> tensor<2x24x8x8xf32>
+  %6 = "onnx.Mul"(%5, %g) : (tensor<2x24x8x8xf32>, tensor<2x24x1x1xf32>) -> tensor<2x24x8x8xf32>
+  onnx.Return %4, %6 : tensor<2x16x1x1xf32>, tensor<2x24x8x8xf32>
+}
+
+// -----
+
 // Operands of a Concat along channels are stored directly in its result, with one halo for all, if each fills whole
 // channel blocks.
 

@@ -265,3 +265,29 @@ def test_few_filters_of_large_windows_are_blocked(filters: int, size: int, targe
     kernels = check(model_of(nodes, shape, weights), shape, target)
     assert "conv" in kernels
     assert "im2col" not in kernels
+
+
+GATED = """
+c = Conv<pads = [1, 1, 1, 1]>(x, w)
+a = Tanh(c)
+p = POOL
+s = Conv(p, v)
+g = HardSigmoid(s)
+m = Mul(a, g)
+n = Add(m, g)
+z = Conv<pads = [2, 1, 0, 1]>(n, u)
+y = Relu(z)
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "portable"])
+@pytest.mark.parametrize(("images", "channels"), [(1, 16), (3, 32), (2, 24)])
+@pytest.mark.parametrize(
+    "pool",
+    ["GlobalAveragePool(a)", "GlobalMaxPool(a)", "ReduceL2(a, axes)", "ReduceMin(a, axes)"],
+)
+def test_channels_are_weighed_by_what_is_computed(target: str, images: int, channels: int, pool: str):
+    """Squeeze and excitation: one number per channel and image; the images and their halo stay in NCHWc."""
+    weights = {"w": [channels, 3, 3, 3], "v": [channels, channels, 1, 1], "u": [20, channels, 3, 3]}
+    nodes = "axes = Constant<value = int64[2] {2, 3}>()\n" + GATED.replace("POOL", pool)
+    assert "conv" in check(model_of(nodes, [images, 3, 7, 9], weights), [images, 3, 7, 9], target)
