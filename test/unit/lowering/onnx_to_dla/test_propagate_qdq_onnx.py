@@ -105,6 +105,12 @@ BODIES: Mapping[str, tuple[str, float]] = {
         f"{pair('h', 'i')} last = Conv<pads = [1, 1, 1, 1]>(i, dx)",
         2,
     ),
+    "a normalization without a pair": (
+        f"{FIRST} e = Relu(p) f = Concat<axis = 1>(e, p) "
+        "g = BatchNormalization<epsilon = 0.0>(f, gamma, beta, beta, gamma) "
+        "last = Conv<pads = [1, 1, 1, 1]>(g, dx)",
+        4,
+    ),
     "a residual before pairs": (
         f"{conv('d', 'c')} e = Relu(c) {pair('e', 'f')} {conv('f', 'g')} h = Add(g, e) {pair('h', 'a')} "
         f"{LAST}",
