@@ -402,7 +402,7 @@ def _reduce_blocks(op: Operation, kind: ReductionFunction, builder: LoweringBuil
     """
     Reduce the pixels of each channel of NCHWc images: the rows of pixels first, and then the pixels of a row.
 
-    So the innermost loop is one over contiguous numbers, without a total that each iteration waits for.
+    So the innermost loop is one over contiguous numbers, without a total that the next iteration needs.
     """
     image = blocked(op.operands[0], builder)
     images, blocks, stored_rows, stored_width, lanes = image.blocks
