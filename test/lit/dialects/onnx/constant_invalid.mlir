@@ -18,6 +18,30 @@ func.func @type() {
 
 // -----
 
+func.func @type_of_any_shape() {
+  // expected-error@+1 {{'onnx.Constant' op has a value of type tensor<1xi64> and a result of type tensor<*xi32>}}
+  %0 = onnx.Constant {value = dense<1> : tensor<1xi64>} : tensor<*xi32>
+  onnx.Return
+}
+
+// -----
+
+func.func @other_shape() {
+  // expected-error@+1 {{'onnx.Constant' op has a value of type tensor<1xi64> and a result of type tensor<2xi64>}}
+  %0 = onnx.Constant {value = dense<1> : tensor<1xi64>} : tensor<2xi64>
+  onnx.Return
+}
+
+// -----
+
+func.func @sparse_shape() {
+  // expected-error@+1 {{'onnx.Constant' op has a value of type tensor<3xf32> and a result of type tensor<2xf32>}}
+  %0 = onnx.Constant {sparse_value = sparse<[[0]], 1.0> : tensor<3xf32>} : tensor<2xf32>
+  onnx.Return
+}
+
+// -----
+
 func.func @number() {
   // expected-error@+1 {{an elements attribute such as dense<1> : tensor<1xi64> is needed here}}
   %0 = onnx.Constant "text"

@@ -1,4 +1,4 @@
-"""Lengths of a Range of constants, against NumPy."""
+"""Lengths of a Range of constants, against NumPy, and computed sizes of a Reshape."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from itertools import product
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import helper, numpy_helper
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.ops.builtin import ReturnOp
@@ -48,3 +50,22 @@ def test_a_range_of_fractions():
 def test_a_range_without_a_step_is_refused():
     with pytest.raises(XonncError, match="delta must not be 0"):
         length(0, 5, 0, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [("3, 4", (3, 4)), ("0, 4", (0, -1)), ("n, 4", (-1, -1)), ("2, 0", (2, 0)), ("2, 3, 4", (2, 12))],
+)
+def test_a_size_that_is_computed_follows_from_the_others_unless_one_may_be_0(
+    sizes: str, expected: tuple[int, ...]
+):
+    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]>
+        g (float[{sizes}] x, int64[1] k) => (float[a, b] y) <int64[1] zero = {{0}}> {{
+          t = Concat<axis = 0>(zero, k) y = Reshape(x, t)
+        }}""")
+    module = import_proto(model, new_context())
+    infer_shapes(module)
+    (end,) = (op for op in module.walk() if isinstance(op, ReturnOp))
+    (result,) = end.operand_types
+    assert isinstance(result, TensorType)
+    assert tuple(result.get_shape()) == tuple(DYNAMIC_INDEX if size < 0 else size for size in expected)
