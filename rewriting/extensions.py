@@ -17,6 +17,7 @@ NATIVE_STAGES = (
     "simplified",
     "legalized",
     "outlined",
+    "bf16",
     "fused",
     "layout",
     "krnl",

@@ -33,6 +33,12 @@ class CpuTarget:
 
     If empty, kernels multiply pairs of 16-bit integers instead.
     """
+    bf16_dot: str = ""
+    """
+    LLVM intrinsic for the dot product of two pairs of bfloat16 values, added to a float32 accumulator.
+
+    If empty, float32 products keep float32 operands (`select-bf16-onnx`).
+    """
 
 
 def cpu_names() -> list[str]:
@@ -55,8 +61,11 @@ def load_cpu(name: str) -> CpuTarget:
 
 
 def portable(target: CpuTarget) -> CpuTarget:
-    """Return the target for C output, where the int8 dot product is a function that runs on any CPU."""
-    return replace(target, int8_dot=f"llvm.x86.avx512.vpdpbusd.{8 * target.vector_bytes}")
+    """
+    Return the target for C output: the int8 dot product is a function that runs on any CPU, and there is none
+    of bfloat16.
+    """
+    return replace(target, int8_dot=f"llvm.x86.avx512.vpdpbusd.{8 * target.vector_bytes}", bf16_dot="")
 
 
 def best_cpu(features: set[str]) -> CpuTarget:

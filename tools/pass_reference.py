@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from xonnc.passes import PASSES, pass_class
 from xonnc.rewriting.analyses import kept_by, needed_by
-from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, LEVELED_PASSES, LEVELS, LeveledPass
+from xonnc.transforms.optimization_levels import BY_NAME, DEFAULT_LEVEL, LEVELED_PASSES, LEVELS, LeveledPass
 
 
 def passes() -> Mapping[str, type[ModulePass]]:
@@ -41,7 +41,13 @@ def metadata(name: str, of: type[ModulePass]) -> dict[str, str]:
     found: dict[str, str] = {}
     for row in LEVELED_PASSES:
         if row.name == name:
-            found["level"] = f"O{row.level}" if row.level else "O0, always"
+            found["level"] = (
+                "none, only --enable-pass"
+                if row.level == BY_NAME
+                else f"O{row.level}"
+                if row.level
+                else "O0, always"
+            )
             found["stage"] = str(row.stage)
     for key, analyses in ("needs", needed_by(of)), ("keeps", kept_by(of)):
         if analyses:

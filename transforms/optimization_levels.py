@@ -18,6 +18,12 @@ LEVELS = (0, 1, 2, 3)
 
 DEFAULT_LEVEL = 2
 
+BY_NAME = LEVELS[-1] + 1
+"""The lowest level of a pass that no level includes."""
+
+BF16_PASS = "select-bf16-onnx"
+"""The pass that rounds operands of products to bfloat16, which a user allows."""
+
 
 class CompilerPhase(StrEnum):
     """The half of the compiler that a pass belongs to."""
@@ -48,6 +54,7 @@ LEVELED_PASSES: Sequence[LeveledPass] = (
     LeveledPass("decompose-plugins-onnx", 0, CompilerPhase.CODE),
     LeveledPass("legalize-onnx", 0, CompilerPhase.CODE),
     LeveledPass("outline-data-dependent-onnx", 0, CompilerPhase.CODE),
+    LeveledPass(BF16_PASS, BY_NAME, CompilerPhase.CODE),
     LeveledPass("fuse-onnx", 2, CompilerPhase.CODE),
     LeveledPass("assign-layout", 2, CompilerPhase.CODE),
     LeveledPass("convert-onnx-to-krnl", 0, CompilerPhase.CODE),

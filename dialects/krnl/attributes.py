@@ -16,6 +16,9 @@ CUT = "krnl.cut"
 Of a Slice of one axis: the size of its result is data-dependent; it is computed at full size and cut then.
 """
 
+OPERAND_TYPE = "krnl.operand_type"
+"""Of a product of float32 with a constant: the element type that its operands may be rounded to."""
+
 OFFSETS = "krnl.offsets"
 """The offset of each result in the arena, in bytes; -1 for results elsewhere."""
 

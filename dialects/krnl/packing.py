@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import (
@@ -42,6 +43,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.krnl.quantized_tiles import WORD_BITS
+from xonnc.dialects.krnl.tiles import BF16_TERMS
 
 Array: TypeAlias = npt.NDArray[Any]
 Sizes: TypeAlias = Mapping[str, int]
@@ -62,6 +64,8 @@ class PackedForm:
     """The element type, from that of the source."""
     options: Sequence[str] = ()
     """Names of further parameters, which may be 0."""
+    even: int | None = None
+    """The axis whose elements are packed in pairs; None: no axis."""
 
 
 @irdl_op_definition
@@ -122,6 +126,10 @@ class PackOp(IRDLOperation):
         if rank != form.rank if form.rank is not None else rank < 3:
             allowed = "at least 3" if form.rank is None else str(form.rank)
             raise VerifyException(f"krnl.pack: {self.form.data} packs weights of rank {allowed}, not {rank}")
+        if form.even is not None and (size := source.get_shape()[form.even]) % BF16_TERMS:
+            raise VerifyException(
+                f"krnl.pack: {self.form.data} packs pairs along axis {form.even}, whose size is {size}"
+            )
         expected = packed_type(form, source, sizes)
         if result != expected:
             raise VerifyException(f"krnl.pack: the result is {expected}, not {result}")
@@ -160,6 +168,37 @@ def _pack_gemm_panels(matrix: Array, sizes: Sizes) -> Array:
         panel[:, : columns.shape[1]] = columns
         panel[:, columns.shape[1] :] = 0
     return packed.reshape(-1)
+
+
+def _pack_bf16_panels(matrix: Array, sizes: Sizes) -> Array:
+    """Return a matrix rounded to bfloat16 in panels of pairs of rows, `[N/width][K/2][width][2]`."""
+    width = sizes["width"]
+    k, n = matrix.shape
+    packed = np.zeros((-(-n // width), k // BF16_TERMS, width, BF16_TERMS), np.int16)
+    for number, panel in enumerate(packed):
+        columns = _bf16_bits(matrix[:, number * width : (number + 1) * width])
+        pairs = columns.reshape(k // BF16_TERMS, BF16_TERMS, -1)
+        panel[:, : pairs.shape[2]] = pairs.transpose(0, 2, 1)
+    return packed.reshape(-1)
+
+
+def _pack_bf16_conv(weights: Array, sizes: Sizes) -> Array:
+    """
+    Pack OIHW weights as bfloat16, `[panels][I/step][kernel][step/2][channels of a panel][2]`.
+
+    The order is that of `conv` with pairs of input channels side by side; their number is even.
+    """
+    filters, depth = weights.shape[:2]
+    window = weights.reshape(filters, depth // BF16_TERMS, BF16_TERMS, -1)
+    pairs = {**sizes, "step": sizes["step"] // BF16_TERMS}
+    # A pair is one 32-bit element for the packing of float32 weights.
+    words = np.ascontiguousarray(_bf16_bits(window).swapaxes(2, 3)).view(np.int32)
+    return _pack_conv(words.reshape(filters, depth // BF16_TERMS, *weights.shape[2:]), pairs).view(np.int16)
+
+
+def _bf16_bits(numbers: Array) -> Array:
+    """Round to bfloat16, to nearest even; return the bits."""
+    return numbers.astype(ml_dtypes.bfloat16).view(np.int16)
 
 
 def _pack_conv(weights: Array, sizes: Sizes) -> Array:
@@ -256,6 +295,22 @@ PACKED_FORMS: Mapping[str, PackedForm] = {
         ("lanes", "width", "step"),
         lambda shape, sizes: _up(shape[0], sizes["lanes"]) * prod(shape[1:]),
         _pack_conv,
+    ),
+    "bf16_panels": PackedForm(
+        2,
+        ("width",),
+        lambda shape, sizes: shape[0] * _up(shape[1], sizes["width"]),
+        _pack_bf16_panels,
+        lambda _element, _sizes: i16,
+        even=0,
+    ),
+    "bf16_conv": PackedForm(
+        None,
+        ("lanes", "width", "step"),
+        lambda shape, sizes: _up(shape[0], sizes["lanes"]) * prod(shape[1:]),
+        _pack_bf16_conv,
+        lambda _element, _sizes: i16,
+        even=1,
     ),
     "depthwise": PackedForm(
         None,

@@ -14,9 +14,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
     f32,
+    i16,
     i64,
 )
-from xdsl.ir import Region
+from xdsl.ir import Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -31,11 +32,14 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.krnl.memory import shape_of
+from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.dialects.krnl.verification import require_pairs, require_range
 
 MIN_PARALLEL_PANELS = 8
 """From this number on, panels of columns are parallelized: each stays in a core's cache."""
+
+BF16_TERMS = 2
+"""Products that an instruction for bfloat16 adds to a lane of its accumulator."""
 
 ACTIVATIONS = ("none", "relu")
 """Activations that can be fused into a product."""
@@ -53,6 +57,9 @@ class GemmOp(IRDLOperation):
     `m`, `n` and `k` are dynamic if `-9223372036854775808`; they are given in `dynamic_sizes`. With
     `dynamic_batch` the number of products is dynamic too, and the last of those; `dynamic_batch` says
     whether A, and B, has a matrix for each, or one for all.
+
+    With `products`, the LLVM intrinsic of a dot product, A and B hold the bits of bfloat16 values, and B is
+    packed as `[N/NR][K/2][NR][2]`; sums are float32.
 
     ```mlir
     "krnl.gemm"(%c, %a, %b) {m = 4, n = 32, k = 8, tile = array<i64: 4, 32>} : …
@@ -84,8 +91,14 @@ class GemmOp(IRDLOperation):
     """The prefetch distance of a packed B, in bytes ahead of its loads."""
     write_prefetch = opt_prop_def(UnitAttr)
     """Whether a tile prefetches the cache lines of C before its loop over k; N is static."""
+    products = opt_prop_def(StringAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+
+    @property
+    def terms(self) -> int:
+        """Terms of a sum that one instruction adds."""
+        return 1 if self.products is None else BF16_TERMS
 
     @property
     def sizes(self) -> list[int]:
@@ -136,6 +149,8 @@ class GemmOp(IRDLOperation):
             raise VerifyException("krnl.gemm: prefetch is a number of bytes above 0, of a packed B")
         if self.write_prefetch is not None and self.n.value.data == DYNAMIC_INDEX:
             raise VerifyException("krnl.gemm: write_prefetch takes a static n")
+        if self.products is not None:
+            self._verify_products()
         require_range(self, self.range)
         starts = [
             len(batch_strides.get_values()) if batch_strides else 1
@@ -143,6 +158,15 @@ class GemmOp(IRDLOperation):
         ]
         if starts[0] != starts[1]:
             raise VerifyException(f"krnl.gemm: {starts[0]} matrices of A, {starts[1]} of B")
+
+    def _verify_products(self) -> None:
+        """Bits of bfloat16 times those of a packed matrix, with an even k and static columns."""
+        is_one = self.batch_a is None and self.batch_b is None and self.dynamic_batch is None
+        if self.packed is None or self.transposed_a is not None or not is_one:
+            raise VerifyException("krnl.gemm: products of bfloat16 are of one row-major A and one packed B")
+        _require_bf16(self, (self.c, self.a, self.b), self.k.value.data)
+        if self.n.value.data == DYNAMIC_INDEX:
+            raise VerifyException("krnl.gemm: products of bfloat16 have a static n")
 
 
 @irdl_op_definition
@@ -159,7 +183,8 @@ class ConvOp(IRDLOperation):
 
     Iterations are rows of `out` of each panel of each image; `range` selects some. `images` is the number of
     images if it is dynamic. The epilogue is a scalar function, applied in registers; bounds are its most
-    frequent form.
+    frequent form. With `products`, the LLVM intrinsic of a dot product, `x` and `w` hold the bits of bfloat16
+    values, and `w` has pairs of input channels side by side.
 
     ```mlir
     "krnl.conv"(%y, %x, %w) {kernel = array<i64: 1, 1>, …} : …
@@ -190,6 +215,7 @@ class ConvOp(IRDLOperation):
     weight_prefetch = opt_prop_def(IntegerAttr)
     """The prefetch distance of weights, in bytes ahead of their loads."""
     depthwise = opt_prop_def(UnitAttr)
+    products = opt_prop_def(StringAttr)
     low = opt_prop_def(FloatAttr)
     """Lower bound of results."""
     high = opt_prop_def(FloatAttr)
@@ -198,6 +224,11 @@ class ConvOp(IRDLOperation):
     """A scalar function that ends with `krnl.yield`."""
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+
+    @property
+    def terms(self) -> int:
+        """Terms of a sum that one instruction adds."""
+        return 1 if self.products is None else BF16_TERMS
 
     @property
     def panels(self) -> int:
@@ -239,6 +270,12 @@ class ConvOp(IRDLOperation):
             )
         if self.depthwise is not None and (len(shape_of(self.x)) != 5 or self.tile.get_values()[1] != 1):
             raise VerifyException("krnl.conv: depthwise takes a channel-blocked x, and tiles of one block")
+        if self.products is not None:
+            if self.depthwise is not None or len(shape_of(self.x)) != 5:
+                raise VerifyException(
+                    "krnl.conv: products of bfloat16 take a channel-blocked x, all channels"
+                )
+            _require_bf16(self, (self.y, self.x, self.w), self.depth.value.data)
         if self.epilogue is not None:
             self._verify_epilogue(self.epilogue)
 
@@ -250,6 +287,16 @@ class ConvOp(IRDLOperation):
         types = [list(epilogue.block.arg_types), [] if end is None else list(end.operand_types)]
         if types != [[f32], [f32]]:
             raise VerifyException("krnl.conv: the epilogue takes one f32 and yields one f32")
+
+
+def _require_bf16(op: IRDLOperation, buffers: Sequence[SSAValue], terms: int) -> None:
+    """Raise `VerifyException` unless results are f32, operands bits of bfloat16, and their terms in pairs."""
+    types = [element_of(buffer) for buffer in buffers]
+    if types != [f32, i16, i16]:
+        found = ", ".join(map(str, types))
+        raise VerifyException(f"{op.name}: products of bfloat16 are f32, of operands in i16; found {found}")
+    if terms == DYNAMIC_INDEX or terms % BF16_TERMS:
+        raise VerifyException(f"{op.name}: products of bfloat16 take an even number of terms, found {terms}")
 
 
 def is_regular(starts: Sequence[int]) -> bool:

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, FloatAttr
+from xdsl.dialects.builtin import I64, DenseArrayBase, FloatAttr, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import ConvOp
 from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.lowering.krnl_to_llvm.conv_tiles import TileGrid, TileOrigin, emit_tiles
+from xonnc.lowering.krnl_to_llvm.gemm import multiply_add
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, vector_of
 
 Epilogue: TypeAlias = Callable[[SSAValue, int], SSAValue]
@@ -36,6 +37,7 @@ class _FeatureMap:
     columns: int
     lanes: int
     """Channels in a block (the c of NCHWc); 1 for plain NCHW."""
+    element: Attribute
 
     @property
     def row(self) -> int:
@@ -51,7 +53,7 @@ class _FeatureMap:
 def _feature_map(buffer: SSAValue, pointer: SSAValue) -> _FeatureMap:
     assert is_buffer(buffer.type)
     _, blocks, rows, columns, *lanes = buffer.type.get_shape()
-    return _FeatureMap(pointer, blocks, rows, columns, lanes[0] if lanes else 1)
+    return _FeatureMap(pointer, blocks, rows, columns, lanes[0] if lanes else 1, buffer.type.element_type)
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,8 @@ def _pixel_address(
     offset = builder.iadd(offset, builder.imul(row, strides[0] * image.row))
     offset = builder.iadd(offset, builder.imul(column, strides[1] * image.lanes))
     constant = start[0] * image.row + start[1] * image.lanes
-    pointer = builder.address(image.pointer, offset, conv.element)
-    return builder.address(pointer, constant, conv.element)
+    pointer = builder.address(image.pointer, offset, image.element)
+    return builder.address(pointer, constant, image.element)
 
 
 def _emit_tile(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> None:
@@ -164,37 +166,33 @@ def _accumulate_dense(
     image, block, row, column = origin
     kernel, dilations, strides = _sizes(op.kernel), _sizes(op.dilations), _sizes(op.strides)
     corner = _pixel_address(conv, x, (image, builder.constant(0), row, column), _sizes(op.start), strides)
-    weights = builder.address(
-        conv.w, builder.imul(block, conv.weights_per_channel * conv.lanes), conv.element
-    )
-    step = width * conv.lanes
+    weights = builder.address(conv.w, builder.imul(block, conv.weights_per_channel * conv.lanes), x.element)
+    # Pairs of bfloat16 values are loaded as one i32.
+    terms, word = op.terms, conv.element if op.products is None else i32
+    step = width * conv.lanes * terms
     depth = op.depth.value.data
 
     def term(pointer: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
-        """Emit the FMAs of one input channel at one window position."""
+        """Emit the FMAs of one input channel, or pair of them, at one window position."""
         at, *sums = carried
         pointer = builder.opaque(pointer)
-        row_of_weights = builder.address(weights, at, conv.element)
+        row_of_weights = builder.address(weights, at, x.element)
         if op.weight_prefetch is not None:
             ahead = op.weight_prefetch.value.data
             for each in range(width):
-                builder.prefetch(row_of_weights, each * conv.lanes * size_of(conv.element) + ahead)
+                builder.prefetch(row_of_weights, each * conv.lanes * size_of(word) + ahead)
         vectors = [
             builder.load(
-                builder.address(row_of_weights, each * conv.lanes, conv.element), conv.element, conv.lanes
+                builder.address(row_of_weights, each * conv.lanes * terms, x.element), word, conv.lanes
             )
             for each in range(width)
         ]
         # Weights are packed in the order of the loops: one running offset reaches them all.
         results = [builder.iadd(at, builder.constant(step))]
         for pixel in range(len(sums) // width):
-            number = builder.load(
-                builder.address(pointer, pixel * strides[1] * x.lanes, conv.element), conv.element
-            )
-            splat = builder.splat(number, conv.lanes)
-            results += [
-                builder.fma(splat, vectors[each], sums[pixel * width + each]) for each in range(width)
-            ]
+            number = builder.load(builder.address(pointer, pixel * strides[1] * x.lanes, x.element), word)
+            own = sums[pixel * width : (pixel + 1) * width]
+            results += multiply_add(builder, op.products, number, vectors, own)
         return results
 
     def nest(
@@ -208,7 +206,7 @@ def _accumulate_dense(
             return nest(inner, pointer, carried)
 
         def body(index: SSAValue, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            next_pointer = builder.address(pointer, builder.imul(index, distance), conv.element)
+            next_pointer = builder.address(pointer, builder.imul(index, distance), x.element)
             # Only the loop over channel blocks has this distance: a window dilated by as much as a whole
             # channel plane would not fit the image.
             if distance == x.block and op.prefetch is not None:
@@ -226,10 +224,10 @@ def _accumulate_dense(
     full_vectors, rest = divmod(depth, x.lanes)
     carried: Sequence[SSAValue] = [builder.constant(0), *totals]
     if full_vectors:
-        carried = nest([(full_vectors, x.block), *window, (x.lanes, 1)], corner, carried)
+        carried = nest([(full_vectors, x.block), *window, (x.lanes // terms, terms)], corner, carried)
     if rest:
-        remainder = builder.address(corner, full_vectors * x.block, conv.element)
-        carried = nest([*window, (rest, 1)], remainder, carried)
+        remainder = builder.address(corner, full_vectors * x.block, x.element)
+        carried = nest([*window, (rest // terms, terms)], remainder, carried)
     return carried[1:]
 
 
@@ -237,7 +235,7 @@ def _prefetch_block(conv: _Conv, pointer: SSAValue, pixels: int) -> None:
     """Prefetch what a tile reads of the next channel block: too far away for hardware prefetchers."""
     op, x = conv.op, conv.x
     assert op.prefetch is not None
-    line, size = op.prefetch.value.data, size_of(conv.element)
+    line, size = op.prefetch.value.data, size_of(x.element)
     kernel, dilations, strides = _sizes(op.kernel), _sizes(op.dilations), _sizes(op.strides)
     columns = {
         (pixel * strides[1] + step * dilations[1]) * x.lanes * size // line

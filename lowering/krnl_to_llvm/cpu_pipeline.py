@@ -25,6 +25,7 @@ from xonnc.lowering.onnx_to_krnl.assign_layout import AssignLayout
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
+from xonnc.lowering.onnx_to_krnl.select_bf16_onnx import SelectBf16
 from xonnc.targets.cpu import require_threads
 from xonnc.transforms.legalize_onnx import Legalize
 from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName, merge
@@ -55,6 +56,7 @@ class CpuPipeline(ModulePass):
 
         The pass is `None` if it is disabled at this optimization level.
         """
+        select = SelectBf16(self.processor, self.portable) if SelectBf16.name in self.passes else None
         fuse = FuseOnnx(self.processor, self.portable) if FuseOnnx.name in self.passes else None
         is_assigned = AssignLayout.name in self.passes
         layout = AssignLayout(self.processor, self.portable) if is_assigned else None
@@ -64,6 +66,7 @@ class CpuPipeline(ModulePass):
         return (
             ("legalized", Legalize()),
             ("outlined", OutlineDataDependent(self.processor)),
+            ("bf16", select),
             ("fused", fuse),
             ("layout", layout),
             ("krnl", convert),
@@ -74,8 +77,12 @@ class CpuPipeline(ModulePass):
 
     def remaining(self, module: ModuleOp) -> Sequence[tuple[str, ModulePass | None]]:
         """Return the stages of `to_kernels` that a module of any stage has still to pass."""
+        stages = self.to_kernels()
+        if not is_fused(module):
+            return stages
         # Legalisation rules would merge constants across fusion groups.
-        return self.to_kernels()[3:] if is_fused(module) else self.to_kernels()
+        names = [name for name, _ in stages]
+        return stages[names.index("fused") + 1 :]
 
     @property
     def passes(self) -> Passes:

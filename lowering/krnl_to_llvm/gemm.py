@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DYNAMIC_INDEX, I64, DenseArrayBase
+from xdsl.dialects.builtin import DYNAMIC_INDEX, I64, DenseArrayBase, StringAttr, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import GemmOp
 from xonnc.dialects.krnl.types import size_of
-from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of, vector_of
 
 
 @dataclass(frozen=True)
@@ -210,52 +210,103 @@ def step_sizes(step: int, *smaller: int) -> list[int]:
 
 def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int, width: int) -> None:
     """Emit one tile: its elements stay in vector registers during the loop over `k`."""
-    builder, k, element = gemm.builder, gemm.k, gemm.element
-    widths = [min(gemm.lanes, width - start) for start in range(0, width, gemm.lanes)]
+    builder, op, k, element, lanes = gemm.builder, gemm.op, gemm.k, gemm.element, gemm.lanes
+    widths = [min(lanes, width - start) for start in range(0, width, lanes)]
+    # Pairs of bfloat16 values are loaded as one i32; B and the sums are padded to whole vectors then.
+    terms, stored = op.terms, element_of(op.a)
+    word = element if op.products is None else i32
+    loaded = widths if op.products is None else [lanes] * len(widths)
     # A(i, k) is at `i K + k`, or at `k M + i` if A is transposed.
-    is_transposed = gemm.op.transposed_a is not None
-    a_row = builder.address(gemm.a, row if is_transposed else builder.imul(row, k), element)
-    packed = gemm.op.packed is not None
-    stride = gemm.tile[1] if packed else gemm.n
+    is_transposed = op.transposed_a is not None
+    a_row = builder.address(gemm.a, row if is_transposed else builder.imul(row, k), stored)
+    packed = op.packed is not None
+    stride = builder.mul_sizes(gemm.tile[1] if packed else gemm.n, terms)
     first = _packed_panel_offset(gemm, column) if packed else column
-    b_column = builder.address(gemm.b, first, element)
-    if gemm.op.write_prefetch is not None:
+    b_column = builder.address(gemm.b, first, stored)
+    if op.write_prefetch is not None:
         _prefetch_result(gemm, _result_address(gemm, row, column), height, width)
-    starts = _initial_sums(gemm, row, column, height, widths)
+    starts = [
+        widened(builder, start, lanes)
+        for start, lanes in zip(
+            _initial_sums(gemm, row, column, height, widths), loaded * height, strict=True
+        )
+    ]
 
     def step(index: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        b_row = builder.address(b_column, builder.imul(index, stride), element)
-        if gemm.op.prefetch is not None:
-            ahead = gemm.op.prefetch.value.data
+        b_row = builder.address(b_column, builder.imul(index, stride), stored)
+        if op.prefetch is not None:
+            ahead = op.prefetch.value.data
             for start in range(len(widths)):
-                builder.prefetch(b_row, (start * gemm.lanes) * size_of(element) + ahead)
+                builder.prefetch(b_row, (start * lanes) * size_of(word) + ahead)
         columns = [
-            builder.load(builder.address(b_row, start * gemm.lanes, element), element, lanes)
-            for start, lanes in enumerate(widths)
+            builder.load(builder.address(b_row, start * lanes * terms, stored), word, lanes_)
+            for start, lanes_ in enumerate(loaded)
         ]
-        a_offset = builder.mul_sizes(gemm.m, index) if is_transposed else index
-        a_address = builder.address(a_row, a_offset, element)
+        a_offset = builder.mul_sizes(gemm.m, index) if is_transposed else builder.imul(index, terms)
+        a_address = builder.address(a_row, a_offset, stored)
         results: list[SSAValue] = []
         for line in range(height):
             offset = line if is_transposed else builder.mul_sizes(k, line)
-            factor = builder.load(builder.address(a_address, offset, element), element)
-            for number, lanes in enumerate(widths):
-                total = sums[line * len(widths) + number]
-                results.append(builder.fma(builder.splat(factor, lanes), columns[number], total))
+            factor = builder.load(builder.address(a_address, offset, stored), word)
+            own = sums[line * len(widths) : (line + 1) * len(widths)]
+            results += multiply_add(builder, op.products, factor, columns, own)
         return results
 
-    sums = builder.loop(builder.constant(0), builder.size(k), 1, starts, step)
+    sums = builder.loop(builder.constant(0), builder.size(steps_of(k, terms)), 1, starts, step)
     c_tile = _result_address(gemm, row, column)
     for index, total in enumerate(sums):
         line, number = divmod(index, len(widths))
-        start, lane_offset = builder.mul_sizes(gemm.n, line), number * gemm.lanes
+        start, lane_offset = builder.mul_sizes(gemm.n, line), number * lanes
         index = (
             start + lane_offset
             if isinstance(start, int)
             else builder.iadd(start, builder.constant(lane_offset))
         )
         pointer = builder.address(c_tile, index, element)
-        builder.store(_apply_activation(gemm, total), pointer)
+        total = _apply_activation(gemm, total)
+        if widths[number] < loaded[number]:
+            total = builder.shuffle(total, range(widths[number]))
+        builder.store(total, pointer)
+
+
+def steps_of(size: int | SSAValue, terms: int) -> int | SSAValue:
+    """Return the number of steps that multiply `terms` elements each; dynamic sizes have steps of one."""
+    return size // terms if isinstance(size, int) else size
+
+
+def widened(builder: LLVMBuilder, vector: SSAValue, lanes: int) -> SSAValue:
+    """Pad a vector to a number of lanes with its last element."""
+    last = lanes_of(vector) - 1
+    return (
+        vector if last + 1 == lanes else builder.shuffle(vector, [min(lane, last) for lane in range(lanes)])
+    )
+
+
+def multiply_add(
+    builder: LLVMBuilder,
+    products: StringAttr | None,
+    factor: SSAValue,
+    columns: Sequence[SSAValue],
+    sums: Sequence[SSAValue],
+) -> list[SSAValue]:
+    """
+    Add `factor` times a vector to each sum: FMAs, or the intrinsic `products`.
+
+    That takes pairs of bfloat16 values as i32, and adds both products.
+    """
+    if products is None:
+        splats = {lanes: builder.splat(factor, lanes) for lanes in dict.fromkeys(map(lanes_of, sums))}
+        return [
+            builder.fma(splats[lanes_of(total)], column, total)
+            for column, total in zip(columns, sums, strict=True)
+        ]
+    # Pairs stay i32, the operand type that the intrinsic had at first and LLVM still reads: xDSL's LLVM IR
+    # has no bfloat16.
+    splat = builder.splat(factor, lanes_of(sums[0]))
+    return [
+        builder.add(llvm.CallIntrinsicOp(products.data, [total, splat, column], [total.type]))
+        for column, total in zip(columns, sums, strict=True)
+    ]
 
 
 def _result_address(gemm: _GemmLowering, row: SSAValue, column: SSAValue) -> SSAValue:

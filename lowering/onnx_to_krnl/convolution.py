@@ -13,7 +13,17 @@ from math import prod
 from typing import TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, MemRefType, UnitAttr, f32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    bf16,
+    f32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xonnc.dialects.krnl.loops import YieldOp
@@ -22,12 +32,14 @@ from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.bf16_operands import bf16_operand
 from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked, blocked_result, channel_constants
 from xonnc.lowering.onnx_to_krnl.conv_and_pooling import with_pads
 from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody
 from xonnc.lowering.onnx_to_krnl.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, ConvFusion, LayoutPlan
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.select_bf16_onnx import has_bf16_operands
 from xonnc.lowering.onnx_to_krnl.subpixel_convolution import SubConvolution
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 from xonnc.lowering.onnx_to_krnl.tile_keys import conv_key, conv_kind
@@ -76,7 +88,10 @@ def _source(fusion: ConvFusion, builder: LoweringBuilder) -> _ConvInput:
         rows, columns = fusion.window.begins
         return _ConvInput(buffer, [images, channels, *fusion.window.padded], (rows, columns), 1)
     image = blocked(op.X, builder)
-    return _ConvInput(image.buffer, image.blocks, image.start, lanes)
+    buffer = image.buffer
+    if has_bf16_operands(op):
+        buffer = bf16_operand(op.X, buffer, image.blocks, builder)
+    return _ConvInput(buffer, image.blocks, image.start, lanes)
 
 
 def _lower_phase(
@@ -107,12 +122,13 @@ def _lower_phase(
     else:
         tile = builder.tiles.conv(key, columns, blocks)
 
+    is_bf16 = has_bf16_operands(fusion.conv)
     taps = _taps(weights, sub_convolution)
     if fusion.is_depthwise:
         packed = builder.packed(taps, "depthwise", {"lanes": lanes})
     else:
         sizes = {"lanes": lanes, "width": tile[1], "step": source.step}
-        packed = builder.packed(taps, "conv", sizes)
+        packed = builder.packed(taps, "bf16_conv" if is_bf16 else "conv", sizes)
     properties: dict[str, Attribute] = {
         "depth": IntegerAttr(weights.shape[1], i64),
         "kernel": pair(kernel_shape),
@@ -124,6 +140,8 @@ def _lower_phase(
         "out_strides": pair(_ordered(is_transposed, sub_convolution.out_strides)),
         "tile": pair(tile),
     }
+    if is_bf16:
+        properties["products"] = StringAttr(builder.target.bf16_dot)
     if fusion.is_depthwise:
         properties["depthwise"] = UnitAttr()
     else:
@@ -138,10 +156,10 @@ def _lower_phase(
     buffers = [target.buffer, source.buffer, packed]
     assert is_buffer(packed.type)
     types = [
-        _type([*shape[:2], *_ordered(is_transposed, shape[2:4]), *shape[4:]])
-        for shape in (target.blocks, source.shape)
+        _type([*shape[:2], *_ordered(is_transposed, shape[2:4]), *shape[4:]], element)
+        for shape, element in ((target.blocks, f32), (source.shape, bf16 if is_bf16 else f32))
     ]
-    types.append(_type(packed.type.get_shape()))
+    types.append(packed.type)
     if bias is not None:
         buffers.append(bias)
         types.append(_type([blocks, lanes]))
@@ -186,9 +204,9 @@ def _epilogue(fusion: ConvFusion, kernel: KernelBuilder) -> Region:
     return Region(block)
 
 
-def _type(shape: Sequence[Size]) -> MemRefType:
-    """Return a buffer type of f32 whose first size, on which no stride depends, may be dynamic."""
-    type_ = buffer_type(shape, f32)
+def _type(shape: Sequence[Size], element: Attribute = f32) -> MemRefType:
+    """Return a buffer type whose first size, on which no stride depends, may be dynamic."""
+    type_ = buffer_type(shape, element)
     return type_.type if isinstance(type_, DynamicBuffer) else type_
 
 

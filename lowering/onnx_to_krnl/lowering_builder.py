@@ -143,6 +143,8 @@ class LoweringBuilder:
         """The slices of a cache fused into an Attention."""
         self.blocked_buffers: dict[SSAValue, BlockedBuffer] = {}
         """NCHWc buffers."""
+        self.bf16_buffers: dict[SSAValue, SSAValue] = {}
+        """Copies in bfloat16 of float32 buffers."""
         self.int8 = Int8Plan(self.known_sizes, scope)
         self.int8_buffers: dict[SSAValue, Int8Buffer] = {}
         """NHWC int8 buffers."""
@@ -160,9 +162,9 @@ class LoweringBuilder:
     @contextmanager
     def nested_scope(self) -> Generator[None]:
         """Forget buffers created inside, which are not visible after a body."""
-        known = dict(self._buffers)
+        known, rounded = dict(self._buffers), dict(self.bf16_buffers)
         yield
-        self._buffers = known
+        self._buffers, self.bf16_buffers = known, rounded
 
     def set_insertion_point(self, op: Operation) -> None:
         """Insert before `op` from now on."""

@@ -27,6 +27,7 @@ from xonnc.dialects.krnl.tiles import GemmOp, is_regular
 from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.bf16_operands import bf16_operand
 from xonnc.lowering.onnx_to_krnl.block_weights import dequantize_matmul
 from xonnc.lowering.onnx_to_krnl.generic_matmul import generic_gemm, generic_matmul
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
@@ -36,6 +37,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     lowers,
     supports_dynamic_shapes,
 )
+from xonnc.lowering.onnx_to_krnl.select_bf16_onnx import has_bf16_operands
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, identity_map
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes, volume
 from xonnc.lowering.onnx_to_krnl.tile_keys import gemm_key
@@ -62,7 +64,7 @@ def gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
     matrix = b.T if op.transB.value.data else b
     beta = op.beta.value.data
     bias = None if c is None or not beta else np.broadcast_to(c.reshape(-1), n) * c.dtype.type(beta)
-    constant_matmul(op.Y, builder.buffer(op.A), (m, n, k), matrix, bias, builder, op.alpha.value.data)
+    constant_matmul(op, op.Y, (m, n, k), matrix, bias, builder, op.alpha.value.data)
     return None
 
 
@@ -85,7 +87,7 @@ def matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
         result, row = (op.Y, None) if added is None else (added[0].C, builder.constant(added[1]))
         bias = None if row is None else row.reshape(-1)
         matrix = constant.reshape(k, n)
-        constant_matmul(result, builder.buffer(op.A), (volume(rows[:-1]), n, k), matrix, bias, builder)
+        constant_matmul(op, result, (volume(rows[:-1]), n, k), matrix, bias, builder)
         return None
     if not (is_static(m) and is_static(n) and is_static(k) and are_static((*rows, *columns))):
         return _dynamic_matmul(op, rows, columns, builder)
@@ -155,8 +157,8 @@ def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def constant_matmul(
+    op: onnx.GemmOp | onnx.MatMulOp,
     result: SSAValue,
-    a: SSAValue,
     sizes: tuple[Size, Size, Size],
     matrix: Array,
     bias: Array | None,
@@ -165,10 +167,20 @@ def constant_matmul(
 ) -> None:
     """Emit `factor A B + bias` with a constant B, prepacked in panels as wide as a tile."""
     tile = gemm_tile(builder, builder.element(result), sizes)
-    buffers = [a, prepacked_panels(matrix, tile[1], builder, factor)]
+    a = builder.buffer(op.A)
+    properties: dict[str, Attribute] = {"packed": UnitAttr()}
+    if has_bf16_operands(op):
+        m, _, k = sizes
+        a = bf16_operand(op.A, a, [m, k], builder)
+        scaled = matrix if factor == 1.0 else matrix * np.float32(factor)
+        weights = builder.packed(scaled, "bf16_panels", {"width": tile[1]})
+        properties["products"] = StringAttr(builder.target.bf16_dot)
+    else:
+        weights = prepacked_panels(matrix, tile[1], builder, factor)
+    buffers = [a, weights]
     if bias is not None:
         buffers.append(builder.constant_buffer(bias))
-    emit_gemm(result, buffers, sizes, tile, {"packed": UnitAttr()}, builder)
+    emit_gemm(result, buffers, sizes, tile, properties, builder)
 
 
 def prepacked_panels(matrix: Array, width: int, builder: LoweringBuilder, factor: float = 1.0) -> SSAValue:

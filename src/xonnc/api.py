@@ -32,7 +32,7 @@ ModelSource: TypeAlias = (
 )
 """A model: a file's path, its content, an open file, or the model in memory."""
 
-CpuName = Literal["cpu", "avx512vnni", "avx512", "avxvnni", "avx2", "aarch64", "portable"]
+CpuName = Literal["cpu", "avx512bf16", "avx512vnni", "avx512", "avxvnni", "avx2", "aarch64", "portable"]
 """The targets that are processors."""
 
 CompiledModel: TypeAlias = "Session | DlaModel | BackendModel | TosaOutput"

@@ -87,6 +87,7 @@ PASSES: Mapping[str, str] = {
     "remove-same-onnx-dim": "transforms.remove_same_onnx_dim:RemoveSameOnnxDim",
     "replace-op-with-its-operand": "transforms.replace_op_with_its_operand:ReplaceOpWithItsOperand",
     "scrub-disposable": "transforms.scrub_disposable:ScrubDisposable",
+    "select-bf16-onnx": "lowering.onnx_to_krnl.select_bf16_onnx:SelectBf16",
     "set-layouts-onnx": "transforms.models.set_layouts_onnx:SetLayouts",
     "set-onnx-node-name": "transforms.set_onnx_node_name:SetOnnxNodeName",
     "shape-inference-onnx": "transforms.shape_inference_onnx:ShapeInference",

@@ -15,6 +15,7 @@ from xonnc.tools.commands import calibration_options, compile_stats, pass_option
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import plural, progress, row, size, wrote
 from xonnc.tools.files import require_output
+from xonnc.transforms.optimization_levels import BF16_PASS
 
 if TYPE_CHECKING:
     from xonnc.artifacts import Artifact
@@ -52,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="use the cost model's tile sizes, not those measured by 'xonnc tune'",
     )
+    group.add_argument(
+        "--allow-bf16",
+        action="store_true",
+        help="round the operands of float32 products with constant weights to bfloat16, where the processor "
+        f"has instructions for that; sums stay float32 (the same as --enable-pass {BF16_PASS})",
+    )
     pass_options.add_arguments(
         group.add_argument, "; LLVM uses the same level (3 doubles compile time and seldom gains)"
     )
@@ -79,6 +86,7 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
             "--no-malloc": args.no_malloc,
             "--unsafe": args.unsafe,
             "--no-tuning": args.no_tuning,
+            "--allow-bf16": args.allow_bf16,
             **pass_options.given(args),
             "--stats": args.stats,
             "--print-fusion-groups": args.print_fusion_groups,
@@ -133,7 +141,7 @@ def _run(args: argparse.Namespace, folder: Path | None = None) -> int:
                 no_malloc=args.no_malloc,
                 unsafe=args.unsafe,
                 tuning=not args.no_tuning,
-                **pass_options.choice(args),
+                **_pass_choice(args),
                 input_shapes=dict(args.input_shape) or None,
                 on_stage=statistics.observing(stages.stage_callback(args, STAGES, stage_output, step)),
                 strict=args.strict,
@@ -153,6 +161,8 @@ def _run(args: argparse.Namespace, folder: Path | None = None) -> int:
         if args.layout:
             left = plural(artifact.simplified.operators.get("Transpose", 0), "transpose")
             row("layout", f"{', '.join(map(':'.join, args.layout))} ({left} in the model)")
+        if args.allow_bf16:
+            row("bfloat16", _bf16_products(artifact.target, output.suffix == ".c"))
         if args.stats:
             row("passes", _passes(args))
             statistics.print_report()
@@ -161,11 +171,31 @@ def _run(args: argparse.Namespace, folder: Path | None = None) -> int:
     return 0
 
 
+def _pass_choice(args: argparse.Namespace) -> pass_options.PassChoice:
+    """Return the options of the passes, `--allow-bf16` among them."""
+    choice = pass_options.choice(args)
+    if args.allow_bf16:
+        choice["enable_pass"] = [*choice["enable_pass"], BF16_PASS]
+    return choice
+
+
+def _bf16_products(name: str, is_portable: bool) -> str:
+    """Say which products take operands in bfloat16 on a processor."""
+    from xonnc.targets.cpu import cpu_names, load_cpu
+
+    if is_portable:
+        return "none: C source is for any processor"
+    if load_cpu(name).bf16_dot:
+        return "products with constant weights"
+    having = [each for each in cpu_names() if load_cpu(each).bf16_dot]
+    return f"none: {name} has no instructions for it; {', '.join(having)} has"
+
+
 def _passes(args: argparse.Namespace) -> str:
     from xonnc.transforms.models.set_layouts_onnx import with_moving
     from xonnc.transforms.optimization_levels import passes_of, spelled
 
-    choice = pass_options.choice(args)
+    choice = _pass_choice(args)
     enabled = with_moving(choice["enable_pass"], choice["layouts"])
     return spelled(passes_of(choice["level"], enabled, choice["disable_pass"]))
 

@@ -9,6 +9,7 @@ import pytest
 from xonnc.errors import UnknownNameError, XonncError
 from xonnc.passes import PASSES
 from xonnc.transforms.optimization_levels import (
+    BY_NAME,
     DEFAULT_PASSES,
     FAST_MATH,
     LEVELED_PASSES,
@@ -28,7 +29,9 @@ def test_names_are_those_of_passes():
 def test_each_level_has_the_passes_of_the_one_below():
     for below, level in pairwise(LEVELS):
         assert passes_of(below) <= passes_of(level)
-    assert passes_of(3) == {*NAMES, FAST_MATH}
+    by_name = {known.name for known in LEVELED_PASSES if known.level == BY_NAME}
+    assert passes_of(3) == {*NAMES, FAST_MATH} - by_name
+    assert by_name == {"select-bf16-onnx"}
     assert passes_of(2) == DEFAULT_PASSES
     assert passes_of(3) - passes_of(2) == {"move-transposes-onnx", "unroll-loops-onnx"}
     assert {"constprop-onnx", "canonicalize-onnx"} <= passes_of(1) - passes_of(0)

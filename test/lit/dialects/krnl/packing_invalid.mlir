@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --verify-diagnostics --split-input-file
 
 func.func @form(%a: memref<8x40xf32>) {
-  // expected-error @+1 {{krnl.pack: no form 'rows'; there are gemm_panels, conv, depthwise, int8_conv, words, zero_points}}
+  // expected-error @+1 {{krnl.pack: no form 'rows'; there are gemm_panels, conv, bf16_panels, bf16_conv, depthwise, int8_conv, words, zero_points}}
   %0 = krnl.pack %a {form = "rows", sizes = {width = 32 : i64}} : memref<8x40xf32> -> memref<512xf32>
   func.return
 }
@@ -51,5 +51,21 @@ func.func @result(%a: memref<8x40xf32>) {
 func.func @negative(%a: memref<8x40xi8>) {
   // expected-error @+1 {{krnl.pack: zero_points has the positive sizes width, offset}}
   %0 = krnl.pack %a {form = "zero_points", sizes = {width = 32 : i64, offset = -1 : i64}} : memref<8x40xi8> -> memref<512xi8>
+  func.return
+}
+
+// -----
+
+func.func @odd_rows(%a: memref<7x40xf32>) {
+  // expected-error @+1 {{krnl.pack: bf16_panels packs pairs along axis 0, whose size is 7}}
+  %0 = krnl.pack %a {form = "bf16_panels", sizes = {width = 32 : i64}} : memref<7x40xf32> -> memref<448xi16>
+  func.return
+}
+
+// -----
+
+func.func @odd_channels(%a: memref<20x3x1x1xf32>) {
+  // expected-error @+1 {{krnl.pack: bf16_conv packs pairs along axis 1, whose size is 3}}
+  %0 = krnl.pack %a {form = "bf16_conv", sizes = {lanes = 16 : i64, width = 2 : i64, step = 16 : i64}} : memref<20x3x1x1xf32> -> memref<96xi16>
   func.return
 }

@@ -70,3 +70,17 @@ func.func @quantized_weights(%c: memref<?x16xf32>, %a: memref<?x64xf32>, %b: mem
   "krnl.dequantize_gemm"(%c, %a, %b, %s, %z, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 0>, m = -9223372036854775808 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, tile = array<i64: 4, 16>}> : (memref<?x16xf32>, memref<?x64xf32>, memref<128xi32>, memref<32xf32>, memref<32xi8>, index) -> ()
   return
 }
+
+// -----
+
+// Operands are the bits of bfloat16 values; an instruction adds two products.
+// CHECK-LABEL: @bf16
+// CHECK:         "krnl.gemm"
+// CHECK-SAME:      products = "llvm.x86.avx512bf16.dpbf16ps.512"
+// CHECK:         "krnl.conv"
+// CHECK-SAME:      products = "llvm.x86.avx512bf16.dpbf16ps.512"
+func.func @bf16(%c: memref<4x16xf32>, %a: memref<4x8xi16>, %b: memref<8x16xi16>, %y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xi16>, %w: memref<2304xi16>) {
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>, packed, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<4x16xf32>, memref<4x8xi16>, memref<8x16xi16>) -> ()
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xi16>, memref<2304xi16>) -> ()
+  return
+}

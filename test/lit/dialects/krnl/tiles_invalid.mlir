@@ -374,3 +374,83 @@ func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xi8>, %b: memref<128xi32>, %s:
   "krnl.quantized_gemm"(%c, %a, %b, %s, %f) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 48 : i64, zero_point = 8 : i64, products = "llvm.x86.avx512.vpdpbusd.512", tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xi8>, memref<128xi32>, memref<32xf32>, memref<4x2xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%c: memref<4x16xf32>, %a: memref<4x8xi16>, %b: memref<8x16xi16>) {
+  // expected-error @+1 {{krnl.gemm: products of bfloat16 are of one row-major A and one packed B}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<4x16xf32>, memref<4x8xi16>, memref<8x16xi16>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x16xf32>, %a: memref<4x8xi16>, %b: memref<8x16xi16>) {
+  // expected-error @+1 {{krnl.gemm: products of bfloat16 are of one row-major A and one packed B}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>, packed, transposed_a, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<4x16xf32>, memref<4x8xi16>, memref<8x16xi16>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x16xf32>, %a: memref<4x8xi16>, %b: memref<8x16xi16>) {
+  // expected-error @+1 {{krnl.gemm: products of bfloat16 are of one row-major A and one packed B}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>, packed, batch_a = array<i64: 0>, batch_b = array<i64: 0>, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<4x16xf32>, memref<4x8xi16>, memref<8x16xi16>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref<8x16xi16>) {
+  // expected-error @+1 {{krnl.gemm: products of bfloat16 are f32, of operands in i16; found f32, f32, i16}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>, packed, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<4x16xf32>, memref<4x8xf32>, memref<8x16xi16>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x16xf32>, %a: memref<4x8xi16>, %b: memref<8x16xi16>) {
+  // expected-error @+1 {{krnl.gemm: products of bfloat16 take an even number of terms, found 7}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 7 : i64, tile = array<i64: 4, 16>, packed, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<4x16xf32>, memref<4x8xi16>, memref<8x16xi16>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x16xf32>, %a: memref<4x8xi16>, %b: memref<8x16xi16>, %n: index) {
+  // expected-error @+1 {{krnl.gemm: products of bfloat16 have a static n}}
+  "krnl.gemm"(%c, %a, %b, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, m = 4 : i64, n = -9223372036854775808 : i64, k = 8 : i64, tile = array<i64: 4, 16>, packed, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<4x16xf32>, memref<4x8xi16>, memref<8x16xi16>, index) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xi16>, %w: memref<2304xi16>) {
+  // expected-error @+1 {{krnl.conv: products of bfloat16 take a channel-blocked x, all channels}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, depthwise, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xi16>, memref<2304xi16>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x16x8x8xi16>, %w: memref<2304xi16>) {
+  // expected-error @+1 {{krnl.conv: products of bfloat16 take a channel-blocked x, all channels}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<1x1x6x6x16xf32>, memref<1x16x8x8xi16>, memref<2304xi16>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xi16>) {
+  // expected-error @+1 {{krnl.conv: products of bfloat16 are f32, of operands in i16; found f32, f32, i16}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xi16>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xi16>, %w: memref<2304xi16>) {
+  // expected-error @+1 {{krnl.conv: products of bfloat16 take an even number of terms, found 15}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 15 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xi16>, memref<2304xi16>) -> ()
+  return
+}
