@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --verify-diagnostics --split-input-file
 
 func.func @unknown_kind(%x: tensor<4xf32>) {
-  // expected-error @+1 {{krnl.fused: kind is one of attention, cache, convolution, elementwise, int8, matmul, found pool}}
+  // expected-error @+1 {{krnl.fused: kind is one of attention, cache, convolution, elementwise, int8, matmul, strings, found pool}}
   %y = "krnl.fused"() <{kind = "pool"}> ({
     %0 = "onnx.Exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
     %1 = "onnx.Neg"(%0) : (tensor<4xf32>) -> tensor<4xf32>
