@@ -107,7 +107,7 @@ BODIES: Mapping[str, tuple[str, float]] = {
     ),
     "a normalization without a pair": (
         f"{FIRST} e = Relu(p) f = Concat<axis = 1>(e, p) "
-        "g = BatchNormalization<epsilon = 0.0>(f, gamma, beta, beta, gamma) "
+        "g = BatchNormalization<epsilon = 0.5>(f, gamma, beta, beta, gamma) "
         "last = Conv<pads = [1, 1, 1, 1]>(g, dx)",
         4,
     ),
