@@ -94,3 +94,50 @@ func.func @reductions_kept(%x: tensor<2x3x4xf32>, %i: tensor<2x3x4xi32>) -> (ten
   %5 = "onnx.ReduceMin"(%4, %one) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x4xf32>, tensor<1xi64>) -> tensor<2xf32>
   onnx.Return %1, %3, %4, %5 : tensor<2x1xf32>, tensor<2xi32>, tensor<2x4xf32>, tensor<2xf32>
 }
+
+// -----
+
+// Squeeze and Unsqueeze go into `keepdims` if the axes are known to be the same.
+// CHECK-LABEL: func.func @kept_axes
+// CHECK:         "onnx.ReduceSum"(%arg0, %{{.*}}) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3x4xf32>, tensor<1xi64>) -> tensor<2x4xf32>
+// CHECK-NOT:     "onnx.Squeeze"
+// CHECK:         onnx.Return
+func.func @kept_axes(%x: tensor<2x3x4xf32>) -> tensor<2x4xf32> {
+  %one = onnx.Constant dense<1> : tensor<1xi64>
+  %last = onnx.Constant dense<-2> : tensor<1xi64>
+  %0 = "onnx.ReduceSum"(%x, %one) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3x4xf32>, tensor<1xi64>) -> tensor<2x1x4xf32>
+  %1 = "onnx.Squeeze"(%0, %last) : (tensor<2x1x4xf32>, tensor<1xi64>) -> tensor<2x4xf32>
+  onnx.Return %1 : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @other_axes
+// CHECK:         "onnx.ReduceSum"
+// CHECK:         "onnx.Unsqueeze"
+func.func @other_axes(%x: tensor<2x3x4xf32>) -> tensor<2x4x1xf32> {
+  %one = onnx.Constant dense<1> : tensor<1xi64>
+  %last = onnx.Constant dense<2> : tensor<1xi64>
+  %0 = "onnx.ReduceSum"(%x, %one) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3x4xf32>, tensor<1xi64>) -> tensor<2x4xf32>
+  %1 = "onnx.Unsqueeze"(%0, %last) : (tensor<2x4xf32>, tensor<1xi64>) -> tensor<2x4x1xf32>
+  onnx.Return %1 : tensor<2x4x1xf32>
+}
+
+// CHECK-LABEL: func.func @axes_that_are_fed
+// CHECK:         "onnx.ReduceSum"
+// CHECK:         "onnx.Squeeze"
+func.func @axes_that_are_fed(%x: tensor<2x3x4xf32>, %axes: tensor<1xi64>) -> tensor<?x?xf32> {
+  %one = onnx.Constant dense<1> : tensor<1xi64>
+  %0 = "onnx.ReduceSum"(%x, %axes) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x3x4xf32>, tensor<1xi64>) -> tensor<?x?x?xf32>
+  %1 = "onnx.Squeeze"(%0, %one) : (tensor<?x?x?xf32>, tensor<1xi64>) -> tensor<?x?xf32>
+  onnx.Return %1 : tensor<?x?xf32>
+}
+
+// CHECK-LABEL: func.func @operand_of_unknown_rank
+// CHECK:         "onnx.ReduceSum"
+// CHECK:         "onnx.Squeeze"
+func.func @operand_of_unknown_rank(%x: tensor<*xf32>) -> tensor<*xf32> {
+  %one = onnx.Constant dense<1> : tensor<1xi64>
+  %last = onnx.Constant dense<-1> : tensor<1xi64>
+  %0 = "onnx.ReduceSum"(%x, %one) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<*xf32>, tensor<1xi64>) -> tensor<*xf32>
+  %1 = "onnx.Squeeze"(%0, %last) : (tensor<*xf32>, tensor<1xi64>) -> tensor<*xf32>
+  onnx.Return %1 : tensor<*xf32>
+}

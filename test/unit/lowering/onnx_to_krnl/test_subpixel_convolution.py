@@ -34,6 +34,15 @@ def test_few_pads_and_windows_of_pads_alone_stay(arguments: tuple[tuple[int, int
     assert dilated_sub_convolutions(*arguments) is None
 
 
+def test_a_fifth_of_the_multiplications_must_be_saved():
+    def saves(dilation: int) -> bool:
+        # Three windows of 10 rows, of which two reach beyond the image by the dilation.
+        found = dilated_sub_convolutions((3, 1), (1, 1), (dilation, 1), (dilation, 0), (10, 1), (10, 1))
+        return found is not None
+
+    assert [dilation for dilation in range(1, 6) if saves(dilation)] == [3, 4, 5]
+
+
 @pytest.mark.parametrize(
     ("size", "dilation", "pad", "stride", "groups"),
     [(10, 12, 12, 1, 1), (14, 4, 4, 1, 1), (15, 5, 5, 2, 1), (11, 9, 9, 1, 16), (9, 4, 6, 1, 1)],
