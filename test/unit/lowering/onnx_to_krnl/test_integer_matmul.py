@@ -83,6 +83,34 @@ def test_rescaled_products(dtype: str, columns: Sequence[int]):
     check(Node("QLinearMatMul", [*inputs, np.array(6.5, np.float32), integers(dtype)]))
 
 
+def test_scales_and_zero_points_of_fewer_dimensions_than_the_product():
+    a, b = integers("int8", 3, 4, 9), integers("int8", 2, 3, 9, 5)
+    zeros, scales = (
+        (integers("int8", 3, 4, 1), integers("int8", 2, 3, 1, 5)),
+        (scale(3, 4, 1), scale(2, 3, 1, 5)),
+    )
+    left, right = (each.astype(np.int32) - zero for each, zero in zip((a, b), zeros, strict=True))
+    sums = np.matmul(left, right)
+    check(Node("MatMulInteger", [a, b, *zeros], expected=[sums]))
+    step, zero = np.array(6.5, np.float32), np.array(3, np.int8)
+    numbers = sums * (scales[0] * scales[1] / step).astype(np.float64)
+    expected = np.clip(np.rint(numbers) + 3, -128, 127).astype(np.int8)
+    check(
+        Node(
+            "QLinearMatMul", [a, scales[0], zeros[0], b, scales[1], zeros[1], step, zero], expected=[expected]
+        )
+    )
+
+
+@pytest.mark.parametrize("of_floats", [(True, False), (False, True), (True, True), (False, False)])
+def test_products_of_8_bit_floats_have_no_kernel(of_floats: tuple[bool, bool]):
+    kinds = ["float8e4m3fn" if is_float else "int8" for is_float in of_floats]
+    model = onnx.parser.parse_model(f"""<ir_version: 10, opset_import: ["": 21]>
+        g ({kinds[0]}[2, 3] a, {kinds[0]} za, {kinds[1]}[3, 4] b, {kinds[1]} zb, int8 z) => (int8[2, 4] y)
+        <float s = {{0.5}}> {{ y = QLinearMatMul(a, s, za, b, s, zb, s, z) }}""")
+    assert bool(compile_native(model).host_calls()) == any(of_floats)
+
+
 def test_rescaled_products_of_many_terms():
     a, b = integers("uint8", 2, 3, 600), integers("uint8", 2, 600, 4)
     inputs = [a, scale(), integers("uint8"), b, scale(), integers("uint8")]
