@@ -71,6 +71,7 @@ from xonnc.lowering.onnx_to_dla.quantized_builder import quantize_kernels
 from xonnc.lowering.onnx_to_dla.saturation import varying_range
 from xonnc.lowering.onnx_to_dla.softmax_logits import are_logits
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
+from xonnc.lowering.onnx_to_dla.weight_scales import coarsen_weight_scales
 
 CLAMPS = (ClipOp, ReluOp)
 """Ops that are fused into the following quantization."""
@@ -83,7 +84,8 @@ class QuantizeOnnx(ModulePass):
 
     Values whose range is far from symmetric become `uint8` with a zero point, others symmetric `int8`; before
     an activation the range is that in which it varies. Weights stay floats; the lowering quantizes them per
-    output channel. Options: `table` is the file; `keep-float` names nodes that are not quantized.
+    output channel. Where that would make biases coarse they are integers with scales of their own.
+    Options: `table` is the file; `keep-float` names nodes that are not quantized.
     """
 
     name = "quantize-onnx"
@@ -114,6 +116,7 @@ def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
         equalize(function, known, pool)
         drop_negligible_weights(function, known, pool)
         missing += _PairInsertion(function, known, pool).run()
+        coarsen_weight_scales(function, pool)
     if missing:
         raise XonncError(
             f"no range in the calibration table for {', '.join(missing[:8])}"
