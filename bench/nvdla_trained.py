@@ -2,7 +2,8 @@
 Trained networks from PyPI wheels, compiled to INT8 packages: what runs on the DLA, how long calibration
 takes, and how near the results are to those of the float model.
 
-    python bench/nvdla_trained.py [NAME …] [--target nv_small] [--samples 4] [--inputs 4] [--markdown]
+    python bench/nvdla_trained.py [NAME …] [--target nv_small] [--samples 4] [--inputs 4] [--accuracy A]
+                                  [--fp16] [--markdown]
 
 The packages with the models are downloaded once (about 170 MB, `bench/conformance/pretrained.py`).
 """
@@ -27,14 +28,16 @@ if __package__ in (None, ""):
 
 from bench.conformance.pretrained import MODELS, archive_of, extract
 from bench.pictures import Kind, picture
-from xonnc.calibration import calibrate_module
+from xonnc.calibration import calibrate_module, select_float
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.lowering.native.multiplications import multiplications
+from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
 from xonnc.packages import compile_placement
 from xonnc.runtime.package import load_package
 from xonnc.runtime.reference import ReferenceModel
 from xonnc.simplifier import simplify
+from xonnc.tools.commands.calibration_options import selection_text
 
 Array = npt.NDArray[Any]
 
@@ -81,6 +84,10 @@ class Row:
     compile_seconds: float
     cosine: float
     """The lowest of the inputs, but for those on which the float model finds nothing."""
+    kept: int
+    """Nodes kept in float for an accuracy."""
+    search_seconds: float
+    """CPU time of their search."""
     same: float
     """Fraction of equal decisions: arg max over the class axis, or scores on the same side of one half."""
 
@@ -92,13 +99,15 @@ def main() -> int:
     parser.add_argument("--target", default="nv_small")
     parser.add_argument("--samples", type=int, default=4, help="images to calibrate with")
     parser.add_argument("--inputs", type=int, default=4, help="other images, on which results are compared")
+    parser.add_argument("--accuracy", type=float, help="keep nodes in float for this cosine of the outputs")
+    parser.add_argument("--fp16", action="store_true", help="nothing quantized")
     parser.add_argument("--markdown", action="store_true", help="as in docs/nvdla-accuracy.md")
     parser.add_argument("--causes", action="store_true", help="also print why nodes run on the CPU")
     args = parser.parse_args()
     rows: list[Row] = []
     for name in args.names or INPUTS:
         try:
-            rows.append(measure(name, args.target, args.samples, args.inputs))
+            rows.append(measure(name, args.target, args.samples, args.inputs, args.accuracy, args.fp16))
         except XonncError as error:
             print(f"{name}: {error}", file=sys.stderr, flush=True)
             continue
@@ -106,7 +115,8 @@ def main() -> int:
         for count, operator, reason in rows[-1].causes if args.causes else ():
             print(f"    {count} {operator}: {reason}", file=sys.stderr, flush=True)
     if args.markdown:
-        heads = ("network", "multiplications", "CPU parts", "CPU nodes", "calibration", "cosine", "same")
+        heads = ("network", "multiplications", "CPU parts", "CPU nodes", "calibration", "kept", "search")
+        heads += ("cosine", "same")
         print("| " + " | ".join(heads) + " |")
         print("|---" * len(heads) + "|")
         print("\n".join(f"| {' | '.join(cells(row))} |" for row in rows))
@@ -121,24 +131,35 @@ def cells(row: Row) -> tuple[str, ...]:
         str(row.cpu_parts),
         str(row.cpu_nodes),
         f"{row.calibrate_seconds:.0f} s",
+        str(row.kept),
+        f"{row.search_seconds:.0f} s",
         f"{row.cosine:.4f}",
         f"{row.same:.1%}",
     )
 
 
-def measure(name: str, target: str, samples: int, inputs: int) -> Row:
+def measure(
+    name: str, target: str, samples: int, inputs: int, accuracy: float | None = None, fp16: bool = False
+) -> Row:
     """Compile, run and compare one network."""
     model = next(each for each in MODELS if each.name == name)
     port, shape = INPUTS[name]
     kind, values = KINDS.get(name, "photo"), PIXELS.get(name, (0.0, 1.0))
     images = [{port: image(index, kind, shape, *values)} for index in range(samples + inputs)]
-    seconds = 0.0
+    seconds = search = 0.0
+    kept = 0
 
     def ranges(module: ModuleOp) -> Ranges:
-        nonlocal seconds
+        nonlocal seconds, search, kept
         begun = time.process_time()
         found = calibrate_module(module, images[:samples])
         seconds = time.process_time() - begun
+        if accuracy is not None:
+            selection = select_float(module, found, images[:samples], accuracy)
+            ops = computing_ops(module)
+            mark_float([ops[index] for index in selection.indices])
+            kept, search = len(selection.nodes), time.process_time() - begun - seconds
+            print(f"{name}: {selection_text(selection)}", file=sys.stderr, flush=True)
         return found
 
     with tempfile.TemporaryDirectory() as folder:
@@ -146,8 +167,8 @@ def measure(name: str, target: str, samples: int, inputs: int) -> Row:
         extract(archive_of(model.package, model.version), model.member, given)
         simplify(given, input_shapes={port: shape}).write(fixed)
         begun = time.process_time()
-        package, placement = compile_placement(fixed, target, None, ranges)
-        compiled = time.process_time() - begun - seconds
+        package, placement = compile_placement(fixed, target, None, None if fp16 else ranges)
+        compiled = time.process_time() - begun - seconds - search
         package.write(packed)
         on_cpu = {placement.graph.nodes[node] for node in placement.on_cpu}
         loaded, reference = load_package(packed), ReferenceModel(given)
@@ -163,6 +184,8 @@ def measure(name: str, target: str, samples: int, inputs: int) -> Row:
         seconds,
         compiled,
         min((cosine(found, expected) for found, expected in pairs if not is_empty(expected)), default=1.0),
+        kept,
+        search,
         float(np.mean([agreement(found, expected) for found, expected in pairs])),
     )
 
