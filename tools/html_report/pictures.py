@@ -76,8 +76,11 @@ def timeline_svg(timeline: Timeline) -> str:
             width = across * (task.end - begin)
             marks.append(_rectangle(LEFT + across * begin, y, width, LANE_HEIGHT - 8, colour, what, opacity))
     bottom = TOP + len(engines) * LANE_HEIGHT
-    step = (WIDTH - LEFT - 60) / 5
-    marks += [_text(LEFT + step * part, bottom + 16, f"{end * part / 5:,.4g}") for part in range(6)]
+    step = (WIDTH - LEFT - 10) / 5
+    marks += [
+        _text(LEFT + step * part, bottom + 16, f"{end * part / 5:,.4g}", "end" if part == 5 else "start")
+        for part in range(6)
+    ]
     return _svg(bottom + 24, "Timeline", marks)
 
 
@@ -134,8 +137,8 @@ def _rectangle(
     )
 
 
-def _text(x: float, y: float, text: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
 def _svg(height: float, title: str, marks: Sequence[str]) -> str:

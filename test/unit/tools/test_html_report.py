@@ -18,7 +18,16 @@ import pytest
 
 from xonnc.tools.driver import main
 from xonnc.tools.html_report.cpu_parts import cpu_seconds
-from xonnc.tools.html_report.document import Document, GraphNode, QuantizedValue, RuleCount, Task, Timeline
+from xonnc.tools.html_report.document import (
+    Buffer,
+    Document,
+    GraphNode,
+    Memory,
+    QuantizedValue,
+    RuleCount,
+    Task,
+    Timeline,
+)
 from xonnc.tools.html_report.page import render
 from xonnc.tools.html_report.pictures import PEAK, memory_svg, timeline_svg
 
@@ -153,6 +162,57 @@ def test_names_are_escaped_in_pictures() -> None:
     ElementTree.fromstring(text)
     ElementTree.fromstring(timeline_svg(Timeline("us", "", ())))
     ElementTree.fromstring(memory_svg(()))
+
+
+def rectangles(root: ElementTree.Element) -> dict[str, list[float]]:
+    """Position and size of each rectangle with a title, by the title's first word; the last of that word."""
+    found: dict[str, list[float]] = {}
+    for each in root.iter("{http://www.w3.org/2000/svg}rect"):
+        if len(each):
+            name = (each[0].text or "").split()[0]
+            found[name] = [float(each.get(key, "")) for key in ("x", "y", "width", "height")]
+    return found
+
+
+def labels(root: ElementTree.Element) -> dict[str, tuple[float, float]]:
+    """The position of each text."""
+    texts = root.iter("{http://www.w3.org/2000/svg}text")
+    return {each.text or "": (float(each.get("x", "")), float(each.get("y", ""))) for each in texts}
+
+
+def test_buffers_lie_at_their_steps_and_addresses() -> None:
+    buffers = (Buffer("a", 0, 1, 0, 250), Buffer("b", 1, 1, 250, 750), Buffer("c", 0, 0, 250, 100))
+    memory = Memory("DRAM", 1000, 1000, 500, 1, ("first", "second"), buffers)
+    root = ElementTree.fromstring(memory_svg((memory,)))
+    # 360 units for 1,000 bytes, upwards from 390, and 550 for each step, from 90.
+    assert rectangles(root) == {
+        "a:": [90, 300, 1100, 90],
+        "b:": [640, 30, 550, 270],
+        "c:": [90, 264, 550, 36],
+    }
+    colours = [each.get("fill") for each in root.iter("{http://www.w3.org/2000/svg}rect") if len(each)]
+    assert [colour == PEAK for colour in colours] == [True, True, False]
+    (bound,) = root.iter("{http://www.w3.org/2000/svg}path")
+    assert bound.get("d") == "M90 210.0H1190"
+    found = labels(root)
+    assert [found[each] for each in ("0 B", "250 B", "500 B", "750 B", "1.0 kB")] == [
+        (4, 394 - 90 * quarter) for quarter in range(5)
+    ]
+    assert (found["0"], found["1"]) == ((90, 406), (640, 406))
+    second = memory_svg((memory, memory)).split("<g ")[2]
+    assert second.startswith('transform="translate(0,420)"')
+
+
+def test_tasks_lie_at_their_times() -> None:
+    tasks = (Task("t", "CONV", 0, 25, 50, 1), Task("u", "SDP", 50, 50, 100, 1))
+    root = ElementTree.fromstring(timeline_svg(Timeline("us", "measured", tasks)))
+    # 1,100 units for 100 us, from 90; the full mark, from where a task computes, comes last.
+    assert rectangles(root) == {"t": [365, 34, 275, 28], "u": [640, 70, 550, 28]}
+    found = labels(root)
+    assert (found["CONV"], found["SDP"]) == ((4, 50), (4, 86))
+    assert [found[each] for each in ("0", "20", "40", "60", "80", "100")] == [
+        (90 + 220 * part, 118) for part in range(6)
+    ]
 
 
 def test_a_part_that_does_not_run_has_no_time() -> None:
