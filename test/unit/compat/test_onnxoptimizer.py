@@ -358,3 +358,25 @@ def test_page():
     page = (ROOT / "docs/onnx-optimizer.md").read_text()
     (block,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     exec(block, {})
+
+
+@pytest.mark.parametrize("axes", [False, True])
+@pytest.mark.parametrize("name", ["fuse_pad_into_conv", "fuse_pad_into_pool"])
+def test_pads_are_added_to_those_that_are_there(name: str, axes: bool):
+    pads = (
+        "int64[4] p = {1, 2, 3, 4}, int64[2] a = {2, -1}" if axes else "int64[8] p = {0, 0, 1, 2, 0, 0, 3, 4}"
+    )
+    node = (
+        "Conv<pads = [1, 0, 2, 5]>(q, w)"
+        if name.endswith("conv")
+        else "AveragePool<kernel_shape = [10, 10], pads = [1, 0, 2, 5], count_include_pad = 1>(q)"
+    )
+    model = parsed(f"""g (float[1, 1, 6, 6] x) => (float[1, 1, k, l] y)
+        <{pads}, float zero = {{0}}, float[1, 1, 2, 2] w = {{1, 2, 3, 4}}> {{
+          q = Pad(x, p, zero{", a" if axes else ""}) y = {node}
+        }}""")
+    made = onnxoptimizer.optimize(model, [name])
+    assert operators(made) == [node.partition("<")[0]]
+    (found,) = (each.ints for each in made.graph.node[0].attribute if each.name == "pads")
+    assert list(found) == [2, 2, 5, 9]
+    require_same(model, made)

@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from oracles.nvdla.quantized_reference import QuantizedReference
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.compiler import compile_model
+from xonnc.errors import RefusalError
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.runtime.nvdla.simulator import Simulator
@@ -131,3 +132,22 @@ def test_rows_that_a_slice_does_not_take_are_not_computed(rows: tuple[int, int],
     )
     found, expected, _ = simulated(model, target, tmp_path)
     assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("rounding", ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
+@pytest.mark.parametrize("coordinates", ["asymmetric", "half_pixel", "pytorch_half_pixel"])
+def test_what_the_nearest_pixel_repeats_is_taken(coordinates: str, rounding: str, tmp_path: Path):
+    path = tmp_path / "model.onnx"
+    for factor in (2, 3):
+        attributes = {"coordinate_transformation_mode": coordinates, "nearest_mode": rounding}
+        node = helper.make_node("Resize", ["d", "", "f"], ["c"], "resize", mode="nearest", **attributes)
+        model = quantized_model([node], (1, 1, 1, 4), 0, f=np.array([1, 1, 1, factor], np.float32))
+        path.write_bytes(model.SerializeToString())
+        x = np.arange(4, dtype=np.float32).reshape(1, 1, 1, 4)
+        (y,) = Onnxruntime(path).run({"x": x})
+        repeats = np.array_equal(y, np.repeat(y[..., ::factor], factor, axis=-1)) and np.unique(y).size == 4
+        if repeats:
+            compile_model(path, "nv_small")
+        else:
+            with pytest.raises(RefusalError, match=f"{coordinates} with {rounding}"):
+                compile_model(path, "nv_small")
