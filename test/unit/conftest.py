@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,16 @@ def small_model(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """
+    Keep the objects of all tests out of later garbage collections.
+
+    Passes that free constants run a collection each, which takes 0.4 s with the objects of 19,000 tests.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -109,6 +109,7 @@ STAGES = (
     "simplified",
     "legalized",
     "outlined",
+    "bf16",
     "fused",
     "layout",
     "krnl",

@@ -22,10 +22,15 @@ class Node:
 @pytest.fixture(autouse=True)
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(garbage_collection, "_HEAP", garbage_collection.Heap())
+    frozen = gc.get_freeze_count()
+    gc.unfreeze()
     gc.collect()
     yield
     assert gc.isenabled()
     assert not gc.get_freeze_count()
+    if frozen:
+        gc.collect()
+        gc.freeze()
 
 
 def test_the_collector_pauses():
