@@ -28,6 +28,7 @@ if __package__ in (None, ""):
 
 from bench.latency.feeds import feeds_for
 from bench.models import path_of
+from xonnc.errors import XonncError
 from xonnc.quantizer import quantize
 from xonnc.tools.driver import main as xonnc
 from xonnc.tools.opt import run_opt
@@ -98,7 +99,14 @@ def write_variant(path: Path, variant: str, to: Path) -> Path:
     if variant == "f32":
         return path
     if variant == "int8":
-        to.write_bytes(quantize(path, [feeds_for(path)]).proto().SerializeToString())
+        feeds = feeds_for(path)
+        shapes = {name: array.shape for name, array in feeds.items()}
+        try:
+            quantized = quantize(path, [feeds], input_shapes=shapes)
+        except XonncError:
+            # Before opset 13 there are no scales per channel.
+            quantized = quantize(path, [feeds], input_shapes=shapes, per_tensor=True)
+        to.write_bytes(quantized.proto().SerializeToString())
         return to
     model = onnx.ModelProto.FromString(path.read_bytes())
     weights = {tensor.name for tensor in model.graph.initializer}

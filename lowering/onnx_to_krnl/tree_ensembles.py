@@ -196,6 +196,9 @@ def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, builder: LoweringBuil
     return None
 
 
+FEATURE, THRESHOLD, CHILDREN = range(3)
+"""Columns of the table of nodes: feature, bits of the threshold in f32, children for false and true."""
+
 IN_FLIGHT = 8
 """Trees that a row walks at a time: walks are bound by load latency."""
 
@@ -209,10 +212,11 @@ def _vote(plan: _EnsemblePlan, x: SSAValue, sums: SSAValue, builder: LoweringBui
     votes = trees.votes
     number = np.float32 if kind == f32 else np.float64
     dense = _dense_weights(plan)
+    # What a step reads of a node is in one cache line.
+    thresholds = trees.numbers.astype(np.float32).view(np.int32)
+    nodes = np.column_stack((trees.features, thresholds, trees.children)).astype(np.int32)
     tables: dict[str, tuple[Array, Attribute]] = {
-        "features": (trees.features.astype(np.int32), i32),
-        "numbers": (trees.numbers.astype(number), kind),
-        "ways": (trees.children.astype(np.int32), i32),
+        "nodes": (nodes, i32),
         "roots": (trees.roots, i64),
         # The largest depth of the trees in flight; shallower walks stay at their leaves.
         "depths": (np.maximum.reduceat(trees.depths, np.arange(0, len(trees.depths), IN_FLIGHT)), i64),
@@ -222,6 +226,8 @@ def _vote(plan: _EnsemblePlan, x: SSAValue, sums: SSAValue, builder: LoweringBui
         ),
         "missing": (trees.missing, i1),
     }
+    if kind == f64:
+        tables["numbers"] = trees.numbers.astype(np.float64), f64
     if dense is None:
         tables["begins"] = votes.begins, i64
         tables["targets"] = votes.targets, i64
@@ -366,14 +372,23 @@ class _Traversal:
     def _next(self, row: SSAValue, node: SSAValue) -> Scalar:
         """Return the child that a row goes to; leaves return themselves."""
         kernel = self.kernel
-        feature = Scalar(kernel, kernel.load(self.tables["features"], [node])).to(INDEX)
+        feature = self._of_node(node, kernel.index(FEATURE)).to(INDEX)
         x = read_as(kernel, self.source, [row, feature.value], self.plan.element, self.plan.kind)
         branch = self._holds(x, node).to(i64).to(INDEX)
-        return Scalar(kernel, kernel.load(self.tables["ways"], [node, branch.value])).to(INDEX)
+        return self._of_node(node, (branch + CHILDREN).value).to(INDEX)
+
+    def _of_node(self, node: SSAValue, column: SSAValue) -> Scalar:
+        return Scalar(self.kernel, self.kernel.load(self.tables["nodes"], [node, column]))
+
+    def _threshold(self, node: SSAValue) -> Scalar:
+        if "numbers" in self.tables:
+            return Scalar(self.kernel, self.kernel.load(self.tables["numbers"], [node]))
+        bits = self._of_node(node, self.kernel.index(THRESHOLD))
+        return Scalar(self.kernel, self.kernel.add(arith.BitcastOp(bits.value, f32)))
 
     def _holds(self, x: Scalar, node: SSAValue) -> Scalar:
         kernel, trees = self.kernel, self.plan.trees
-        number = Scalar(kernel, kernel.load(self.tables["numbers"], [node]))
+        number = self._threshold(node)
         modes = sorted(set(trees.modes) - {LEAF}, key=list(ORDERS).index) or ["BRANCH_LEQ"]
         holds = self._compared(x, number, modes[0])
         for mode in modes[1:]:
