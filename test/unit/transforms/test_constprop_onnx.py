@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import onnx
+import onnx.numpy_helper
+import onnx.parser
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from xonnc import simplify
 from xonnc.dialects.onnx import get_onnx
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
@@ -189,3 +193,18 @@ def test_disabled_the_pass_only_tidies_up() -> None:
     graph.op("Neg", value)
     assert graph.folded(graph.op("Neg", value), options=ConstProp(disable=True)) == [None]
     assert sum(op.name == "onnx.Neg" for op in graph.module.walk()) == 1
+
+
+def test_a_body_may_read_constants_from_outside():
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[2] z) => (float[3, 2] y, float[2] f, float[2] k)
+        <float[2] init = {0, 1}, float[3, 2] xs = {1, 2, 3, 4, 5, 6}, float[2] w = {2, 3}> {
+          f, y = Scan<num_scan_inputs = 1, body = b (float[2] s, float[2] x) => (float[2] t, float[2] u) {
+            m = Mul(x, w) t = Add(s, m) u = Mul(t, w)
+          }>(init, xs)
+          k = Neg(z)
+        }""")
+    graph = simplify(model).proto().graph
+    assert [node.op_type for node in graph.node] == ["Neg"]
+    found = {each.name: onnx.numpy_helper.to_array(each).tolist() for each in graph.initializer}
+    assert found == {"f": [18, 37], "y": [[4, 21], [16, 57], [36, 111]]}
