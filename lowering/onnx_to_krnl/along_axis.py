@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, f64, i1, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import reduction
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type, is_unsigned_element
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers, supports_dynamic_shapes
 from xonnc.lowering.onnx_to_krnl.reductions import PRODUCT, SUM, ReductionFunction
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
@@ -50,25 +49,16 @@ class AxisSplit:
         return [self.before, self.size, self.after]
 
 
-def is_before(kernel: KernelBuilder, element: Attribute, largest: bool, a: SSAValue, b: SSAValue) -> SSAValue:
+def is_before(element: Attribute, largest: bool, a: Scalar, b: Scalar) -> Scalar:
     """Whether `a` sorts before `b`: it is larger (or smaller), or it is NaN and `b` is not."""
-    if is_integer(a.type):
-        sign = "u" if is_unsigned_element(element) or a.type.width.data == 1 else "s"
-        return kernel.add(arith.CmpiOp(a, b, f"{sign}{'gt' if largest else 'lt'}"))
-    beats = kernel.add(arith.CmpfOp(a, b, "ogt" if largest else "olt"))
-    is_none = kernel.add(arith.CmpfOp(a, a, "uno"))
-    is_number = kernel.add(arith.CmpfOp(b, b, "ord"))
-    return kernel.add(arith.OrIOp(beats, kernel.add(arith.AndIOp(is_none, is_number))))
+    if not is_integer(a.type):
+        return (a > b if largest else a < b) | (a.is_nan() & b.is_number())
+    if is_unsigned_element(element) or a.type == i1:
+        return a.compare_unsigned(b, "gt" if largest else "lt")
+    return a > b if largest else a < b
 
 
-def _best(
-    kernel: KernelBuilder,
-    source: SSAValue,
-    outer: Sequence[SSAValue],
-    size: Size,
-    element: Attribute,
-    how: str,
-) -> SSAValue:
+def _best(kernel: Kernel, source: Buffer, outer: Sequence[Scalar], size: Size, how: str) -> Scalar:
     """
     Return the index of the largest or smallest element along the axis.
 
@@ -76,18 +66,15 @@ def _best(
     """
     before, after = outer
     largest = "largest" in how
-    first = kernel.read(source, [before, kernel.index(0), after], element)
-    with kernel.reducing([size], [first, kernel.constant(0, i64)]) as ((index,), accumulators, results):
-        x = kernel.read(source, [before, index, after], element)
+    start = [source[before, 0, after], kernel.constant(0, i64)]
+    with kernel.reducing([size], start) as ((index,), (best, position), results):
+        x = source[before, index, after]
         if "last" in how:
-            found = kernel.add(
-                arith.XOrIOp(is_before(kernel, element, largest, accumulators[0], x), kernel.constant(1, i1))
-            )
+            found = ~is_before(source.element, largest, best, x)
         else:
-            found = is_before(kernel, element, largest, x, accumulators[0])
-        position = kernel.add(arith.IndexCastOp(index, i64))
-        results.append(kernel.add(arith.SelectOp(found, x, accumulators[0])))
-        results.append(kernel.add(arith.SelectOp(found, position, accumulators[1])))
+            found = is_before(source.element, largest, x, best)
+        own = index.to(i64)
+        results += [found.select(x, best), found.select(own, position)]
     return results[1]
 
 
@@ -97,16 +84,16 @@ supports_dynamic_shapes(reduction.ArgMaxOp, reduction.ArgMinOp, onnx.CumSumOp, o
 @lowers(reduction.ArgMaxOp, reduction.ArgMinOp)
 def arg_extreme(op: reduction.ArgMaxOp | reduction.ArgMinOp, builder: LoweringBuilder) -> str | None:
     """Index of the largest or smallest element along `axis`."""
-    sizes, element = split_at_axis(builder.sizes(op.data), op.axis.value.data), builder.element(op.data)
-    kernel = KernelBuilder([buffer_type(sizes[::2], i64), buffer_type(sizes, element)])
-    out, source = kernel.buffers
+    sizes = split_at_axis(builder.sizes(op.data), op.axis.value.data)
+    name = "argmax" if isinstance(op, reduction.ArgMaxOp) else "argmin"
     how = "largest" if isinstance(op, reduction.ArgMaxOp) else "smallest"
     if op.select_last_index.value.data:
         how = f"last {how}"
+    kernel = Kernel(builder, name, [(op.reduced, sizes[::2])], [(op.data, sizes)])
+    out, source = kernel.buffers
     with kernel.loops(sizes[::2]) as outer:
-        kernel.store(_best(kernel, source, outer, sizes[1], element, how), out, outer)
-    name = "argmax" if isinstance(op, reduction.ArgMaxOp) else "argmin"
-    builder.call(name, kernel, [builder.result(op.reduced)], [builder.buffer(op.data)])
+        out[*outer] = _best(kernel, source, outer, sizes[1], how)
+    kernel.call()
     return None
 
 
@@ -121,16 +108,16 @@ def hardmax(op: onnx.HardmaxOp | onnx.HardmaxV11Op, builder: LoweringBuilder) ->
     kind = compute_type(element)
     if kind not in (f32, f64) or not shape:
         return "the input is a scalar or not of floats"
-    before, size, after = split_at_axis(shape, op.axis.value.data)
-    sizes = [before, size * after, 1] if isinstance(op, onnx.HardmaxV11Op) else [before, size, after]
-    kernel = KernelBuilder([buffer_type(sizes, element)] * 2)
+    sizes = split_at_axis(shape, op.axis.value.data)
+    if isinstance(op, onnx.HardmaxV11Op):
+        sizes = [sizes[0], sizes[1] * sizes[2], 1]
+    kernel = Kernel(builder, "hardmax", [(op.output, sizes)], [(op.input, sizes)])
     out, source = kernel.buffers
-    with kernel.loops(sizes[::2]) as outer:
-        found = _best(kernel, source, outer, sizes[1], element, "largest")
+    with kernel.loops(sizes[::2]) as (before, after):
+        found = _best(kernel, source, [before, after], sizes[1], "largest")
         with kernel.loops([sizes[1]]) as (index,):
-            is_found = Scalar(kernel, index).to(i64).equals(Scalar(kernel, found))
-            kernel.write(is_found.to(kind).value, out, [outer[0], index, outer[1]], element)
-    builder.call("hardmax", kernel, [builder.result(op.output)], [builder.buffer(op.input)])
+            out[before, index, after] = index.to(i64).equals(found)
+    kernel.call()
     return None
 
 
@@ -144,18 +131,17 @@ def running(op: onnx.CumSumOp | onnx.CumProdOp, builder: LoweringBuilder) -> str
     if axis is None:
         return "the axis is not a constant"
     sizes = split_at_axis(builder.sizes(op.x), int(np.asarray(axis, np.int64).reshape(-1)[0]))
-    element = builder.element(op.x)
-    kernel = KernelBuilder([buffer_type(sizes, element)] * 2)
-    out, source = kernel.buffers
     name = "cumsum" if isinstance(op, onnx.CumSumOp) else "cumprod"
     how = ReductionFunction(name, SUM if isinstance(op, onnx.CumSumOp) else PRODUCT)
+    kernel = Kernel(builder, name, [(op.y, sizes)], [(op.x, sizes)])
+    out, source = kernel.buffers
+    start = how.start(kernel, source.element)
     with kernel.loops(sizes[::2]) as (before, after):
-        with kernel.reducing([sizes[1]], [how.start(kernel, element)]) as ((index,), accumulators, results):
+        with kernel.reducing([sizes[1]], [start]) as ((index,), (before_it,), results):
             if op.reverse.value.data:
-                index = kernel.add(arith.SubiOp(kernel.size(sizes[1] - 1), index))
-            indices = [before, index, after]
-            total = how.both(kernel, element, accumulators[0], kernel.read(source, indices, element))
-            kernel.write(accumulators[0] if op.exclusive.value.data else total, out, indices, element)
+                index = kernel.size(sizes[1] - 1) - index
+            total = how.both(source.element, before_it, source[before, index, after])
+            out[before, index, after] = before_it if op.exclusive.value.data else total
             results.append(total)
-    builder.call(name, kernel, [builder.result(op.y)], [builder.buffer(op.x)])
+    kernel.call()
     return None

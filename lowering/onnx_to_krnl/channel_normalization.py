@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32, f64
 
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers, supports_dynamic_shapes
 from xonnc.lowering.onnx_to_krnl.padding import padded
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
@@ -32,23 +31,17 @@ def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: Lowering
         return "not all operands are f64, nor all of types that kernels compute with as f32"
     if len(shape) < 2:
         return "the input has less than two axes"
-    channels = shape[1]
-    sizes = [shape[0], channels, volume(shape[2:])]
-    types = [buffer_type([channels], each) for each in elements[1:]]
-    kernel = KernelBuilder([*(buffer_type(sizes, elements[0]) for _ in range(2)), *types])
-    out, source, *parameters = kernel.buffers
+    sizes = [shape[0], shape[1], volume(shape[2:])]
+    parameters = [(value, [shape[1]]) for value in op.operands[1:]]
+    result = op.results[0], sizes
+    kernel = Kernel(builder, "batchnormalization", [result], [(op.X, sizes), *parameters])
+    out, source, *buffers = kernel.buffers
     with kernel.loops(sizes[:2]) as (image, channel):
-        scale, bias, mean, variance = (
-            Scalar(kernel, kernel.read(buffer, [channel], each))
-            for buffer, each in zip(parameters, elements[1:], strict=True)
-        )
+        scale, bias, mean, variance = (buffer[channel] for buffer in buffers)
         factor = scale / (variance + op.epsilon.value.data).sqrt()
         with kernel.loops(sizes[2:]) as (index,):
-            x = Scalar(kernel, kernel.read(source, [image, channel, index], elements[0]))
-            result = (x - mean) * factor + bias
-            kernel.write(result.value, out, [image, channel, index], elements[0])
-    buffers = [builder.buffer(value) for value in op.operands]
-    builder.call("batchnormalization", kernel, [builder.result(op.results[0])], buffers)
+            out[image, channel, index] = (source[image, channel, index] - mean) * factor + bias
+    kernel.call()
     return None
 
 
@@ -67,23 +60,20 @@ def local_response_normalization(op: LRNOp, builder: LoweringBuilder) -> str | N
     before = (size - 1) // 2
     source = builder.buffer(op.X)
     padded(around, longer, source, sizes, [0, before, 0], 0.0, builder)
-    kernel = KernelBuilder([buffer_type(sizes, element), buffer_type(longer, element)])
+    kernel = Kernel(builder, "lrn", [(op.Y, sizes)], [around])
     out, read = kernel.buffers
+    outer = size if size > MAX_UNROLLED else 1
     with kernel.loops(sizes) as (image, channel, index):
-        outer = size if size > MAX_UNROLLED else 1
-        total = kernel.constant(0.0, element)
-        with kernel.reducing([outer], [total]) as ((first,), (total,), totals):
+
+        def add(total: Scalar, first: Scalar) -> Scalar:
             for step in range(size // outer):
-                neighbor = kernel.affine(kernel.plus(channel, first), 1, step)
-                x = kernel.load(read, [image, neighbor, index])
-                total = kernel.add(arith.AddfOp(total, kernel.add(arith.MulfOp(x, x))))
-            totals.append(total)
-        total = totals[0]
-        share = kernel.constant(op.alpha.value.data / size, element)
-        total = kernel.add(arith.MulfOp(total, share))
-        total = kernel.add(arith.AddfOp(total, kernel.constant(op.bias.value.data, element)))
-        power = kernel.add(math.PowFOp(total, kernel.constant(op.beta.value.data, element)))
-        x = kernel.load(read, [image, kernel.affine(channel, 1, before), index])
-        kernel.store(kernel.add(arith.DivfOp(x, power)), out, [image, channel, index])
-    builder.call("lrn", kernel, [builder.result(op.Y)], [around])
+                x = read[image, (channel + first).offset_by(step), index]
+                total = total + x * x
+            return total
+
+        total = kernel.reduce(outer, kernel.constant(0.0, element), add)
+        base = total * (op.alpha.value.data / size) + op.bias.value.data
+        power = base.power(op.beta.value.data)
+        out[image, channel, index] = read[image, channel.offset_by(before), index] / power
+    kernel.call()
     return None

@@ -19,6 +19,7 @@ from xonnc.formats.native.program import RangeCheck
 from xonnc.lowering.onnx_to_krnl.element_types import storage_type
 from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, min_size, volume
 
 CHECK = "krnl.check"
@@ -167,13 +168,13 @@ def iterations_if_nonempty(count: Size, size: Size) -> Size:
 
 def index_in(kernel: KernelBuilder, number: SSAValue, size: Size, wraps: bool = True) -> SSAValue:
     """Return an integer as an index into `size` elements, clamped; negative ones count from the end."""
-    if number.type != i64:
-        number = kernel.add(arith.ExtSIOp(number, i64))
-    zero = kernel.constant(0, i64)
+    return index_within(Scalar(kernel, number), size, wraps).value
+
+
+def index_within(number: Scalar, size: Size, wraps: bool = True) -> Scalar:
+    """Return an integer as an index into `size` elements, clamped; negative ones count from the end."""
+    number = number.to(i64)
+    kernel = number.kernel
     if wraps:
-        is_below = kernel.add(arith.CmpiOp(number, zero, "slt"))
-        from_end = kernel.add(arith.AddiOp(number, kernel.count([size], i64)))
-        number = kernel.add(arith.SelectOp(is_below, from_end, number))
-    last = kernel.count([size - 1], i64)
-    number = kernel.add(arith.MinSIOp(kernel.add(arith.MaxSIOp(number, zero)), last))
-    return kernel.add(arith.IndexCastOp(number, INDEX))
+        number = (number < 0).select(number + Scalar(kernel, kernel.count([size], i64)), number)
+    return number.clamp(0, Scalar(kernel, kernel.count([size - 1], i64))).to(INDEX)

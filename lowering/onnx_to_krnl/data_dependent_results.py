@@ -15,8 +15,9 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.krnl.memory import KeepOp
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.lowering.onnx_to_krnl.checks import size_check
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 
 class DataDependentResults:
@@ -60,7 +61,7 @@ class DataDependentResults:
             )
 
 
-def store_count(kernel: KernelBuilder, number: SSAValue, count_buffer: SSAValue) -> None:
+def store_count(number: Scalar, count_buffer: Buffer) -> None:
     """Write a count (i64) where `DataDependentResults` reads it."""
     for index in range(2):
-        kernel.store(number, count_buffer, [kernel.index(index)])
+        count_buffer[index] = number

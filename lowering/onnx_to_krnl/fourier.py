@@ -13,11 +13,11 @@ from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import check_numbers
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import round_result
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.rewriting.patterns import Array
 
 
 @lowers(onnx.DFTOp, onnx.DFTV17Op)
@@ -43,31 +43,25 @@ def fourier(op: onnx.DFTOp | onnx.DFTV17Op, builder: LoweringBuilder) -> str | N
     terms = min(shape[axis], length // 2 + 1 if is_mirrored else length)
     sizes = [prod(shape[:axis]), shape[axis], prod(shape[axis + 1 : -1]), shape[-1]]
     made = [sizes[0], out[axis], sizes[2], out[-1]]
-    waves = _twiddles(length, 1.0 if inverse else -1.0, element, builder)
     weights = np.full(terms, (2.0 if is_mirrored else 1.0) / (length if inverse else 1))
     if is_mirrored:
         # Term 0, and N/2 of an even N, are their own conjugates: they count once.
         weights[0] /= 2
         if length % 2 == 0 and terms == length // 2 + 1:
             weights[-1] /= 2
-    dtype = np.float32 if element == f32 else np.float64
-    types = [buffer_type(made, element), buffer_type(sizes, element), buffer_type([length, 2], element)]
-    kernel = KernelBuilder([*types, buffer_type([terms], element)])
+    waves = _twiddles(length, 1.0 if inverse else -1.0, element)
+    inputs = [(op.input, sizes), waves, weights.astype(waves.dtype)]
+    kernel = Kernel(builder, "dft", [(op.output, made)], inputs)
     target, source, wave, weight = kernel.buffers
     zero = kernel.constant(0.0, element)
     with kernel.loops(made[:3]) as (before, index, after):
-        with kernel.reducing([terms], [zero, zero]) as (inner, accumulators, results):
-            at = [before, inner[0], after]
-            share = Scalar(kernel, kernel.load(weight, inner))
-            real = Scalar(kernel, kernel.load(source, [*at, kernel.index(0)])) * share
-            imaginary = None
-            if shape[-1] == 2:
-                imaginary = Scalar(kernel, kernel.load(source, [*at, kernel.index(1)])) * share
-            results += _rotated(kernel, (real, imaginary), index, inner[0], (wave, length), accumulators)
+        with kernel.reducing([terms], [zero, zero]) as ((term,), sums, results):
+            share = weight[term]
+            parts = [source[before, term, after, part] * share for part in range(shape[-1])]
+            results += _rotated(parts, (index * term) % length, wave, sums)
         for part in range(out[-1]):
-            kernel.store(results[part], target, [before, index, after, kernel.index(part)])
-    buffers = [builder.buffer(op.input), waves, builder.constant_buffer(weights.astype(dtype))]
-    builder.call("dft", kernel, [builder.result(op.output)], buffers)
+            target[before, index, after, part] = results[part]
+    kernel.call()
     return None
 
 
@@ -78,30 +72,21 @@ def _integer(value: SSAValue, builder: LoweringBuilder) -> int | None:
     return None if known is None else int(np.asarray(known, np.int64).reshape(-1)[0])
 
 
-def _twiddles(length: int, sign: float, element: Attribute, builder: LoweringBuilder) -> SSAValue:
+def _twiddles(length: int, sign: float, element: Attribute) -> Array:
     """Return a table of the twiddle factors `e^(±2πi t / N)`, [length, 2]."""
     angles = sign * 2 * pi * np.arange(length) / length
     numbers = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    return builder.constant_buffer(numbers.astype(np.float32 if element == f32 else np.float64))
+    return numbers.astype(np.float32 if element == f32 else np.float64)
 
 
-def _rotated(
-    kernel: KernelBuilder,
-    number: tuple[Scalar, Scalar | None],
-    index: SSAValue,
-    term: SSAValue,
-    waves: tuple[SSAValue, int],
-    accumulators: Sequence[SSAValue],
-) -> list[SSAValue]:
-    """Add a complex number times the twiddle factor of `place · term` to a complex accumulator."""
-    wave, length = waves
-    angle = (Scalar(kernel, index) * Scalar(kernel, term)) % length
-    cosine, sine = (Scalar(kernel, kernel.load(wave, [angle.value, kernel.index(part)])) for part in range(2))
-    real, imaginary = number
-    sums = [real * cosine, real * sine]
-    if imaginary is not None:
-        sums = [sums[0] - imaginary * sine, sums[1] + imaginary * cosine]
-    return [(Scalar(kernel, before) + part).value for before, part in zip(accumulators, sums, strict=True)]
+def _rotated(number: Sequence[Scalar], angle: Scalar, wave: Buffer, sums: Sequence[Scalar]) -> list[Scalar]:
+    """Add a real or complex number times a twiddle factor to a complex sum."""
+    cosine, sine = wave[angle, 0], wave[angle, 1]
+    real, *imaginary = number
+    parts = [real * cosine, real * sine]
+    for each in imaginary:
+        parts = [parts[0] - each * sine, parts[1] + each * cosine]
+    return [before + part for before, part in zip(sums, parts, strict=True)]
 
 
 @lowers(onnx.STFTOp)
@@ -118,35 +103,22 @@ def short_time_fourier(op: onnx.STFTOp, builder: LoweringBuilder) -> str | None:
     ):
         return "not of f32 or f64, or a frame length that is not a constant"
     check_numbers(op, op.frame_step, 1, shape[1], "frame_step is", builder)
-    types = [buffer_type(out, element), buffer_type(shape, element), buffer_type([length, 2], element)]
-    types.append(buffer_type([1], i64))
-    if has_window:
-        types.append(buffer_type([length], element))
-    kernel = KernelBuilder(types)
+    inputs = [op.signal, _twiddles(length, -1.0, element), (op.frame_step, [1])]
+    kernel = Kernel(builder, "stft", [op.output], [*inputs, *([op.window] if has_window else [])])
     target, source, wave, step, *window = kernel.buffers
     zero = kernel.constant(0.0, element)
-    stride = Scalar(kernel, kernel.load(step, [kernel.index(0)])).to(INDEX)
+    stride = step[0].to(INDEX)
     with kernel.loops(out[:3]) as (image, frame, index):
-        with kernel.reducing([length], [zero, zero]) as (inner, accumulators, results):
-            at = (Scalar(kernel, frame) * stride + Scalar(kernel, inner[0])).clamp(0, shape[1] - 1)
-            parts = [
-                Scalar(kernel, kernel.load(source, [image, at.value, kernel.index(part)]))
-                for part in range(shape[2])
-            ]
+        with kernel.reducing([length], [zero, zero]) as ((term,), sums, results):
+            at = (frame * stride + term).clamp(0, shape[1] - 1)
+            parts = [source[image, at, part] for part in range(shape[2])]
             if window:
-                factor = Scalar(kernel, kernel.load(window[0], inner))
+                factor = window[0][term]
                 parts = [part * factor for part in parts]
-            number = parts[0], parts[1] if len(parts) == 2 else None
-            results += _rotated(kernel, number, index, inner[0], (wave, length), accumulators)
+            results += _rotated(parts, (index * term) % length, wave, sums)
         for part in range(2):
-            kernel.store(results[part], target, [image, frame, index, kernel.index(part)])
-    buffers = [
-        builder.buffer(op.signal),
-        _twiddles(length, -1.0, element, builder),
-        builder.buffer(op.frame_step),
-    ]
-    buffers += [builder.buffer(op.window)] if has_window else []
-    builder.call("stft", kernel, [builder.result(op.output)], buffers)
+            target[image, frame, index, part] = results[part]
+    kernel.call()
     return None
 
 
@@ -162,54 +134,39 @@ def determinant(op: onnx.DetOp, builder: LoweringBuilder) -> str | None:
         return "not of floats"
     size, count = shape[-1], prod(shape[:-2])
     matrix_shape = [count, size, size]
-    types = [
-        buffer_type([count], element),
-        buffer_type(matrix_shape, element),
-        buffer_type([count, size], element),
-    ]
-    kernel = KernelBuilder([*types, buffer_type(matrix_shape, given)])
-    out, rows, factors, source = kernel.buffers
-    zero = kernel.constant(0.0, element)
-    with kernel.loops([count]) as (matrix,):
-        with kernel.loops([size, size]) as indices:
-            x = read_as(kernel, source, [matrix, *indices], given, element)
-            kernel.store(x.value, rows, [matrix, *indices])
-        kernel.store(kernel.constant(1.0, element), out, [matrix])
-        with kernel.loops([size]) as (column,):
-            starts = [kernel.constant(-1.0, element), column]
-            with kernel.reducing([size], starts) as (inner, accumulators, results):
-                length = read_as(kernel, rows, [matrix, inner[0], column], element, element).abs()
-                is_larger = (Scalar(kernel, inner[0]) >= Scalar(kernel, column)) & (
-                    length > Scalar(kernel, accumulators[0])
-                )
-                results.append(is_larger.select(length, Scalar(kernel, accumulators[0])).value)
-                results.append(
-                    is_larger.select(Scalar(kernel, inner[0]), Scalar(kernel, accumulators[1])).value
-                )
-            chosen = results[1]
-            with kernel.loops([size]) as (index,):
-                current_row, pivot_row = [matrix, column, index], [matrix, chosen, index]
-                first, second = kernel.load(rows, current_row), kernel.load(rows, pivot_row)
-                kernel.store(second, rows, current_row)
-                kernel.store(first, rows, pivot_row)
-            pivot = Scalar(kernel, kernel.load(rows, [matrix, column, column]))
-            is_transposed = Scalar(kernel, chosen).differs(Scalar(kernel, column))
-            before = Scalar(kernel, kernel.load(out, [matrix]))
-            kernel.store((before * is_transposed.select(-pivot, pivot)).value, out, [matrix])
-            with kernel.loops([size]) as (row,):
-                share = Scalar(kernel, kernel.load(rows, [matrix, row, column])) / pivot
-                is_below = (Scalar(kernel, row) > Scalar(kernel, column)) & pivot.differs(0.0)
-                factor = is_below.select(share, Scalar(kernel, zero))
-                kernel.store(factor.value, factors, [matrix, row])
-            with kernel.loops([size, size]) as (row, index):
-                share = Scalar(kernel, kernel.load(factors, [matrix, row]))
-                taken = share * Scalar(kernel, kernel.load(rows, [matrix, column, index]))
-                x = Scalar(kernel, kernel.load(rows, [matrix, row, index]))
-                kernel.store((x - taken).value, rows, [matrix, row, index])
     scratch = [builder.allocate(matrix_shape, element), builder.allocate([count, size], element)]
     is_direct = element == given
     result = builder.result(op.Y) if is_direct else builder.allocate([count], element)
-    builder.call("det", kernel, [result, *scratch], [builder.buffer(op.X)])
+    outputs = [(result, [count]), *scratch]
+    kernel = Kernel(builder, "det", outputs, [(op.X, matrix_shape)])
+    out, rows, factors, source = kernel.buffers
+    zero = kernel.constant(0.0, element)
+    with kernel.loops([count]) as (matrix,):
+        with kernel.loops([size, size]) as (row, column):
+            rows[matrix, row, column] = source[matrix, row, column]
+        out[matrix] = 1.0
+        with kernel.loops([size]) as (column,):
+            start = [kernel.constant(-1.0, element), column]
+            with kernel.reducing([size], start) as ((row,), (largest, chosen), results):
+                length = rows[matrix, row, column].abs()
+                is_larger = (row >= column) & (length > largest)
+                results += [is_larger.select(length, largest), is_larger.select(row, chosen)]
+            chosen = results[1]
+            with kernel.loops([size]) as (index,):
+                first, second = rows[matrix, column, index], rows[matrix, chosen, index]
+                rows[matrix, column, index] = second
+                rows[matrix, chosen, index] = first
+            pivot = rows[matrix, column, column]
+            is_transposed = chosen.differs(column)
+            out[matrix] = out[matrix] * is_transposed.select(-pivot, pivot)
+            with kernel.loops([size]) as (row,):
+                share = rows[matrix, row, column] / pivot
+                is_below = (row > column) & pivot.differs(0.0)
+                factors[matrix, row] = is_below.select(share, zero)
+            with kernel.loops([size, size]) as (row, index):
+                taken = factors[matrix, row] * rows[matrix, column, index]
+                rows[matrix, row, index] = rows[matrix, row, index] - taken
+    kernel.call()
     if not is_direct:
         round_result(op.Y, result, [count], element, builder)
     return None

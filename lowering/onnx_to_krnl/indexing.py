@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops import tensor
-from xonnc.lowering.onnx_to_krnl.checks import check_indices, check_numbers, index_in, iterations_if_nonempty
+from xonnc.lowering.onnx_to_krnl.checks import (
+    check_indices,
+    check_numbers,
+    index_within,
+    iterations_if_nonempty,
+)
 from xonnc.lowering.onnx_to_krnl.element_types import is_computable, is_unsigned_element
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     NO_DYNAMIC_KERNEL,
     LoweringBuilder,
@@ -23,6 +26,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     supports_dynamic_shapes,
 )
 from xonnc.lowering.onnx_to_krnl.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM, ReductionFunction
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes, volume
 
@@ -46,22 +50,21 @@ supports_dynamic_shapes(
 @lowers_data_movement(tensor.GatherOp)
 def gather(op: tensor.GatherOp, builder: LoweringBuilder) -> str | None:
     """Gather slices along `axis` by index."""
-    shape, element = builder.sizes(op.data), builder.element(op.data)
+    shape = builder.sizes(op.data)
     if 0 in shape:
         return EMPTY
     axis = op.axis.value.data % len(shape)
     count = volume(builder.sizes(op.indices))
     before, size, after = volume(shape[:axis]), shape[axis], volume(shape[axis + 1 :])
-    data, indices = builder.buffer(op.data), builder.buffer(op.indices)
     check_indices(op, op.indices, [size], axis, builder)
-    types = [buffer_type([before, count, after], element), buffer_type([before, size, after], element)]
-    kernel = KernelBuilder([*types, buffer_type([count], builder.element(op.indices))])
-    out, source, index_buffer = kernel.buffers
+    inputs = [(op.data, [before, size, after]), (op.indices, [count])]
+    kernel = Kernel(builder, "gather", [(op.output, [before, count, after])], inputs)
+    out, source, indices = kernel.buffers
     with kernel.loops([before, iterations_if_nonempty(count, size)]) as (first, position):
-        index = index_in(kernel, kernel.load(index_buffer, [position]), size)
+        index = index_within(indices[position], size)
         with kernel.loops([after]) as (inner,):
-            kernel.store(kernel.load(source, [first, index, inner]), out, [first, position, inner])
-    builder.call("gather", kernel, [builder.result(op.output)], [data, indices])
+            out.copy((first, position, inner), source, (first, index, inner))
+    kernel.call()
     return None
 
 
@@ -73,21 +76,13 @@ def gather_elements(op: tensor.GatherElementsOp, builder: LoweringBuilder) -> st
         return EMPTY
     axis = op.axis.value.data % len(shape)
     _require_inside(op, sizes, shape, axis, builder)
-    data, indices = builder.buffer(op.data), builder.buffer(op.indices)
     check_indices(op, op.indices, [shape[axis]], axis, builder)
-    element = builder.element(op.data)
-    kernel = KernelBuilder(
-        [
-            buffer_type(sizes, element),
-            buffer_type(shape, element),
-            buffer_type(sizes, builder.element(op.indices)),
-        ]
-    )
-    out, source, index_buffer = kernel.buffers
+    kernel = Kernel(builder, "gatherelements", [(op.output, sizes)], [op.data, op.indices])
+    out, source, indices = kernel.buffers
     with kernel.loops([iterations_if_nonempty(sizes[0], shape[axis]), *sizes[1:]]) as loops:
-        index = index_in(kernel, kernel.load(index_buffer, loops), shape[axis])
-        kernel.store(kernel.load(source, [*loops[:axis], index, *loops[axis + 1 :]]), out, loops)
-    builder.call("gatherelements", kernel, [builder.result(op.output)], [data, indices])
+        index = index_within(indices[*loops], shape[axis])
+        out.copy((*loops,), source, (*loops[:axis], index, *loops[axis + 1 :]))
+    kernel.call()
     return None
 
 
@@ -112,33 +107,21 @@ def gather_nd(op: tensor.GatherNDOp, builder: LoweringBuilder) -> str | None:
     batches, count = volume(shape[:batch]), volume(rows[batch:-1])
     builder.require_same_volume(rows[:batch], shape[:batch], op)
     sizes, after = static_sizes(shape[batch : batch + depth]), volume(shape[batch + depth :])
-    data, indices = builder.buffer(op.data), builder.buffer(op.indices)
     check_indices(op, op.indices, sizes, batch, builder)
-    element = builder.element(op.data)
-    kernel = KernelBuilder(
-        [
-            buffer_type([batches, count, after], element),
-            buffer_type([batches, *sizes, after], element),
-            buffer_type([batches, count, depth], builder.element(op.indices)),
-        ]
-    )
-    out, source, index_buffer = kernel.buffers
+    inputs = [(op.data, [batches, *sizes, after]), (op.indices, [batches, count, depth])]
+    kernel = Kernel(builder, "gathernd", [(op.output, [batches, count, after])], inputs)
+    out, source, indices = kernel.buffers
     with kernel.loops([batches, count]) as (first, row):
-        at = _row(kernel, index_buffer, [first, row], sizes)
+        at = _row(indices, [first, row], sizes)
         with kernel.loops([after]) as (inner,):
-            kernel.store(kernel.load(source, [first, *at, inner]), out, [first, row, inner])
-    builder.call("gathernd", kernel, [builder.result(op.output)], [data, indices])
+            out.copy((first, row, inner), source, (first, *at, inner))
+    kernel.call()
     return None
 
 
-def _row(
-    kernel: KernelBuilder, index_buffer: SSAValue, before: Sequence[SSAValue], sizes: Sequence[int]
-) -> list[SSAValue]:
+def _row(indices: Buffer, before: Sequence[Scalar], sizes: Sequence[int]) -> list[Scalar]:
     """Load a tuple of indices into axes of `sizes`."""
-    return [
-        index_in(kernel, kernel.load(index_buffer, [*before, kernel.index(column)]), size)
-        for column, size in enumerate(sizes)
-    ]
+    return [index_within(indices[*before, column], size) for column, size in enumerate(sizes)]
 
 
 def copied(source: SSAValue, target: SSAValue, count: Size, builder: LoweringBuilder) -> None:
@@ -148,20 +131,14 @@ def copied(source: SSAValue, target: SSAValue, count: Size, builder: LoweringBui
 
 
 def _write(
-    kernel: KernelBuilder,
-    value: SSAValue,
-    out: SSAValue,
-    at: Sequence[SSAValue],
-    element: Attribute,
-    how: str,
+    target: Buffer, at: Sequence[Scalar], source: Buffer, source_indices: Sequence[Scalar], how: str
 ) -> None:
     """Store an element, or combine it with the stored one."""
     if how == "none":
-        kernel.store(value, out, at)
+        target.copy((*at,), source, (*source_indices,))
         return
-    both = ReductionFunction(how, WRITES[how]).both
-    made = both(kernel, element, kernel.read(out, at, element), kernel.to_compute_type(value, element))
-    kernel.write(made, out, at, element)
+    number = source[*source_indices]
+    target[*at] = ReductionFunction(how, WRITES[how]).both(target.element, target[*at], number)
 
 
 @lowers_data_movement(tensor.ScatterElementsOp, tensor.ScatterOp)
@@ -174,23 +151,17 @@ def scatter_elements(op: tensor.ScatterElementsOp | tensor.ScatterOp, builder: L
     axis = op.axis.value.data % len(shape)
     _require_inside(op, sizes, shape, axis, builder)
     builder.require_same_volume(builder.sizes(op.updates), sizes, op)
-    data, indices, updates = (builder.buffer(value) for value in (op.data, op.indices, op.updates))
+    data = builder.buffer(op.data)
     out = builder.result(op.output)
     copied(data, out, volume(shape), builder)
     check_indices(op, op.indices, [shape[axis]], axis, builder)
-    kernel = KernelBuilder(
-        [
-            buffer_type(shape, element),
-            buffer_type(sizes, builder.element(op.indices)),
-            buffer_type(sizes, element),
-        ]
-    )
-    target, index_buffer, source = kernel.buffers
+    inputs = [op.indices, (op.updates, sizes)]
+    kernel = Kernel(builder, "scatterelements", [(out, shape)], inputs)
+    target, indices, source = kernel.buffers
     with kernel.loops([iterations_if_nonempty(sizes[0], shape[axis]), *sizes[1:]]) as loops:
-        index = index_in(kernel, kernel.load(index_buffer, loops), shape[axis])
-        at = [*loops[:axis], index, *loops[axis + 1 :]]
-        _write(kernel, kernel.load(source, loops), target, at, element, how)
-    builder.call("scatterelements", kernel, [out], [indices, updates])
+        index = index_within(indices[*loops], shape[axis])
+        _write(target, [*loops[:axis], index, *loops[axis + 1 :]], source, loops, how)
+    kernel.call()
     return None
 
 
@@ -207,25 +178,20 @@ def scatter_nd(op: tensor.ScatterNDOp, builder: LoweringBuilder) -> str | None:
     count = volume(rows[:-1])
     sizes, after = shape[:depth], prod(shape[depth:])
     builder.require_same_volume(builder.sizes(op.updates), [count, after], op)
-    data, indices, updates = (builder.buffer(value) for value in (op.data, op.indices, op.updates))
+    data = builder.buffer(op.data)
     out = builder.result(op.output)
     copied(data, out, prod(shape), builder)
     if not depth or count == 0:
         return None
     check_indices(op, op.indices, sizes, 0, builder)
-    kernel = KernelBuilder(
-        [
-            buffer_type([*sizes, after], element),
-            buffer_type([count, depth], builder.element(op.indices)),
-            buffer_type([count, after], element),
-        ]
-    )
-    target, index_buffer, source = kernel.buffers
+    inputs = [(op.indices, [count, depth]), (op.updates, [count, after])]
+    kernel = Kernel(builder, "scatternd", [(out, [*sizes, after])], inputs)
+    target, indices, source = kernel.buffers
     with kernel.loops([count]) as (row,):
-        at = _row(kernel, index_buffer, [row], sizes)
+        at = _row(indices, [row], sizes)
         with kernel.loops([after]) as (inner,):
-            _write(kernel, kernel.load(source, [row, inner]), target, [*at, inner], element, how)
-    builder.call("scatternd", kernel, [out], [indices, updates])
+            _write(target, [*at, inner], source, [row, inner], how)
+    kernel.call()
     return None
 
 
@@ -242,64 +208,40 @@ def one_hot(op: tensor.OneHotOp, builder: LoweringBuilder) -> str | None:
     axis = op.axis.value.data % len(out_shape)
     depth = out_shape[axis]
     before, after = prod(shape[:axis]), prod(shape[axis:])
-    index_type, element = builder.element(op.indices), builder.element(op.output)
-    kernel = KernelBuilder(
-        [
-            buffer_type([before, depth, after], element),
-            buffer_type([before, after], index_type),
-            buffer_type([2], element),
-        ]
-    )
-    out, index_buffer, values = kernel.buffers
-    off, on = (kernel.load(values, [kernel.index(index)]) for index in (0, 1))
+    inputs = [(op.indices, [before, after]), (op.values, [2])]
+    kernel = Kernel(builder, "onehot", [(op.output, [before, depth, after])], inputs)
+    out, indices, values = kernel.buffers
+    off, on = (values.load(index) for index in (0, 1))
     with kernel.loops([before, after]) as (first, last):
-        number = kernel.read(index_buffer, [first, last], index_type)
-        if not is_integer(number.type):
-            number = kernel.add(arith.FPToSIOp(number, i64))
-        elif number.type != i64:
-            extend = arith.ExtUIOp if is_unsigned_element(index_type) else arith.ExtSIOp
-            number = kernel.add(extend(number, i64))
-        if not is_unsigned_element(index_type):
-            is_below = kernel.add(arith.CmpiOp(number, kernel.constant(0, i64), "slt"))
-            from_end = kernel.add(arith.AddiOp(number, kernel.constant(depth, i64)))
-            number = kernel.add(arith.SelectOp(is_below, from_end, number))
+        number = indices.read_as(i64, first, last)
+        if not is_unsigned_element(indices.element):
+            number = (number < 0).select(number + depth, number)
         with kernel.loops([depth]) as (index,):
-            own = kernel.add(arith.IndexCastOp(index, i64))
-            is_own = kernel.add(arith.CmpiOp(own, number, "eq"))
-            kernel.store(kernel.add(arith.SelectOp(is_own, on, off)), out, [first, index, last])
-    builder.call(
-        "onehot", kernel, [builder.result(op.output)], [builder.buffer(op.indices), builder.buffer(op.values)]
-    )
+            out.store(index.to(i64).equals(number).select(on, off), first, index, last)
+    kernel.call()
     return None
 
 
 @lowers_data_movement(tensor.ReverseSequenceOp)
 def reverse_sequence(op: tensor.ReverseSequenceOp, builder: LoweringBuilder) -> str | None:
     """Reverse the first `sequence_lens` elements of each sequence."""
-    shape, element = builder.sizes(op.input), builder.element(op.input)
+    shape = builder.sizes(op.input)
     time, batch = op.time_axis.value.data, op.batch_axis.value.data
     if {time, batch} != {0, 1} or 0 in shape:
         return f"time_axis {time} and batch_axis {batch}; 0 and 1 are lowered"
     size, after = shape[time], volume(shape[2:])
     builder.require_same_volume(builder.sizes(op.sequence_lens), [shape[batch]], op)
     check_numbers(op, op.sequence_lens, 0, size, "sequence_lens has", builder)
-    kernel = KernelBuilder(
-        [
-            *[buffer_type([*shape[:2], after], element)] * 2,
-            buffer_type([shape[batch]], builder.element(op.sequence_lens)),
-        ]
-    )
+    sizes = [*shape[:2], after]
+    inputs = [(op.input, sizes), (op.sequence_lens, [shape[batch]])]
+    kernel = Kernel(builder, "reversesequence", [(op.Y, sizes)], inputs)
     out, source, lengths = kernel.buffers
     with kernel.loops(shape[:2]) as loops:
-        length = kernel.load(lengths, [loops[batch]])
-        index = kernel.add(arith.IndexCastOp(loops[time], i64))
-        last = kernel.add(arith.SubiOp(length, kernel.constant(1, i64)))
-        back = kernel.add(arith.SubiOp(last, index))
-        is_inside = kernel.add(arith.CmpiOp(index, length, "slt"))
+        length, index = lengths[loops[batch]], loops[time].to(i64)
+        back = length - 1 - index
         at = list(loops)
-        at[time] = index_in(kernel, kernel.add(arith.SelectOp(is_inside, back, index)), size, wraps=False)
+        at[time] = index_within((index < length).select(back, index), size, wraps=False)
         with kernel.loops([after]) as (inner,):
-            kernel.store(kernel.load(source, [*at, inner]), out, [*loops, inner])
-    buffers = [builder.buffer(value) for value in (op.input, op.sequence_lens)]
-    builder.call("reversesequence", kernel, [builder.result(op.Y)], buffers)
+            out.copy((*loops, inner), source, (*at, inner))
+    kernel.call()
     return None

@@ -3,60 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import f32, f64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers, supports_dynamic_shapes
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
 
 
-def _sum(kernel: KernelBuilder, size: Size, kind: Attribute, term: _Term) -> Scalar:
-    """Return the sum of a term over `size` elements."""
-    with kernel.reducing([size], [kernel.constant(0.0, kind)]) as (inner, accumulators, results):
-        results.append((Scalar(kernel, accumulators[0]) + term(inner[0])).value)
-    return Scalar(kernel, results[0])
+@dataclass(frozen=True)
+class _Row:
+    """A row of a tensor, computed in a type."""
 
+    kernel: Kernel
+    source: Buffer
+    indices: Sequence[Scalar]
+    size: Size
+    kind: Attribute
 
-class _Term:
-    """An element of a row, or its squared deviation from the mean."""
+    def __getitem__(self, index: Scalar) -> Scalar:
+        return self.source.read_as(self.kind, *self.indices, index)
 
-    def __init__(
-        self,
-        kernel: KernelBuilder,
-        source: SSAValue,
-        indices: Sequence[SSAValue],
-        elements: tuple[Attribute, Attribute],
-        mean: Scalar | None = None,
-    ) -> None:
-        self.kernel, self.source, self.indices, self.elements, self.mean = (
-            kernel,
-            source,
-            indices,
-            elements,
-            mean,
-        )
+    def mean_and_variance(self) -> tuple[Scalar, Scalar]:
+        """
+        Return the mean of the elements, and that of their squared deviations.
 
-    def __call__(self, index: SSAValue) -> Scalar:
-        x = read_as(self.kernel, self.source, [*self.indices, index], *self.elements)
-        if self.mean is None:
-            return x
-        x = x - self.mean
-        return x * x
+        mean(x²) - mean(x)² would cancel where the mean is large against the deviation.
+        """
+        zero, count = self.kernel.constant(0.0, self.kind), self.kernel.count([self.size], self.kind)
+
+        def add_square(total: Scalar, index: Scalar) -> Scalar:
+            deviation = self[index] - mean
+            return total + deviation * deviation
+
+        mean = self.kernel.reduce(self.size, zero, lambda total, index: total + self[index]) / count
+        return mean, self.kernel.reduce(self.size, zero, add_square) / count
 
 
 def generic_layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBuilder) -> str | None:
     """
     `(x - mean) / sqrt(variance + epsilon) Scale + B`, with mean and inverse deviation as optional results.
-
-    Two-pass variance: the mean first, then the squared deviations.
     """
     element, shape = builder.element(op.X), builder.sizes(op.X)
     kind = compute_type(element)
@@ -68,33 +61,29 @@ def generic_layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBu
     if kind not in (f32, f64) or len(shapes) != len(factors):
         return "not of floats, or Scale or B broadcast along some of the normalized axes"
     results = [value for value in (op.Y, op.Mean, op.InvStdDev) if value.type != NONE]
-    types = [buffer_type(sizes if value is op.Y else sizes[:1], builder.element(value)) for value in results]
-    types.append(buffer_type(sizes, element))
-    types += [buffer_type(each, builder.element(value)) for each, value in zip(shapes, factors, strict=True)]
-    kernel = KernelBuilder(types)
+    kernel = Kernel(
+        builder,
+        "layernormalization",
+        [(value, sizes if value is op.Y else sizes[:1]) for value in results],
+        [(op.X, sizes), *zip(factors, shapes, strict=True)],
+    )
     out, *others = kernel.buffers[: len(results)]
     source, *parameters = kernel.buffers[len(results) :]
-    count = Scalar(kernel, kernel.count(sizes[1:], kind))
     with kernel.loops(sizes[:1]) as (row,):
-        mean = _sum(kernel, sizes[1], kind, _Term(kernel, source, [row], (element, kind))) / count
-        # mean(x²) - mean(x)² would cancel where the mean is large against the deviation.
-        variance = _sum(kernel, sizes[1], kind, _Term(kernel, source, [row], (element, kind), mean)) / count
+        elements = _Row(kernel, source, [row], sizes[1], kind)
+        mean, variance = elements.mean_and_variance()
         factor = 1.0 / (variance + op.epsilon.value.data).sqrt()
         known = {op.Mean: mean, op.InvStdDev: factor}
         for value, buffer in zip(results[1:], others, strict=True):
-            other = builder.element(value)
-            kernel.write(known[value].to(compute_type(other)).value, buffer, [row], other)
+            buffer[row] = known[value]
         with kernel.loops(sizes[1:]) as (index,):
-            x = (read_as(kernel, source, [row, index], element, kind) - mean) * factor
-            for number, (buffer, value, each) in enumerate(zip(parameters, factors, shapes, strict=True)):
-                indices = [
-                    kernel.index(0) if size == 1 else at for at, size in zip([row, index], each, strict=True)
-                ]
-                y = read_as(kernel, buffer, indices, builder.element(value), kind)
+            x = (elements[index] - mean) * factor
+            for number, (buffer, each) in enumerate(zip(parameters, shapes, strict=True)):
+                at = [0 if size == 1 else own for own, size in zip([row, index], each, strict=True)]
+                y = buffer.read_as(kind, *at)
                 x = x * y if number == 0 else x + y
-            kernel.write(x.value, out, [row, index], element)
-    made = [builder.result(value) for value in results]
-    builder.call("layernormalization", kernel, made, [builder.buffer(value) for value in (op.X, *factors)])
+            out[row, index] = x
+    kernel.call()
     return None
 
 
@@ -120,21 +109,17 @@ def instance_normalization(op: nn.InstanceNormalizationOp, builder: LoweringBuil
     if kind not in (f32, f64):
         return "not of floats"
     sizes = [shape[0], shape[1], volume(shape[2:])]
-    kernel = KernelBuilder([buffer_type(sizes, element)] * 2 + [buffer_type([shape[1]], element)] * 2)
+    inputs = [(op.input, sizes), (op.scale, [shape[1]]), (op.B, [shape[1]])]
+    kernel = Kernel(builder, "instancenormalization", [(op.output, sizes)], inputs)
     out, source, scale, bias = kernel.buffers
-    count = Scalar(kernel, kernel.count(sizes[2:], kind))
-    with kernel.loops(sizes[:2]) as indices:
-        mean = _sum(kernel, sizes[2], kind, _Term(kernel, source, indices, (element, kind))) / count
-        variance = _sum(kernel, sizes[2], kind, _Term(kernel, source, indices, (element, kind), mean)) / count
-        factor = (
-            read_as(kernel, scale, indices[1:], element, kind) / (variance + op.epsilon.value.data).sqrt()
-        )
-        offset = read_as(kernel, bias, indices[1:], element, kind)
+    with kernel.loops(sizes[:2]) as (image, channel):
+        row = _Row(kernel, source, [image, channel], sizes[2], kind)
+        mean, variance = row.mean_and_variance()
+        factor = scale.read_as(kind, channel) / (variance + op.epsilon.value.data).sqrt()
+        offset = bias.read_as(kind, channel)
         with kernel.loops(sizes[2:]) as (index,):
-            x = read_as(kernel, source, [*indices, index], element, kind)
-            kernel.write(((x - mean) * factor + offset).value, out, [*indices, index], element)
-    buffers = [builder.buffer(value) for value in (op.input, op.scale, op.B)]
-    builder.call("instancenormalization", kernel, [builder.result(op.output)], buffers)
+            out[image, channel, index] = (row[index] - mean) * factor + offset
+    kernel.call()
     return None
 
 
@@ -147,19 +132,19 @@ def lp_normalization(op: nn.LpNormalizationOp, builder: LoweringBuilder) -> str 
         return "not of floats"
     axis = op.axis.value.data % len(shape)
     sizes = [prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])]
-    kernel = KernelBuilder([buffer_type(sizes, element)] * 2)
+    kernel = Kernel(builder, "lpnormalization", [(op.output, sizes)], [(op.input, sizes)])
     out, source = kernel.buffers
     with kernel.loops([sizes[0], sizes[2]]) as (before, after):
-        with kernel.reducing([sizes[1]], [kernel.constant(0.0, kind)]) as (inner, accumulators, results):
-            x = read_as(kernel, source, [before, inner[0], after], element, kind)
-            part = x.abs() if op.p.value.data == 1 else x * x
-            results.append((Scalar(kernel, accumulators[0]) + part).value)
-        length = Scalar(kernel, results[0])
+
+        def add(total: Scalar, index: Scalar) -> Scalar:
+            x = source.read_as(kind, before, index, after)
+            return total + (x.abs() if op.p.value.data == 1 else x * x)
+
+        length = kernel.reduce(sizes[1], kernel.constant(0.0, kind), add)
         length = length if op.p.value.data == 1 else length.sqrt()
         is_none = length.equals(0.0)
         with kernel.loops([sizes[1]]) as (index,):
-            indices = [before, index, after]
-            x = read_as(kernel, source, indices, element, kind) / length
-            kernel.write(is_none.select(0.0, x).value, out, indices, element)
-    builder.call("lpnormalization", kernel, [builder.result(op.output)], [builder.buffer(op.input)])
+            x = source.read_as(kind, before, index, after) / length
+            out[before, index, after] = is_none.select(0.0, x)
+    kernel.call()
     return None

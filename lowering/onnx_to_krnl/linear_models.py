@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.attribute_builders import int_values, numeric_values, string_values
 from xonnc.dialects.onnx.ops.ml import LinearClassifierOp, LinearRegressorOp
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.post_transforms import apply_post_transform, argmax_score
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.post_transforms import apply_post_transform, argmax_score, write_transformed
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.rewriting.patterns import Array
 
@@ -63,27 +62,17 @@ def linear(
 
 def linear_scores(plan: Linear, x: SSAValue, sums: SSAValue, builder: LoweringBuilder) -> None:
     """Compute `X coefficientsᵀ + intercepts`."""
-    count, columns, kind = plan.count, plan.columns, plan.kind
-    kernel = KernelBuilder(
-        [
-            buffer_type([plan.rows, count], kind),
-            buffer_type([plan.rows, columns], plan.element),
-            buffer_type([count, columns], kind),
-            buffer_type([count], kind),
-        ]
-    )
+    tables = [np.ascontiguousarray(each) for each in (plan.coefficients, plan.intercepts)]
+    kernel = Kernel(builder, "linear_scores", [sums], [(x, [plan.rows, plan.columns]), *tables])
     out, source, matrix, first = kernel.buffers
-    with kernel.loops([plan.rows, count]) as (row, score):
-        with kernel.reducing([columns], [kernel.constant(0.0, kind)]) as ((column,), accumulators, results):
-            number = read_as(kernel, source, [row, column], plan.element, kind)
-            term = number * Scalar(kernel, kernel.load(matrix, [score, column]))
-            results.append((Scalar(kernel, accumulators[0]) + term).value)
-        total = Scalar(kernel, results[0]) + Scalar(kernel, kernel.load(first, [score]))
-        kernel.store(total.value, out, [row, score])
-    tables = [
-        builder.constant_buffer(np.ascontiguousarray(each)) for each in (plan.coefficients, plan.intercepts)
-    ]
-    builder.call("linear_scores", kernel, [sums], [builder.buffer(x), *tables])
+    zero = kernel.constant(0.0, plan.kind)
+    with kernel.loops([plan.rows, plan.count]) as (row, score):
+
+        def add(total: Scalar, column: Scalar) -> Scalar:
+            return total + source.read_as(plan.kind, row, column) * matrix[score, column]
+
+        out[row, score] = kernel.reduce(plan.columns, zero, add) + first[score]
+    kernel.call()
 
 
 @lowers(LinearRegressorOp)
@@ -94,21 +83,8 @@ def linear_regressor(op: LinearRegressorOp, builder: LoweringBuilder) -> str | N
         return "a number of coefficients that does not match features and targets"
     sums = builder.allocate([plan.rows, plan.count], plan.kind)
     linear_scores(plan, op.X, sums, builder)
-    finish(op.Y, sums, plan, op.post_transform.data, builder)
+    write_transformed(op.Y, sums, (plan.rows, plan.count), op.post_transform.data, builder)
     return None
-
-
-def finish(result: SSAValue, sums: SSAValue, plan: Linear, after: str, builder: LoweringBuilder) -> None:
-    """Apply `post_transform` to the scores and write them."""
-    element = builder.element(result)
-    kernel = KernelBuilder([buffer_type([plan.rows, plan.count], each) for each in (element, plan.kind)])
-    out, scores = kernel.buffers
-    with kernel.loops([plan.rows]) as (row,):
-        apply_post_transform(kernel, scores, row, plan.count, after)
-        with kernel.loops([plan.count]) as (column,):
-            made = Scalar(kernel, kernel.load(scores, [row, column])).to(compute_type(element))
-            kernel.write(made.value, out, [row, column], element)
-    builder.call("post_transform", kernel, [builder.result(result), sums], [])
 
 
 @lowers(LinearClassifierOp)
@@ -129,32 +105,20 @@ def linear_classifier(op: LinearClassifierOp, builder: LoweringBuilder) -> str |
     after, own = op.post_transform.data, builder.allocate([plan.rows, plan.count], plan.kind)
     linear_scores(plan, op.X, own, builder)
     both = builder.allocate([plan.rows, count], plan.kind)
-    kernel = KernelBuilder(
-        [
-            buffer_type([plan.rows], i64),
-            buffer_type([plan.rows, count], f32),
-            buffer_type([plan.rows, count], plan.kind),
-            buffer_type([plan.rows, plan.count], plan.kind),
-            buffer_type([count], i64),
-        ]
-    )
+    outputs = [(op.Y, [plan.rows]), op.Z, both]
+    kernel = Kernel(builder, "class_labels", outputs, [own, np.array(labels, np.int64)])
     label, out, scores, sums, names = kernel.buffers
     with kernel.loops([plan.rows]) as (row,):
         for column in range(count):
-            score = Scalar(kernel, kernel.load(sums, [row, kernel.index(0 if is_binary else column)]))
-            score = -score if is_binary and not column else score
-            kernel.store(score.value, scores, [row, kernel.index(column)])
+            score = sums[row, 0 if is_binary else column]
+            scores[row, column] = -score if is_binary and not column else score
         apply_post_transform(kernel, scores, row, count, after)
         if count == 1:
-            share = Scalar(kernel, kernel.load(scores, [row, kernel.index(0)]))
-            is_it = share >= (0.0 if after == "NONE" else 0.5)
-            name = Scalar(kernel, kernel.load(names, [kernel.index(0)]))
-            kernel.store(is_it.select(name, 0).value, label, [row])
+            is_it = scores[row, 0] >= (0.0 if after == "NONE" else 0.5)
+            label[row] = is_it.select(names[0], 0)
         else:
-            kernel.store(kernel.load(names, [argmax_score(kernel, scores, row, count)]), label, [row])
+            label[row] = names[argmax_score(kernel, scores, row, count)]
         with kernel.loops([count]) as (column,):
-            made = Scalar(kernel, kernel.load(scores, [row, column])).to(f32)
-            kernel.store(made.value, out, [row, column])
-    made = [builder.result(op.Y), builder.result(op.Z), both]
-    builder.call("class_labels", kernel, made, [own, builder.constant_buffer(np.array(labels, np.int64))])
+            out[row, column] = scores[row, column]
+    kernel.call()
     return None

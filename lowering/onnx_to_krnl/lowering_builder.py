@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.attributes import CUT
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
-from xonnc.dialects.krnl.memory import CallOp, GlobalOp
+from xonnc.dialects.krnl.memory import CallOp, GlobalOp, element_of
 from xonnc.dialects.krnl.packing import PackOp
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -152,6 +152,7 @@ class LoweringBuilder:
         """Images that are written in NCHWc or NHWC by the time that they are read."""
         self._names: dict[str, str] = {}
         self._buffers: dict[SSAValue, SSAValue] = {}
+        self._contents: dict[SSAValue, tuple[Sequence[Size], Attribute]] = {}
         self.materialized: set[SSAValue] = set()
         """Results that a kernel writes."""
         self.resized: dict[SSAValue, SSAValue] = {}
@@ -264,7 +265,9 @@ class LoweringBuilder:
                     self.insert(cast)
                 made = cast.results[0]
             self._buffers[value] = made
-        return self._buffers[value]
+        found = self._buffers[value]
+        self._contents.setdefault(found, (self.sizes(value), self.element(value)))
+        return found
 
     def packed(self, weights: Array, form: str, sizes: Mapping[str, int], factor: float = 1.0) -> SSAValue:
         """Return a buffer of `factor` times constant weights, in the order of `krnl.pack`."""
@@ -287,7 +290,15 @@ class LoweringBuilder:
         """Allocate a buffer."""
         type_ = _type_of(shape, element)
         sizes = [self.extent(size) for size in shape if isinstance(size, SymbolicSize)]
-        return self.insert(memref.AllocOp.get(type_.element_type, None, type_.get_shape(), sizes))
+        made = self.insert(memref.AllocOp.get(type_.element_type, None, type_.get_shape(), sizes))
+        self._contents[made] = shape, element
+        return made
+
+    def contents(self, buffer: SSAValue) -> tuple[Sequence[Size], Attribute]:
+        """Return the shape of a buffer and the type of its elements."""
+        type_ = buffer.type
+        assert isinstance(type_, MemRefType)
+        return self._contents.get(buffer) or (type_.get_shape(), element_of(buffer))
 
     def extent(self, size: SymbolicSize) -> SSAValue:
         """Return a symbolic size as an SSA value."""

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i32, i64
 from xdsl.ir import SSAValue
 
@@ -17,7 +16,7 @@ from xonnc.dialects.onnx.ops.object_detection import NonMaxSuppressionOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.along_axis import AxisSplit
 from xonnc.lowering.onnx_to_krnl.data_dependent_results import DataDependentResults, store_count
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import DATA_DEPENDENT, LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.sort_keys import keys_of_rows
@@ -42,39 +41,25 @@ def non_max_suppression(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> st
     given = [value for value in thresholds if value.type != NONE and builder.shape(value) != (0,)]
     capacity = -(-max(limit, 1) // LANES) * LANES
     made = [
-        ([*rows, max(limit, 1)], i64),
-        (rows, i64),
         ([2, *rows, boxes], i64),
         ([*rows, DIGITS], i64),
         ([*rows, len(_Box._fields), capacity], f32),
     ]
-    read = [([batches, len(_Box._fields), boxes], f32), ([*rows, boxes], i32), ([*rows, boxes], f32)]
-    kernel = KernelBuilder(
-        [
-            *(buffer_type(sizes, element) for sizes, element in (*made, *read)),
-            *(buffer_type([1], builder.element(value)) for value in given),
-        ]
-    )
-    limits = dict(zip(given, kernel.buffers[len(made) + len(read) :], strict=True))
+    # The sort is stable: of equal scores, the first box is selected first.
+    keys = keys_of_rows(op.scores, AxisSplit(batches * classes, boxes, 1), f32, True, builder)
+    buffers = [chosen, counts, *(builder.allocate(sizes, element) for sizes, element in made)]
+    inputs = [_corners(op, builder), (keys, [*rows, boxes]), (op.scores, [*rows, boxes])]
+    kernel = Kernel(builder, "nonmaxsuppression", buffers, [*inputs, *((value, [1]) for value in given)])
+    known = len(buffers) + len(inputs)
+    limits = dict(zip(given, kernel.buffers[known:], strict=True))
     most, overlap, least = (limits.get(value) for value in thresholds)
     selection = _Selection(
-        kernel,
-        kernel.buffers,
-        most,
-        overlap,
-        least,
-        boxes,
-        limit,
+        kernel, *kernel.buffers[:known], limit=most, overlap=overlap, least=least, size=boxes, most=limit
     )
     with kernel.loops(rows) as (batch, kind):
         selection.select(batch, kind)
-    scores = builder.buffer(op.scores)
-    # The sort is stable: of equal scores, the first box is selected first.
-    keys = keys_of_rows(scores, AxisSplit(batches * classes, boxes, 1), f32, True, builder)
-    buffers = [chosen, counts, *(builder.allocate(sizes, element) for sizes, element in made[2:])]
-    inputs = [_corners(op, builder), keys, scores, *(builder.buffer(value) for value in given)]
-    builder.call("nonmaxsuppression", kernel, buffers, inputs)
-    _list(op, found, (chosen, counts), (*rows, max(limit, 1)), builder)
+    kernel.call()
+    _list(op, found, (chosen, counts), builder)
     return None
 
 
@@ -107,12 +92,10 @@ def _corners(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> SSAValue:
     batches, boxes, _ = builder.shape(op.boxes)
     sizes = [batches, len(_Box._fields), boxes]
     made = builder.allocate(sizes, f32)
-    kernel = KernelBuilder([buffer_type(sizes, f32), buffer_type([batches, boxes, 4], f32)])
+    kernel = Kernel(builder, "box_corners", [made], [op.boxes])
     out, source = kernel.buffers
     with kernel.loops([batches, boxes]) as (batch, box):
-        first, second, third, fourth = (
-            Scalar(kernel, kernel.load(source, [batch, box, kernel.index(index)])) for index in range(4)
-        )
+        first, second, third, fourth = (source[batch, box, index] for index in range(4))
         if op.center_point_box.value.data:
             ends = [
                 (first - third / 2.0, first + third / 2.0),
@@ -126,8 +109,8 @@ def _corners(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> SSAValue:
         (top, bottom), (left, right) = ends
         area = (bottom - top) * (right - left)
         for index, number in enumerate((top, left, bottom, right, area)):
-            kernel.store(number.value, out, [batch, kernel.index(index), box])
-    builder.call("box_corners", kernel, [made], [builder.buffer(op.boxes)])
+            out[batch, index, box] = number
+    kernel.call()
     return made
 
 
@@ -135,33 +118,24 @@ def _list(
     op: NonMaxSuppressionOp,
     found: DataDependentResults,
     chosen: tuple[SSAValue, SSAValue],
-    sizes: tuple[int, int, int],
     builder: LoweringBuilder,
 ) -> None:
     """Write batch, class and box of each selection, up to the capacity of the result."""
-    kernel = KernelBuilder(
-        [
-            buffer_type([found.size, 3], i64),
-            buffer_type([2], i64),
-            buffer_type(sizes, i64),
-            buffer_type(sizes[:2], i64),
-        ]
-    )
-    out, count_buffer, boxes, counts = kernel.buffers
-    with kernel.reducing(sizes[:2], [kernel.constant(0, i64)]) as ((batch, kind), carried, results):
-        start = Scalar(kernel, carried[0])
-        count = Scalar(kernel, kernel.load(counts, [batch, kind]))
-        capacity = count.clamp(0, (start.like(found.size) - start).maximum(0))
-        with kernel.loops([capacity.to(INDEX).value]) as (index,):
-            box = Scalar(kernel, kernel.load(boxes, [batch, kind, index]))
-            position = (start + Scalar(kernel, index).to(i64)).to(INDEX).value
-            numbers = [Scalar(kernel, each).to(i64) for each in (batch, kind)]
-            for column, number in enumerate([*numbers, box]):
-                kernel.store(number.value, out, [position, kernel.index(column)])
-        results.append((start + count).value)
-    store_count(kernel, results[0], count_buffer)
     made = found.result(op.selected_indices, [found.size, 3], 0)
-    builder.call("selected_boxes", kernel, [made, found.count_buffer], list(chosen))
+    kernel = Kernel(builder, "selected_boxes", [made, found.count_buffer], chosen)
+    out, count_buffer, boxes, counts = kernel.buffers
+    sizes = builder.shape(op.scores)[:2]
+    with kernel.reducing(sizes, [kernel.constant(0, i64)]) as ((batch, kind), (start,), results):
+        count = counts[batch, kind]
+        capacity = count.clamp(0, (start.like(found.size) - start).maximum(0))
+        with kernel.loops([capacity]) as (index,):
+            box = boxes[batch, kind, index]
+            position = (start + index.to(i64)).to(INDEX)
+            for column, number in enumerate([batch.to(i64), kind.to(i64), box]):
+                out[position, column] = number
+        results.append(start + count)
+    store_count(results[0], count_buffer)
+    kernel.call()
     found.cut()
 
 
@@ -169,92 +143,82 @@ def _list(
 class _Selection:
     """The kernel that selects boxes, its buffers and its limits."""
 
-    kernel: KernelBuilder
-    buffers: Sequence[SSAValue]
-    limit: SSAValue | None
-    overlap: SSAValue | None
-    least: SSAValue | None
+    kernel: Kernel
+    chosen: Buffer
+    counts: Buffer
+    order: Buffer
+    digits: Buffer
+    selected: Buffer
+    corners: Buffer
+    keys: Buffer
+    scores: Buffer
+    limit: Buffer | None
+    overlap: Buffer | None
+    least: Buffer | None
     size: int
     most: int
 
-    def select(self, batch: SSAValue, kind: SSAValue) -> None:
+    def select(self, batch: Scalar, kind: Scalar) -> None:
         """Select the boxes of one class; store them and their number."""
-        kernel = self.kernel
-        chosen, counts, order, digits, selected, corners, keys = self.buffers[:7]
+        kernel, order, keys = self.kernel, self.order, self.keys
         candidates = self._candidates(batch, kind)
         outer = [batch, kind]
+        half = 0
         if self.size >= MIN_RADIX_SORT:
-            sort_by_keys(kernel, order, keys, digits, outer, candidates.value)
-            half = kernel.index(0)
+            sort_by_keys(kernel, order, keys, self.digits, outer, candidates)
         else:
 
-            def is_sooner(a: Scalar, b: Scalar) -> SSAValue:
-                one, other = (Scalar(kernel, kernel.load(keys, [*outer, index.value])) for index in (a, b))
-                return (one < other).value
+            def is_sooner(a: Scalar, b: Scalar) -> Scalar:
+                return keys[*outer, a] < keys[*outer, b]
 
-            sort_indices(kernel, order, outer, candidates.value, self.size, is_sooner)
-            half = kernel.index(passes(self.size) % 2)
-        self._clear(selected, outer)
-        zero = Scalar(kernel, kernel.constant(0, i64))
+            sort_indices(kernel, order, outer, candidates, self.size, is_sooner)
+            half = passes(self.size) % 2
+        self._clear(outer)
+        zero = kernel.constant(0, i64)
         capacity = zero.like(self.most)
         if self.limit is not None:
-            capacity = capacity.minimum(Scalar(kernel, kernel.load(self.limit, [kernel.index(0)])))
+            capacity = capacity.minimum(self.limit[0])
         # With a limit of 0, no candidate is visited.
-        iterations = (capacity > 0).select(candidates.to(i64), zero).to(INDEX)
-        with kernel.reducing([iterations.value], [zero.value]) as ((iteration,), carried, results):
-            count = Scalar(kernel, carried[0])
+        iterations = (capacity > 0).select(candidates.to(i64), zero)
+        with kernel.reducing([iterations], [zero]) as ((iteration,), (count,), results):
             has_capacity = count < capacity
-            number = kernel.load(order, [half, *outer, iteration])
-            box = self._box(corners, [batch], Scalar(kernel, number).to(INDEX).value)
+            number = order[half, *outer, iteration]
+            box = _box(self.corners, [batch], number.to(INDEX))
             # Compare whole vectors: unused boxes have area 0, so their IoU with any box is 0.
-            compared = has_capacity.select((count + (LANES - 1)) // LANES * LANES, zero).to(INDEX)
-            with kernel.reducing([compared.value], [kernel.constant(0, i32)]) as ((other,), near, ends):
-                is_near = box.exceeds_iou(self._box(selected, outer, other), self._most_overlap())
-                ends.append(kernel.add(arith.MaxSIOp(near[0], is_near.to(i32).value)))
-            is_kept = has_capacity & Scalar(kernel, ends[0]).equals(0)
-            with kernel.when(is_kept.value):
-                slot = count.to(INDEX).value
-                kernel.store(number, chosen, [*outer, slot])
+            compared = has_capacity.select((count + (LANES - 1)) // LANES * LANES, zero)
+            with kernel.reducing([compared], [kernel.constant(0, i32)]) as ((other,), (near,), ends):
+                known = _box(self.selected, outer, other)
+                is_near = box.exceeds_iou(known, 0.0 if self.overlap is None else self.overlap[0])
+                ends.append(near.maximum(is_near.to(i32)))
+            is_kept = has_capacity & ends[0].equals(0)
+            with kernel.when(is_kept):
+                slot = count.to(INDEX)
+                self.chosen[*outer, slot] = number
                 for index, each in enumerate(box):
-                    kernel.store(each.value, selected, [*outer, kernel.index(index), slot])
-            results.append((count + is_kept.to(i64)).value)
-        kernel.store(results[0], counts, outer)
+                    self.selected[*outer, index, slot] = each
+            results.append(count + is_kept.to(i64))
+        self.counts[*outer] = results[0]
 
-    def _clear(self, selected: SSAValue, outer: Sequence[SSAValue]) -> None:
+    def _clear(self, outer: Sequence[Scalar]) -> None:
         """Set all selected boxes to area 0."""
-        kernel = self.kernel
-        with kernel.loops([len(_Box._fields), -(-max(self.most, 1) // LANES) * LANES]) as (index, slot):
-            kernel.store(kernel.constant(0.0, f32), selected, [*outer, index, slot])
+        sizes = [len(_Box._fields), -(-max(self.most, 1) // LANES) * LANES]
+        with self.kernel.loops(sizes) as (index, slot):
+            self.selected[*outer, index, slot] = 0.0
 
-    def _box(self, buffer: SSAValue, outer: Sequence[SSAValue], box: SSAValue) -> _Box:
-        kernel = self.kernel
-        return _Box(
-            *(
-                Scalar(kernel, kernel.load(buffer, [*outer, kernel.index(index), box]))
-                for index in range(len(_Box._fields))
-            )
-        )
-
-    def _most_overlap(self) -> Scalar | float:
-        if self.overlap is None:
-            return 0.0
-        return Scalar(self.kernel, self.kernel.load(self.overlap, [self.kernel.index(0)]))
-
-    def _candidates(self, batch: SSAValue, kind: SSAValue) -> Scalar:
+    def _candidates(self, batch: Scalar, kind: Scalar) -> Scalar:
         """List the boxes with a score above the threshold; return their number."""
-        kernel = self.kernel
-        order, scores = self.buffers[2], self.buffers[7]
+        kernel, order = self.kernel, self.order
         if self.least is None:
             with kernel.loops([self.size]) as (box,):
-                number = Scalar(kernel, box).to(i64).value
-                kernel.store(number, order, [kernel.index(0), batch, kind, box])
-            return Scalar(kernel, kernel.index(self.size))
-        least = Scalar(kernel, kernel.load(self.least, [kernel.index(0)]))
-        with kernel.reducing([self.size], [kernel.constant(0, i64)]) as ((box,), carried, results):
-            count = Scalar(kernel, carried[0])
+                order[0, batch, kind, box] = box
+            return kernel.index(self.size)
+        least = self.least[0]
+        with kernel.reducing([self.size], [kernel.constant(0, i64)]) as ((box,), (count,), results):
             # Branch-free compaction: a box below the threshold is overwritten by the next one above it.
-            indices = [kernel.index(0), batch, kind, count.to(INDEX).value]
-            kernel.store(Scalar(kernel, box).to(i64).value, order, indices)
-            score = Scalar(kernel, kernel.load(scores, [batch, kind, box]))
-            results.append((count + (score > least).to(i64)).value)
-        return Scalar(kernel, results[0]).to(INDEX)
+            order[0, batch, kind, count] = box
+            results.append(count + (self.scores[batch, kind, box] > least).to(i64))
+        return results[0].to(INDEX)
+
+
+def _box(buffer: Buffer, outer: Sequence[Scalar], box: Scalar) -> _Box:
+    return _Box(*(buffer[*outer, index, box] for index in range(len(_Box._fields))))

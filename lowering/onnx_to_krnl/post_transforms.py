@@ -8,8 +8,9 @@ from math import pi
 from xdsl.dialects.builtin import f64, i64
 from xdsl.ir import SSAValue
 
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
-from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 ZERO_SCORE = 1e-7
 """SOFTMAX_ZERO: scores below this count as 0."""
@@ -18,9 +19,21 @@ WINITZKI = 0.147
 """Constant of Winitzki's approximation of the inverse error function, as in the reference evaluator."""
 
 
-def apply_post_transform(
-    kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int, how: str
+def write_transformed(
+    result: SSAValue, sums: SSAValue, sizes: tuple[int, int], how: str, builder: LoweringBuilder
 ) -> None:
+    """Apply `post_transform` to rows of scores, in place, and write them."""
+    rows, count = sizes
+    kernel = Kernel(builder, "post_transform", [(result, sizes), sums], [])
+    out, scores = kernel.buffers
+    with kernel.loops([rows]) as (row,):
+        apply_post_transform(kernel, scores, row, count, how)
+        with kernel.loops([count]) as (column,):
+            out[row, column] = scores[row, column]
+    kernel.call()
+
+
+def apply_post_transform(kernel: Kernel, scores: Buffer, row: Scalar, count: int, how: str) -> None:
     """Apply `post_transform` to a row of scores, in place."""
     match how:
         case "LOGISTIC":
@@ -34,11 +47,10 @@ def apply_post_transform(
 
 
 def _each(
-    kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int, function: Callable[[Scalar], Scalar]
+    kernel: Kernel, scores: Buffer, row: Scalar, count: int, function: Callable[[Scalar], Scalar]
 ) -> None:
     with kernel.loops([count]) as (column,):
-        x = Scalar(kernel, kernel.load(scores, [row, column]))
-        kernel.store(function(x).value, scores, [row, column])
+        scores[row, column] = function(scores[row, column])
 
 
 def _logistic(x: Scalar) -> Scalar:
@@ -58,42 +70,31 @@ def _probit(x: Scalar) -> Scalar:
     return rest.equals(0.0).select(0.0, made * 1.41421356).to(kind)
 
 
-def _softmax(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int, keeps_none: bool) -> None:
+def _softmax(kernel: Kernel, scores: Buffer, row: Scalar, count: int, keeps_none: bool) -> None:
     """
     Softmax; with `keeps_none` (SOFTMAX_ZERO), a score `x` near 0 contributes `x e^-max` instead of `e^(x -
     max)`.
     """
-    with kernel.reducing([count], [kernel.load(scores, [row, kernel.index(0)])]) as (
-        (column,),
-        accumulators,
-        tops,
-    ):
-        tops.append(
-            Scalar(kernel, accumulators[0]).maximum(Scalar(kernel, kernel.load(scores, [row, column]))).value
-        )
-    top = Scalar(kernel, tops[0])
-    with kernel.reducing([count], [top.like(0.0).value]) as ((column,), accumulators, totals):
-        x = Scalar(kernel, kernel.load(scores, [row, column]))
+    top = kernel.reduce(count, scores[row, 0], lambda most, column: most.maximum(scores[row, column]))
+    with kernel.reducing([count], [top.like(0.0)]) as ((column,), (total,), totals):
+        x = scores[row, column]
         share = (x - top).exp()
         if keeps_none:
             share = (x.abs() > ZERO_SCORE).select(share, x * (-top).exp())
-        kernel.store(share.value, scores, [row, column])
-        totals.append((Scalar(kernel, accumulators[0]) + share).value)
-    total = Scalar(kernel, totals[0])
+        scores[row, column] = share
+        totals.append(total + share)
     with kernel.loops([count]) as (column,):
-        share = Scalar(kernel, kernel.load(scores, [row, column])) / total
+        share = scores[row, column] / totals[0]
         if keeps_none:
-            share = total.equals(0.0).select(0.5, share)
-        kernel.store(share.value, scores, [row, column])
+            share = totals[0].equals(0.0).select(0.5, share)
+        scores[row, column] = share
 
 
-def argmax_score(kernel: KernelBuilder, scores: SSAValue, row: SSAValue, count: int) -> SSAValue:
+def argmax_score(kernel: Kernel, scores: Buffer, row: Scalar, count: int) -> Scalar:
     """Return the index of the highest score of a row, the first of equal ones."""
-    first = kernel.load(scores, [row, kernel.index(0)])
-    with kernel.reducing([count], [first, kernel.constant(0, i64)]) as ((column,), accumulators, results):
-        best, index = (Scalar(kernel, each) for each in accumulators)
-        x = Scalar(kernel, kernel.load(scores, [row, column]))
+    start = [scores[row, 0], kernel.constant(0, i64)]
+    with kernel.reducing([count], start) as ((column,), (best, index), results):
+        x = scores[row, column]
         is_higher = x > best
-        results.append(is_higher.select(x, best).value)
-        results.append(is_higher.select(Scalar(kernel, column).to(i64), index).value)
-    return Scalar(kernel, results[1]).to(INDEX).value
+        results += [is_higher.select(x, best), is_higher.select(column.to(i64), index)]
+    return results[1]

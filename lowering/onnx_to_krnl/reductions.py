@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from math import inf, nan
 
 import numpy as np
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, f32, f64, i1, i32, i64
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.attribute_builders import int_values
@@ -20,7 +20,7 @@ from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type, is_unsigned_element, storage_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel, Operand
 from xonnc.lowering.onnx_to_krnl.layer_normalization import generic_layer_normalization
 from xonnc.lowering.onnx_to_krnl.layout_plan import LayoutPlan
 from xonnc.lowering.onnx_to_krnl.loop_chunks import split_into_chunks
@@ -30,9 +30,10 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     lowers,
     supports_dynamic_shapes,
 )
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 
-Map = Callable[[KernelBuilder, SSAValue], SSAValue]
+Map = Callable[[Scalar], Scalar]
 
 
 NO_NANS = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS])
@@ -47,27 +48,12 @@ NO_INFS = arith.FastMathFlagsAttr([FastMathFlag.NO_INFS])
 Softmax = onnx.SoftmaxOp | onnx.LogSoftmaxOp | onnx.SoftmaxV11Op | onnx.LogSoftmaxV11Op
 
 
-def _same(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
+def _same(x: Scalar) -> Scalar:
     return x
 
 
-def _absolute(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
-    """Absolute value of floats and signed integers."""
-    if not is_integer(x.type):
-        return kernel.add(math.AbsFOp(x))
-    return kernel.add(arith.MaxSIOp(x, kernel.add(arith.SubiOp(kernel.constant(0, x.type), x))))
-
-
-def _square(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
-    return kernel.add((arith.MuliOp if is_integer(x.type) else arith.MulfOp)(x, x))
-
-
-def _root(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
-    return kernel.add(math.SqrtOp(x))
-
-
-def _log(kernel: KernelBuilder, x: SSAValue) -> SSAValue:
-    return kernel.add(math.LogOp(x))
+def _square(x: Scalar) -> Scalar:
+    return x * x
 
 
 @dataclass(frozen=True)
@@ -119,32 +105,30 @@ class ReductionFunction:
         """Whether the final map is defined for floats only."""
         return self.finish is not _same
 
-    def start(self, kernel: KernelBuilder, element: Attribute) -> SSAValue:
+    def start(self, kernel: Kernel, element: Attribute) -> Scalar:
         """Return the neutral element."""
         kind = compute_type(element)
         unsigned = is_unsigned_element(element)
         return kernel.constant(self.combine.start(kind if is_integer(kind) else None, unsigned), kind)
 
-    def both(self, kernel: KernelBuilder, element: Attribute, a: SSAValue, b: SSAValue) -> SSAValue:
+    def both(self, element: Attribute, a: Scalar, b: Scalar) -> Scalar:
         """Combine two scalars."""
         made = self.combine.floats
         if a.type == i1:
             made = self.combine.truths
         elif is_integer(a.type):
             made = self.combine.unsigned if is_unsigned_element(element) else self.combine.signed
-        return kernel.add(made.create(operands=[a, b], result_types=[a.type]))
+        return a.made(made.create(operands=[a.value, b.value], result_types=[a.type]))
 
-    def mean(
-        self, kernel: KernelBuilder, element: Attribute, total: SSAValue, sizes: Sequence[Size]
-    ) -> SSAValue:
+    def mean(self, kernel: Kernel, element: Attribute, total: Scalar, sizes: Sequence[Size]) -> Scalar:
         """Divide the total by the number of elements, if this is a mean; integers are truncated."""
         if not self.is_mean:
             return total
         count = kernel.count(sizes, total.type)
         if not is_integer(total.type):
-            return kernel.add(arith.DivfOp(total, count))
-        divide = arith.DivUIOp if is_unsigned_element(element) else arith.DivSIOp
-        return kernel.add(divide(total, kernel.add(arith.MaxSIOp(count, kernel.constant(1, total.type)))))
+            return total / count
+        count = count.maximum(1)
+        return total.divide_unsigned(count) if is_unsigned_element(element) else total // count
 
 
 REDUCTIONS: dict[type[Operation], ReductionFunction] = {}
@@ -160,16 +144,19 @@ for _kinds, _reduction in (
         (reduction.ReduceMinOp, reduction.ReduceMinV13Op, reduction.ReduceMinV18Op),
         ReductionFunction("reducemin", MINIMUM),
     ),
-    ((reduction.ReduceL1Op, reduction.ReduceL1V13Op), ReductionFunction("reducel1", each=_absolute)),
+    ((reduction.ReduceL1Op, reduction.ReduceL1V13Op), ReductionFunction("reducel1", each=Scalar.abs)),
     (
         (reduction.ReduceL2Op, reduction.ReduceL2V13Op),
-        ReductionFunction("reducel2", each=_square, finish=_root),
+        ReductionFunction("reducel2", each=_square, finish=Scalar.sqrt),
     ),
     (
         (reduction.ReduceSumSquareOp, reduction.ReduceSumSquareV13Op),
         ReductionFunction("reducesumsquare", each=_square),
     ),
-    ((reduction.ReduceLogSumOp, reduction.ReduceLogSumV13Op), ReductionFunction("reducelogsum", finish=_log)),
+    (
+        (reduction.ReduceLogSumOp, reduction.ReduceLogSumV13Op),
+        ReductionFunction("reducelogsum", finish=Scalar.log),
+    ),
     ((nn.GlobalAveragePoolOp,), ReductionFunction("globalaveragepool", is_mean=True)),
     ((nn.GlobalMaxPoolOp,), ReductionFunction("globalmaxpool", MAXIMUM)),
 ):
@@ -223,7 +210,7 @@ class ReductionAxes:
             [*self.groups, last], [*self.sizes[:-1], *split_into_chunks(columns, MAX_COLUMNS)]
         )
 
-    def indices(self, outer: Sequence[SSAValue], inner: Sequence[SSAValue]) -> list[SSAValue]:
+    def indices(self, outer: Sequence[Scalar], inner: Sequence[Scalar]) -> Sequence[Scalar]:
         """Return indices into the tensor."""
         outer_indices, inner_indices = iter(outer), iter(inner)
         return [next(inner_indices) if is_reduced else next(outer_indices) for _, is_reduced in self.groups]
@@ -257,7 +244,7 @@ def reduce_(op: Operation, builder: LoweringBuilder) -> str | None:
     element, kind = builder.element(value), REDUCTIONS[type(op)]
     if is_integer(element) and kind.is_of_floats:
         return "of integers"
-    if kind.each is _absolute and is_unsigned_element(element):
+    if kind.each is Scalar.abs and is_unsigned_element(element):
         kind = replace(kind, each=_same)
     shape = builder.sizes(value)
     axes = _axes(op, len(shape))
@@ -273,39 +260,33 @@ def reduce_(op: Operation, builder: LoweringBuilder) -> str | None:
     merged = reduced_along(shape, axes)
     is_in_columns = merged.is_in_columns and element != i1
     merged = merged.with_column_chunks() if is_in_columns else merged
-    result_sizes, made = merged.outer_sizes or [1], [builder.result(op.results[0])]
-    types = [buffer_type(result_sizes, element)]
+    result_sizes = merged.outer_sizes or [1]
+    results: list[Operand] = [(builder.result(op.results[0]), result_sizes)]
     if is_in_columns and compute_type(element) != storage_type(element):
         # Accumulate in the compute type, in a scratch buffer beside the narrow result.
-        types.append(buffer_type(result_sizes, compute_type(element)))
-        made.append(builder.allocate(result_sizes, compute_type(element)))
-    kernel = KernelBuilder([*types, buffer_type(merged.sizes, element)])
+        results.append(builder.allocate(result_sizes, compute_type(element)))
+    kernel = Kernel(builder, kind.name, results, [(value, merged.sizes)])
     if is_in_columns:
-        _reduce_columns(kernel, kind, merged, element)
+        _reduce_columns(kernel, kind, merged)
     elif kind.combine in (MAXIMUM, MINIMUM) and not is_integer(element):
-        _reduce_extremes(kernel, kind, merged, element)
+        _reduce_extremes(kernel, kind, merged)
     else:
-        _reduce_rows(kernel, kind, merged, element)
-    builder.call(kind.name, kernel, made, [builder.buffer(value)])
+        _reduce_rows(kernel, kind, merged)
+    kernel.call()
     return None
 
 
-def _reduce_rows(
-    kernel: KernelBuilder, kind: ReductionFunction, axes: ReductionAxes, element: Attribute
-) -> None:
+def _reduce_rows(kernel: Kernel, kind: ReductionFunction, axes: ReductionAxes) -> None:
     """Reduce contiguous rows: one result at a time."""
     out, source = kernel.buffers
+    element = source.element
     with kernel.loops(axes.outer_sizes) as outer:
-        with kernel.reducing(axes.reduced, [kind.start(kernel, element)]) as (inner, accumulators, results):
-            number = kernel.read(source, axes.indices(outer, inner), element)
-            results.append(kind.both(kernel, element, accumulators[0], kind.each(kernel, number)))
-        total = kind.mean(kernel, element, kind.finish(kernel, results[0]), axes.reduced)
-        kernel.write(total, out, outer, element)
+        with kernel.reducing(axes.reduced, [kind.start(kernel, element)]) as (inner, (total,), results):
+            results.append(kind.both(element, total, kind.each(source[*axes.indices(outer, inner)])))
+        out[*outer] = kind.mean(kernel, element, kind.finish(results[0]), axes.reduced)
 
 
-def _reduce_extremes(
-    kernel: KernelBuilder, kind: ReductionFunction, axes: ReductionAxes, element: Attribute
-) -> None:
+def _reduce_extremes(kernel: Kernel, kind: ReductionFunction, axes: ReductionAxes) -> None:
     """
     Maximum or minimum of floats by rows; NaN is tracked apart, by its bits.
 
@@ -313,54 +294,37 @@ def _reduce_extremes(
     magnitude's bits take three.
     """
     out, source = kernel.buffers
-    number = compute_type(element)
+    number = compute_type(source.element)
     bits, infinite, most = (
         (i64, 0x7FF << 52, (1 << 63) - 1) if number == f64 else (i32, 0xFF << 23, (1 << 31) - 1)
     )
-    extreme = kind.combine.floats
+    extreme = Scalar.maximum if kind.combine is MAXIMUM else Scalar.minimum
     with kernel.loops(axes.outer_sizes) as outer:
-        starts = [kind.start(kernel, element), kernel.constant(0, bits)]
-        with kernel.reducing(axes.reduced, starts) as (inner, accumulators, results):
-            x = kernel.read(source, axes.indices(outer, inner), element)
+        starts = [kind.start(kernel, source.element), kernel.constant(0, bits)]
+        with kernel.reducing(axes.reduced, starts) as (inner, (best, size), results):
+            x = source[*axes.indices(outer, inner)]
             # x86 maxps returns the second operand if one is NaN: with this order the accumulator is kept.
-            properties = {"fastmath": NO_NANS}
-            results.append(
-                kernel.add(
-                    extreme.create(
-                        operands=[x, accumulators[0]], result_types=[number], properties=properties
-                    )
-                )
-            )
-            size = kernel.add(arith.BitcastOp(x, bits))
-            size = kernel.add(arith.AndIOp(size, kernel.constant(most, bits)))
-            results.append(kernel.add(arith.MaxSIOp(accumulators[1], size)))
-        is_none = kernel.add(arith.CmpiOp(results[1], kernel.constant(infinite, bits), "sgt"))
-        total = kernel.add(arith.SelectOp(is_none, kernel.constant(nan, number), results[0]))
-        kernel.write(total, out, outer, element)
+            results.append(extreme(x, best, NO_NANS))
+            results.append(size.maximum(x.bitcast(bits) & size.like(most)))
+        out[*outer] = (results[1] > infinite).select(nan, results[0])
 
 
-def _reduce_columns(
-    kernel: KernelBuilder, kind: ReductionFunction, axes: ReductionAxes, element: Attribute
-) -> None:
+def _reduce_columns(kernel: Kernel, kind: ReductionFunction, axes: ReductionAxes) -> None:
     """Reduce columns: accumulate row by row, a chunk of columns at a time that stays in the cache."""
-    result, source = kernel.buffers[0], kernel.buffers[-1]
     # If the stored type is narrower than the compute type, accumulate in the scratch buffer.
-    out = kernel.buffers[-2]
+    result, out, source = kernel.buffers[0], kernel.buffers[-2], kernel.buffers[-1]
+    element = source.element
     *before, width = axes.outer_sizes
     with kernel.loops(before) as outer:
         with kernel.loops([width]) as (column,):
-            kernel.store(kind.start(kernel, element), out, [*outer, column])
+            out[*outer, column] = kind.start(kernel, element)
         with kernel.loops([*axes.reduced, width]) as (*inner, column):
-            result_indices = [*outer, column]
-            number = kind.each(kernel, kernel.read(source, axes.indices(result_indices, inner), element))
-            kernel.store(
-                kind.both(kernel, element, kernel.load(out, result_indices), number), out, result_indices
-            )
+            number = kind.each(source[*axes.indices([*outer, column], inner)])
+            out[*outer, column] = kind.both(element, out[*outer, column], number)
         if kind.is_mean or kind.is_of_floats or out is not result:
             with kernel.loops([width]) as (column,):
-                total = kind.finish(kernel, kernel.load(out, [*outer, column]))
-                total = kind.mean(kernel, element, total, axes.reduced)
-                kernel.write(total, result, [*outer, column], element)
+                total = kind.finish(out[*outer, column])
+                result[*outer, column] = kind.mean(kernel, element, total, axes.reduced)
 
 
 @lowers(reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op)
@@ -373,25 +337,21 @@ def reduce_log_sum_exp(
     if is_integer(element) or axes is None:
         return "integers, or axes that are not constants"
     merged = reduced_along(shape, axes)
-    kernel = KernelBuilder(
-        [buffer_type(merged.outer_sizes or [1], element), buffer_type(merged.sizes, element)]
-    )
+    result = op.results[0], merged.outer_sizes or [1]
+    kernel = Kernel(builder, "reducelogsumexp", [result], [(value, merged.sizes)])
     out, source = kernel.buffers
     most = ReductionFunction("largest", MAXIMUM)
     with kernel.loops(merged.outer_sizes) as outer:
-        with kernel.reducing(merged.reduced, [most.start(kernel, element)]) as (inner, accumulators, results):
-            number = kernel.read(source, merged.indices(outer, inner), element)
-            results.append(most.both(kernel, element, accumulators[0], number))
+        start = most.start(kernel, element)
+        with kernel.reducing(merged.reduced, [start]) as (inner, (largest,), results):
+            results.append(most.both(element, largest, source[*merged.indices(outer, inner)]))
+        largest = results[0]
         # An infinite maximum is not subtracted: inf - inf would be NaN.
-        size, zero = kernel.add(math.AbsFOp(results[0])), kernel.constant(0, results[0].type)
-        is_infinite = kernel.add(arith.CmpfOp(size, kernel.constant(inf, size.type), "oeq"))
-        shift = kernel.add(arith.SelectOp(is_infinite, zero, results[0]))
-        with kernel.reducing(merged.reduced, [zero]) as (inner, accumulators, results):
-            number = kernel.read(source, merged.indices(outer, inner), element)
-            power = kernel.add(math.ExpOp(kernel.add(arith.SubfOp(number, shift))))
-            results.append(kernel.add(arith.AddfOp(accumulators[0], power)))
-        kernel.write(kernel.add(arith.AddfOp(_log(kernel, results[0]), shift)), out, outer, element)
-    builder.call("reducelogsumexp", kernel, [builder.result(op.results[0])], [builder.buffer(value)])
+        shift = largest.abs().equals(inf).select(0, largest)
+        with kernel.reducing(merged.reduced, [largest.like(0)]) as (inner, (total,), results):
+            results.append(total + (source[*merged.indices(outer, inner)] - shift).exp())
+        out[*outer] = results[0].log() + shift
+    kernel.call()
     return None
 
 
@@ -407,39 +367,27 @@ def _reduce_blocks(op: Operation, kind: ReductionFunction, builder: LoweringBuil
     image = blocked(op.operands[0], builder)
     images, blocks, stored_rows, stored_width, lanes = image.blocks
     count, (rows, width) = images * blocks, image.sizes[2:]
-    sizes = [count, lanes], [count, width, lanes], [count, stored_rows, stored_width, lanes]
-    kernel = KernelBuilder([buffer_type(each, f32) for each in sizes])
+    scratch = builder.allocate([count, width, lanes], f32)
+    source_shape = [count, stored_rows, stored_width, lanes]
+    results = [(op.results[0], [count, lanes]), scratch]
+    kernel = Kernel(builder, kind.name, results, [(image.buffer, source_shape)])
     out, totals, source = kernel.buffers
     first_row, first = image.start
     with kernel.loops([count]) as (block,):
-        _fill(kernel, kind, totals, [block], [width, lanes])
-        with kernel.loops([rows, width, lanes]) as (row, column, lane):
-            pixel = [block, kernel.affine(row, 1, first_row), kernel.affine(column, 1, first), lane]
-            number = kind.each(kernel, kernel.load(source, pixel))
-            total = kernel.load(totals, [block, column, lane])
-            kernel.store(kind.both(kernel, f32, total, number), totals, [block, column, lane])
-        _fill(kernel, kind, out, [block], [lanes])
         with kernel.loops([width, lanes]) as (column, lane):
-            number = kernel.load(totals, [block, column, lane])
-            total = kernel.load(out, [block, lane])
-            kernel.store(kind.both(kernel, f32, total, number), out, [block, lane])
+            totals[block, column, lane] = kind.start(kernel, f32)
+        with kernel.loops([rows, width, lanes]) as (row, column, lane):
+            number = kind.each(source[block, row.offset_by(first_row), column.offset_by(first), lane])
+            totals[block, column, lane] = kind.both(f32, totals[block, column, lane], number)
         with kernel.loops([lanes]) as (lane,):
-            total = kind.finish(kernel, kernel.load(out, [block, lane]))
-            kernel.store(kind.mean(kernel, f32, total, [rows, width]), out, [block, lane])
-    scratch = builder.allocate([count, width, lanes], f32)
-    builder.call(kind.name, kernel, [builder.result(op.results[0]), scratch], [image.buffer])
-
-
-def _fill(
-    kernel: KernelBuilder,
-    kind: ReductionFunction,
-    buffer: SSAValue,
-    outer: Sequence[SSAValue],
-    sizes: Sequence[Size],
-) -> None:
-    """Store the neutral element."""
-    with kernel.loops(sizes) as inner:
-        kernel.store(kind.start(kernel, f32), buffer, [*outer, *inner])
+            out[block, lane] = kind.start(kernel, f32)
+        with kernel.loops([width, lanes]) as (column, lane):
+            number = totals[block, column, lane]
+            out[block, lane] = kind.both(f32, out[block, lane], number)
+        with kernel.loops([lanes]) as (lane,):
+            total = kind.finish(out[block, lane])
+            out[block, lane] = kind.mean(kernel, f32, total, [rows, width])
+    kernel.call()
 
 
 def _axes(op: Operation, rank: int) -> list[int] | None:
@@ -496,39 +444,33 @@ def softmax(op: Softmax, builder: LoweringBuilder) -> str | None:
     if number == element and sizes[1] != 1 and is_static(columns) and columns >= MIN_COLUMNS:
         _softmax_of_columns(op, (sizes[0], sizes[1], columns), is_log, builder)
         return None
-    kernel = KernelBuilder([buffer_type(sizes, element)] * 2)
+    name = "logsoftmax" if is_log else "softmax"
+    kernel = Kernel(builder, name, [(op.output, sizes)], [(op.input, sizes)])
     out, source = kernel.buffers
     with kernel.loops([sizes[0], sizes[2]]) as (before, after):
-        with kernel.reducing([sizes[1]], [kernel.constant(-inf, number)]) as (inner, accumulators, results):
-            x = kernel.read(source, [before, inner[0], after], element)
-            # `nnan` is safe: the sum is NaN if an element is, whatever the maximum, and so is the whole row.
-            results.append(kernel.add(arith.MaximumfOp(accumulators[0], x, NO_NANS)))
-        largest = results[0]
+        # `nnan` is safe: the sum is NaN if an element is, whatever the maximum, and so is the whole row.
+        largest = kernel.reduce(
+            sizes[1],
+            kernel.constant(-inf, number),
+            lambda most, index: most.maximum(source[before, index, after], NO_NANS),
+        )
         # The result buffer holds exponentials between passes, unless storing would round them.
         is_kept = number == element
-        with kernel.reducing([sizes[1]], [kernel.constant(0.0, number)]) as (inner, accumulators, results):
-            indices = [before, inner[0], after]
-            x = kernel.add(arith.SubfOp(kernel.read(source, indices, element), largest))
-            power = kernel.add(math.ExpOp(x, APPROXIMATE if is_log else NO_INFS))
+        with kernel.reducing([sizes[1]], [kernel.constant(0.0, number)]) as ((index,), (sum_,), results):
+            x = source[before, index, after] - largest
+            power = x.exp(APPROXIMATE if is_log else NO_INFS)
             if is_kept:
-                kernel.store(x if is_log else power, out, indices)
-            results.append(kernel.add(arith.AddfOp(accumulators[0], power)))
-        total = kernel.add(math.LogOp(results[0])) if is_log else results[0]
-        if not is_log:
-            total = kernel.add(arith.DivfOp(kernel.constant(1.0, number), total))
+                out[before, index, after] = x if is_log else power
+            results.append(sum_ + power)
+        total = results[0].log() if is_log else 1.0 / results[0]
         with kernel.loops([sizes[1]]) as (index,):
-            indices = [before, index, after]
             if is_kept:
-                x = kernel.load(out, indices)
+                x = out[before, index, after]
             else:
-                x = kernel.add(arith.SubfOp(kernel.read(source, indices, element), largest))
-                x = x if is_log else kernel.add(math.ExpOp(x, NO_INFS))
-            kernel.write(
-                kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, total)), out, indices, element
-            )
-    builder.call(
-        "logsoftmax" if is_log else "softmax", kernel, [builder.result(op.output)], [builder.buffer(op.input)]
-    )
+                x = source[before, index, after] - largest
+                x = x if is_log else x.exp(NO_INFS)
+            out[before, index, after] = x - total if is_log else x * total
+    kernel.call()
     return None
 
 
@@ -540,40 +482,29 @@ def _softmax_of_columns(
     count, rows, columns = sizes
     blocks, width = split_into_chunks(columns, MAX_COLUMNS)
     full_shape, of_columns = [count, rows, blocks, width], [count, blocks, width]
-    kernel = KernelBuilder(
-        [buffer_type(each, element) for each in (full_shape, of_columns, of_columns, full_shape)]
-    )
+    scratch = [(builder.allocate([count, columns], element), of_columns) for _ in range(2)]
+    name = "logsoftmax" if is_log else "softmax"
+    kernel = Kernel(builder, name, [(op.output, full_shape), *scratch], [(op.input, full_shape)])
     out, largest, totals, source = kernel.buffers
     with kernel.loops([count, blocks]) as (before, block):
         with kernel.loops([width]) as (column,):
-            indices = [before, block, column]
-            kernel.store(kernel.constant(-inf, element), largest, indices)
-            kernel.store(kernel.constant(0.0, element), totals, indices)
+            largest[before, block, column] = -inf
+            totals[before, block, column] = 0.0
         with kernel.loops([rows, width]) as (row, column):
-            indices = [before, block, column]
-            x = kernel.load(source, [before, row, block, column])
-            most = kernel.add(arith.MaximumfOp(kernel.load(largest, indices), x, NO_NANS))
-            kernel.store(most, largest, indices)
+            x = source[before, row, block, column]
+            largest[before, block, column] = largest[before, block, column].maximum(x, NO_NANS)
         with kernel.loops([rows, width]) as (row, column):
-            indices = [before, block, column]
-            x = kernel.load(source, [before, row, block, column])
-            x = kernel.add(arith.SubfOp(x, kernel.load(largest, indices)))
-            power = kernel.add(math.ExpOp(x, APPROXIMATE if is_log else NO_INFS))
-            kernel.store(x if is_log else power, out, [before, row, block, column])
-            kernel.store(kernel.add(arith.AddfOp(kernel.load(totals, indices), power)), totals, indices)
+            x = source[before, row, block, column] - largest[before, block, column]
+            power = x.exp(APPROXIMATE if is_log else NO_INFS)
+            out[before, row, block, column] = x if is_log else power
+            totals[before, block, column] = totals[before, block, column] + power
         with kernel.loops([width]) as (column,):
-            indices = [before, block, column]
-            total, one = kernel.load(totals, indices), kernel.constant(1.0, element)
-            factor = kernel.add(math.LogOp(total) if is_log else arith.DivfOp(one, total))
-            kernel.store(factor, totals, indices)
+            total = totals[before, block, column]
+            totals[before, block, column] = total.log() if is_log else 1.0 / total
         with kernel.loops([rows, width]) as (row, column):
-            indices = [before, row, block, column]
-            x, factor = kernel.load(out, indices), kernel.load(totals, [before, block, column])
-            made = kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, factor))
-            kernel.store(made, out, indices)
-    scratch = [builder.allocate([count, columns], element) for _ in range(2)]
-    name = "logsoftmax" if is_log else "softmax"
-    builder.call(name, kernel, [builder.result(op.output), *scratch], [builder.buffer(op.input)])
+            x, factor = out[before, row, block, column], totals[before, block, column]
+            out[before, row, block, column] = x - factor if is_log else x * factor
+    kernel.call()
 
 
 @lowers(nn.LayerNormalizationOp)
@@ -587,28 +518,20 @@ def layer_normalization(op: nn.LayerNormalizationOp, builder: LoweringBuilder) -
     factors = [value for value in (op.Scale, op.B) if value.type != NONE]
     if element != f32 or any(volume(builder.sizes(value)) != size for value in factors):
         return generic_layer_normalization(op, builder)
-    kernel = KernelBuilder(
-        [buffer_type([rows, size], element)] * 2 + [buffer_type([size], element)] * len(factors)
+    kernel = Kernel(
+        builder,
+        "layernormalization",
+        [(op.Y, [rows, size])],
+        [(op.X, [rows, size]), *((value, [size]) for value in factors)],
     )
-    out, source, *held_factors = kernel.buffers
+    out, source, scale, *bias = kernel.buffers
     count, zero = kernel.count([size], element), kernel.constant(0.0, element)
     with kernel.loops([rows]) as (row,):
-        with kernel.reducing([size], [zero]) as (inner, accumulators, results):
-            results.append(kernel.add(arith.AddfOp(accumulators[0], kernel.load(source, [row, inner[0]]))))
-        mean = kernel.add(arith.DivfOp(results[0], count))
-        with kernel.reducing([size], [zero]) as (inner, accumulators, results):
-            x = kernel.add(arith.SubfOp(kernel.load(source, [row, inner[0]]), mean))
-            results.append(kernel.add(arith.AddfOp(accumulators[0], _square(kernel, x))))
-        variance = kernel.add(arith.DivfOp(results[0], count))
-        raised = kernel.add(arith.AddfOp(variance, kernel.constant(op.epsilon.value.data, element)))
-        factor = kernel.add(arith.DivfOp(kernel.constant(1.0, element), _root(kernel, raised)))
+        mean = kernel.reduce(size, zero, lambda total, at: total + source[row, at]) / count
+        squares = kernel.reduce(size, zero, lambda total, at: total + _square(source[row, at] - mean))
+        factor = 1.0 / (squares / count + op.epsilon.value.data).sqrt()
         with kernel.loops([size]) as (index,):
-            x = kernel.add(arith.SubfOp(kernel.load(source, [row, index]), mean))
-            x = kernel.add(arith.MulfOp(x, factor))
-            x = kernel.add(arith.MulfOp(x, kernel.load(held_factors[0], [index])))
-            if len(held_factors) == 2:
-                x = kernel.add(arith.AddfOp(x, kernel.load(held_factors[1], [index])))
-            kernel.store(x, out, [row, index])
-    buffers = [builder.buffer(value) for value in (op.X, *factors)]
-    builder.call("layernormalization", kernel, [builder.result(op.Y)], buffers)
+            x = (source[row, index] - mean) * factor * scale[index]
+            out[row, index] = x + bias[0][index] if bias else x
+    kernel.call()
     return None

@@ -12,17 +12,21 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.nn import MaxRoiPoolOp
 from xonnc.dialects.onnx.ops.object_detection import RoiAlignOp, RoiAlignV10Op
-from xonnc.lowering.onnx_to_krnl.checks import bounds_check, check_indices, index_in, iterations_if_nonempty
+from xonnc.lowering.onnx_to_krnl.checks import (
+    bounds_check,
+    check_indices,
+    index_within,
+    iterations_if_nonempty,
+)
 from xonnc.lowering.onnx_to_krnl.data_dependent_results import store_count
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     NO_DYNAMIC_KERNEL,
     LoweringBuilder,
     lowers,
     supports_dynamic_shapes,
 )
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim, identity_map
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, static_sizes
@@ -43,12 +47,9 @@ class _AxisBins:
     size: Scalar
     samples: Scalar
 
-    def position(self, cell: SSAValue, sample: SSAValue) -> Scalar:
+    def position(self, cell: Scalar, sample: Scalar) -> Scalar:
         """Return the coordinate of a sample in a bin."""
-        kind = self.size.type
-        number, part, share = (
-            Scalar(self.size.kernel, each).to(kind) for each in (cell, sample, self.samples.value)
-        )
+        number, part, share = (each.to(self.size.type) for each in (cell, sample, self.samples))
         return self.start + number * self.size + (part + 0.5) * self.size / share
 
 
@@ -56,8 +57,6 @@ class _AxisBins:
 class _RoiSampling:
     """The sampling of regions (x1, y1, x2, y2)."""
 
-    count: Size
-    element: Attribute
     number: Attribute
     scale: float
     cells: tuple[int, int]
@@ -67,22 +66,22 @@ class _RoiSampling:
     most: int
     """Limit of samples per bin and axis."""
 
-    def bins(self, kernel: KernelBuilder, rois: SSAValue, roi: SSAValue, axis: int) -> _AxisBins:
+    def bins(self, rois: Buffer, roi: Scalar, axis: int) -> _AxisBins:
         """
         Return the bins of a region along y (0) or x (1); samples beyond the limit give the limit plus one.
         """
         start, end = (
-            read_as(kernel, rois, [roi, kernel.index(index)], self.element, self.number) * self.scale
-            - (0.5 if self.is_half_pixel else 0.0)
+            rois.read_as(self.number, roi, index) * self.scale - (0.5 if self.is_half_pixel else 0.0)
             for index in (1 - axis, 3 - axis)
         )
         length = end - start
         if not self.is_half_pixel:
             length = (length > 1.0).select(length, 1.0)
         size = length / float(self.cells[axis])
-        samples = Scalar(kernel, kernel.index(self.samples))
         if self.samples <= 0:
             samples = size.ceil().clamp(0.0, self.most + 1.0).to(INDEX)
+        else:
+            samples = roi.like(self.samples)
         return _AxisBins(start, size, samples)
 
 
@@ -98,8 +97,6 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, builder: LoweringBuilder) -> str |
         return NO_DYNAMIC_KERNEL
     channels, rows, columns = static_sizes(out)
     regions = _RoiSampling(
-        count,
-        builder.element(op.rois),
         compute_type(element),
         float(op.spatial_scale.value.data),
         (rows, columns),
@@ -107,30 +104,23 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, builder: LoweringBuilder) -> str |
         isinstance(op, RoiAlignOp) and op.coordinate_transformation_mode.data == "half_pixel",
         max(MIN_SAMPLE_LIMIT, MAX_SAMPLES_PER_PIXEL * max(static_sizes(shape[2:]))),
     )
-    operands = op.X, op.rois, op.batch_indices
-    buffers = [builder.buffer(value) for value in operands]
     check_indices(op, op.batch_indices, [shape[0]], 0, builder)
     if regions.samples <= 0 and builder.has_runtime_checks:
-        _check_samples(op, regions, buffers[1], builder)
+        _check_samples(op, regions, builder)
     pixels = _channels_last(op.X, builder)
-    last = [count, rows, columns, channels]
-    made = builder.allocate(last, compute_type(element))
-    types = [buffer_type(last, compute_type(element)), buffer_type(_last_of(shape), element)]
-    types += [buffer_type(builder.sizes(value), builder.element(value)) for value in operands[1:]]
-    kernel = KernelBuilder(types)
+    made = builder.allocate([count, rows, columns, channels], compute_type(element))
+    kernel = Kernel(builder, "roialign", [made], [pixels, op.rois, op.batch_indices])
     target, source, rois, images = kernel.buffers
     with kernel.loops([iterations_if_nonempty(count, shape[0])]) as (roi,):
-        image = index_in(kernel, kernel.load(images, [roi]), shape[0])
-        cells = [regions.bins(kernel, rois, roi, axis) for axis in range(2)]
+        image = index_within(images[roi], shape[0])
+        cells = [regions.bins(rois, roi, axis) for axis in range(2)]
         # Beyond the limit the run fails; take no samples until it does.
         fits = (cells[0].samples <= regions.most) & (cells[1].samples <= regions.most)
         cells = [replace(each, samples=fits.select(each.samples, 0)) for each in cells]
         with kernel.loops([rows, columns]) as (row, column):
-            cell = _RoiBin(
-                kernel, (target, [roi, row, column]), (source, element, image), static_sizes(shape)
-            )
+            cell = _RoiBin(kernel, target, [roi, row, column], source, image, static_sizes(shape))
             cell.pool(cells[0], cells[1], (row, column), op.mode.data == "max")
-    builder.call("roialign", kernel, [made], [pixels, *buffers[1:]])
+    kernel.call()
     _channels_first(op.Y, made, builder)
     return None
 
@@ -156,30 +146,29 @@ def _channels_first(result: SSAValue, made: SSAValue, builder: LoweringBuilder) 
     sizes = _last_of(shape)
     if element != compute_type(element):
         narrow = builder.allocate(sizes, element)
-        kernel = KernelBuilder([buffer_type(sizes, element), buffer_type(sizes, compute_type(element))])
+        kernel = Kernel(builder, "round_result", [narrow], [made])
+        out, source = kernel.buffers
         with kernel.loops(sizes) as indices:
-            kernel.write(kernel.load(kernel.buffers[1], indices), kernel.buffers[0], indices, element)
-        builder.call("round_result", kernel, [narrow], [made])
+            out[*indices] = source[*indices]
+        kernel.call()
         made = narrow
     target = AffineAccess(builder.result(result), shape, [dim(0), dim(3), dim(1), dim(2)])
     copy("to_nchw", sizes, target, AffineAccess(made, sizes, identity_map(4)), builder)
 
 
-def _check_samples(
-    op: RoiAlignOp | RoiAlignV10Op, regions: _RoiSampling, rois: SSAValue, builder: LoweringBuilder
-) -> None:
+def _check_samples(op: RoiAlignOp | RoiAlignV10Op, regions: _RoiSampling, builder: LoweringBuilder) -> None:
     """Check at run time that no bin has too many samples."""
     message = f"a region has {{}} samples per bin and axis; at most {regions.most} are supported"
-    cell = bounds_check(op, 0, regions.most, message, builder)
-    kernel = KernelBuilder([buffer_type([2], i64), buffer_type([regions.count, 4], regions.element)])
-    out, roi_buffer = kernel.buffers
-    with kernel.reducing([regions.count], [kernel.constant(0, i64)]) as ((roi,), carried, results):
-        most = Scalar(kernel, carried[0])
+    kernel = Kernel(builder, "roi_samples", [bounds_check(op, 0, regions.most, message, builder)], [op.rois])
+    out, rois = kernel.buffers
+
+    def larger(most: Scalar, roi: Scalar) -> Scalar:
         for axis in range(2):
-            most = most.maximum(regions.bins(kernel, roi_buffer, roi, axis).samples.to(i64))
-        results.append(most.value)
-    store_count(kernel, results[0], out)
-    builder.call("roi_samples", kernel, [cell], [rois])
+            most = most.maximum(regions.bins(rois, roi, axis).samples.to(i64))
+        return most
+
+    store_count(kernel.reduce(builder.sizes(op.rois)[0], kernel.constant(0, i64), larger), out)
+    kernel.call()
 
 
 @dataclass(frozen=True)
@@ -203,55 +192,43 @@ def _tap(index: Scalar, size: int) -> _BilinearTap:
 class _RoiBin:
     """All channels of one bin of a region."""
 
-    kernel: KernelBuilder
-    target: tuple[SSAValue, Sequence[SSAValue]]
-    """An NHWC buffer, and all indices but the last."""
-    source: tuple[SSAValue, Attribute, SSAValue]
-    """An NHWC buffer, its element type, and the index of the image."""
+    kernel: Kernel
+    target: Buffer
+    """NHWC."""
+    at: Sequence[Scalar]
+    """All indices of the target but the last."""
+    source: Buffer
+    """NHWC."""
+    image: Scalar
     shape: Sequence[int]
     """NCHW."""
 
-    @property
-    def channels(self) -> int:
-        """The number of channels."""
-        return self.shape[-3]
-
     def fill(self, number: Scalar) -> None:
         """Set all channels to a scalar."""
-        buffer, at = self.target
-        with self.kernel.loops([self.channels]) as (channel,):
-            self.kernel.store(number.value, buffer, [*at, channel])
+        with self.kernel.loops([self.shape[-3]]) as (channel,):
+            self.target[*self.at, channel] = number
 
-    def change(self, change: Callable[[Scalar, SSAValue], Scalar]) -> None:
+    def change(self, change: Callable[[Scalar, Scalar], Scalar]) -> None:
         """Update each channel by a function of its value and its index."""
-        buffer, at = self.target
-        with self.kernel.loops([self.channels]) as (channel,):
-            total = Scalar(self.kernel, self.kernel.load(buffer, [*at, channel]))
-            self.kernel.store(change(total, channel).value, buffer, [*at, channel])
+        with self.kernel.loops([self.shape[-3]]) as (channel,):
+            self.target[*self.at, channel] = change(self.target[*self.at, channel], channel)
 
-    def pixel(self, row: SSAValue, column: SSAValue, channel: SSAValue) -> Scalar:
-        """Load a pixel of the image."""
-        buffer, element, image = self.source
-        return Scalar(self.kernel, self.kernel.read(buffer, [image, row, column, channel], element))
-
-    def pool(
-        self, rows: _AxisBins, columns: _AxisBins, cell: tuple[SSAValue, SSAValue], is_max: bool
-    ) -> None:
+    def pool(self, rows: _AxisBins, columns: _AxisBins, cell: tuple[Scalar, Scalar], is_max: bool) -> None:
         """Pool the samples of a bin."""
         kernel, number = self.kernel, rows.size.type
-        self.fill(Scalar(kernel, kernel.constant(-inf if is_max else 0.0, number)))
-        with kernel.loops([rows.samples.value]) as (y,):
+        self.fill(kernel.constant(-inf if is_max else 0.0, number))
+        with kernel.loops([rows.samples]) as (y,):
             row = _tap(rows.position(cell[0], y), self.shape[-2])
-            with kernel.loops([columns.samples.value]) as (x,):
+            with kernel.loops([columns.samples]) as (x,):
                 column = _tap(columns.position(cell[1], x), self.shape[-1])
                 is_inside = row.is_inside & column.is_inside
                 weights = [height * width for height in row.weights for width in column.weights]
-                corners = [(one.value, other.value) for one in row.pixels for other in column.pixels]
+                corners = [(one, other) for one in row.pixels for other in column.pixels]
 
-                def take(total: Scalar, channel: SSAValue) -> Scalar:
+                def take(total: Scalar, channel: Scalar) -> Scalar:
                     parts = [
-                        self.pixel(*indices, channel) * share
-                        for indices, share in zip(corners, weights, strict=True)
+                        self.source[self.image, *pixel, channel] * share
+                        for pixel, share in zip(corners, weights, strict=True)
                     ]
                     if is_max:
                         largest = parts[0].maximum(parts[1]).maximum(parts[2].maximum(parts[3]))
@@ -271,52 +248,33 @@ class _RoiBin:
 def max_roi_pool(op: MaxRoiPoolOp, builder: LoweringBuilder) -> str | None:
     """Maximum pixel of each bin of a region with corners rounded to pixels; 0 for empty bins."""
     shape, out = builder.shape(op.X), builder.shape(op.Y)
-    element, kind = builder.element(op.X), builder.element(op.rois)
-    number = compute_type(element)
+    number = compute_type(builder.element(op.X))
     scale, cells = float(op.spatial_scale.value.data), int_values(op.pooled_shape) or ()
     images = builder.allocate([out[0]], i64)
     _check_images(op, images, shape[0], builder)
-    last = [out[0], *out[2:], out[1]]
-    made = builder.allocate(last, number)
-    kernel = KernelBuilder(
-        [
-            buffer_type(last, number),
-            buffer_type(_last_of(shape), element),
-            buffer_type([out[0], 5], kind),
-            buffer_type([out[0]], i64),
-        ]
-    )
+    made = builder.allocate([out[0], *out[2:], out[1]], number)
+    kernel = Kernel(builder, "maxroipool", [made], [_channels_last(op.X, builder), op.rois, images])
     target, source, rois, numbers = kernel.buffers
     with kernel.loops([out[0]]) as (roi,):
-        image = index_in(kernel, kernel.load(numbers, [roi]), shape[0], wraps=False)
-        corners = [
-            _rounded(read_as(kernel, rois, [roi, kernel.index(index)], kind, number) * scale)
-            for index in range(1, 5)
-        ]
+        image = index_within(numbers[roi], shape[0], wraps=False)
+        corners = [_rounded(rois.read_as(number, roi, index) * scale) for index in range(1, 5)]
         with kernel.loops(out[2:]) as (row, column):
             spans: list[tuple[Scalar, Scalar]] = []
             for axis, index in enumerate((row, column)):
                 start, end = corners[1 - axis], corners[3 - axis]
                 size = (end - start + 1).maximum(1).to(number) / float(cells[axis])
-                at = Scalar(kernel, index).to(number)
+                at = index.to(number)
                 first = (at * size).floor().to(i64) + start
                 stop = ((at + 1.0) * size).ceil().to(i64) + start
                 spans.append((first.clamp(0, shape[2 + axis]), stop.clamp(0, shape[2 + axis])))
             counts = [(stop - first).maximum(0).to(INDEX) for first, stop in spans]
-            cell = _RoiBin(kernel, (target, [roi, row, column]), (source, element, image), shape)
+            cell = _RoiBin(kernel, target, [roi, row, column], source, image, shape)
             has_pixels = (counts[0] > 0) & (counts[1] > 0)
-            nothing = Scalar(kernel, kernel.constant(0.0, number))
-            cell.fill(has_pixels.select(nothing.like(-inf), nothing))
-            with kernel.loops([count.value for count in counts]) as steps:
-                pixel = [
-                    (first.to(INDEX) + Scalar(kernel, step)).value
-                    for (first, _), step in zip(spans, steps, strict=True)
-                ]
-                y, x = pixel
-                cell.change(lambda total, channel: total.maximum(cell.pixel(y, x, channel)))
-    builder.call(
-        "maxroipool", kernel, [made], [_channels_last(op.X, builder), builder.buffer(op.rois), images]
-    )
+            cell.fill(has_pixels.select(-inf, kernel.constant(0.0, number)))
+            with kernel.loops(counts) as steps:
+                y, x = (first.to(INDEX) + step for (first, _), step in zip(spans, steps, strict=True))
+                cell.change(lambda total, channel: total.maximum(source[image, y, x, channel]))
+    kernel.call()
     _channels_first(op.Y, made, builder)
     return None
 
@@ -329,16 +287,15 @@ def _rounded(number: Scalar) -> Scalar:
 
 def _check_images(op: MaxRoiPoolOp, images: SSAValue, count: int, builder: LoweringBuilder) -> None:
     """Extract the image index of each region, and check at run time that it is in range."""
-    (rows, _), kind = builder.shape(op.rois), builder.element(op.rois)
-    cell = bounds_check(op, 0, count - 1, f"a region has batch index {{}}; there are {count} images", builder)
-    kernel = KernelBuilder([buffer_type([rows], i64), buffer_type([2], i64), buffer_type([rows, 5], kind)])
-    out, ends, rois = kernel.buffers
+    message = f"a region has batch index {{}}; there are {count} images"
+    ends = bounds_check(op, 0, count - 1, message, builder)
+    kernel = Kernel(builder, "roi_batch_indices", [images, ends], [op.rois])
+    out, bounds, rois = kernel.buffers
     zero = kernel.constant(0, i64)
-    with kernel.reducing([rows], [zero, zero]) as ((roi,), accumulators, results):
-        image = read_as(kernel, rois, [roi, kernel.index(0)], kind, compute_type(kind)).to(i64)
-        kernel.store(image.value, out, [roi])
-        results.append(Scalar(kernel, accumulators[0]).minimum(image).value)
-        results.append(Scalar(kernel, accumulators[1]).maximum(image).value)
+    with kernel.reducing(builder.shape(op.rois)[:1], [zero, zero]) as ((roi,), (least, most), results):
+        image = rois[roi, 0].to(i64)
+        out[roi] = image
+        results += [least.minimum(image), most.maximum(image)]
     for index, value in enumerate(results):
-        kernel.store(value, ends, [kernel.index(index)])
-    builder.call("roi_batch_indices", kernel, [images, cell], [builder.buffer(op.rois)])
+        bounds[index] = value
+    kernel.call()

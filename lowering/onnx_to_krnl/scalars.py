@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from xdsl.dialects import arith, math
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import IndexType, IntegerType, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -47,16 +48,21 @@ class Scalar:
             return Scalar(self.kernel, self.kernel.index(int(number)))
         return Scalar(self.kernel, self.kernel.constant(number, self.type))
 
-    def _made(self, op: Operation) -> Scalar:
+    def made(self, op: Operation) -> Scalar:
+        """Insert an op of a single result, and return that."""
         return Scalar(self.kernel, self.kernel.add(op))
 
     def _with(self, other: Number, floats: type[Operation], integers: type[Operation]) -> Scalar:
         kind = floats if self.is_float else integers
         values = [self.value, self.like(other).value]
-        return self._made(kind.create(operands=values, result_types=[self.type]))
+        return self.made(kind.create(operands=values, result_types=[self.type]))
 
     def __add__(self, other: Number) -> Scalar:
         return self._with(other, arith.AddfOp, arith.AddiOp)
+
+    def offset_by(self, number: int) -> Scalar:
+        """Return the sum with a constant: this value itself for 0."""
+        return self + number if number else self
 
     def __radd__(self, other: Number) -> Scalar:
         return self.like(other) + self
@@ -74,38 +80,61 @@ class Scalar:
         return self.like(other) * self
 
     def __truediv__(self, other: Number) -> Scalar:
-        return self._made(arith.DivfOp(self.value, self.like(other).value))
+        return self.made(arith.DivfOp(self.value, self.like(other).value))
 
     def __rtruediv__(self, other: Number) -> Scalar:
         return self.like(other) / self
 
     def __floordiv__(self, other: Number) -> Scalar:
-        return self._made(arith.DivSIOp(self.value, self.like(other).value))
+        return self.made(arith.DivSIOp(self.value, self.like(other).value))
 
     def __mod__(self, other: Number) -> Scalar:
-        return self._made(arith.RemSIOp(self.value, self.like(other).value))
+        return self.made(arith.RemSIOp(self.value, self.like(other).value))
 
     def __neg__(self) -> Scalar:
         return self.like(-0.0 if self.is_float else 0) - self
 
     def __and__(self, other: Scalar) -> Scalar:
-        return self._made(arith.AndIOp(self.value, other.value))
+        return self.made(arith.AndIOp(self.value, other.value))
 
     def __or__(self, other: Scalar) -> Scalar:
-        return self._made(arith.OrIOp(self.value, other.value))
+        return self.made(arith.OrIOp(self.value, other.value))
+
+    def __xor__(self, other: Number) -> Scalar:
+        return self.made(arith.XOrIOp(self.value, self.like(other).value))
+
+    def divide_unsigned(self, divisor: Number) -> Scalar:
+        """The quotient of integers, both unsigned."""
+        return self.made(arith.DivUIOp(self.value, self.like(divisor).value))
+
+    def remainder_unsigned(self, divisor: Number) -> Scalar:
+        """The remainder of a division of integers, both unsigned."""
+        return self.made(arith.RemUIOp(self.value, self.like(divisor).value))
+
+    def shift_right(self, bits: Number) -> Scalar:
+        """The integer shifted right by a number of bits, zeros coming in."""
+        return self.made(arith.ShRUIOp(self.value, self.like(bits).value))
+
+    def shift_right_signed(self, bits: Number) -> Scalar:
+        """The integer shifted right by a number of bits, copies of its sign coming in."""
+        return self.made(arith.ShRSIOp(self.value, self.like(bits).value))
+
+    def bitcast(self, type_: Attribute) -> Scalar:
+        """The same bits as another type of the same width."""
+        return self.made(arith.BitcastOp(self.value, type_))
 
     def __invert__(self) -> Scalar:
-        return self._made(arith.XOrIOp(self.value, self.like(1 if self.type == i1 else -1).value))
+        return self ^ (1 if self.type == i1 else -1)
 
     def _compared(self, other: Number, predicate: str) -> Scalar:
         second = self.like(other).value
         if self.is_float:
             # NaN differs from everything, itself too, and is not ordered.
-            return self._made(
+            return self.made(
                 arith.CmpfOp(self.value, second, f"{'u' if predicate == 'ne' else 'o'}{predicate}")
             )
         signed = predicate if predicate in ("eq", "ne") else f"s{predicate}"
-        return self._made(arith.CmpiOp(self.value, second, signed))
+        return self.made(arith.CmpiOp(self.value, second, signed))
 
     def __lt__(self, other: Number) -> Scalar:
         return self._compared(other, "lt")
@@ -127,6 +156,18 @@ class Scalar:
         """Whether they are not equal; true for NaN."""
         return self._compared(other, "ne")
 
+    def compare_unsigned(self, other: Number, predicate: str) -> Scalar:
+        """Compare integers, both unsigned, by `lt`, `le`, `gt` or `ge`."""
+        return self.made(arith.CmpiOp(self.value, self.like(other).value, f"u{predicate}"))
+
+    def is_nan(self) -> Scalar:
+        """Whether a float is NaN."""
+        return self.made(arith.CmpfOp(self.value, self.value, "uno"))
+
+    def is_number(self) -> Scalar:
+        """Whether a float is not NaN."""
+        return self.made(arith.CmpfOp(self.value, self.value, "ord"))
+
     def select(self, then: Number, otherwise: Number) -> Scalar:
         """Select by this boolean; at least one operand is a Scalar."""
         if isinstance(then, Scalar):
@@ -134,14 +175,18 @@ class Scalar:
         else:
             assert isinstance(otherwise, Scalar)
             first, second = otherwise.like(then), otherwise
-        return self._made(arith.SelectOp(self.value, first.value, second.value))
+        return self.made(arith.SelectOp(self.value, first.value, second.value))
 
-    def maximum(self, bound: Number) -> Scalar:
+    def maximum(self, bound: Number, flags: FastMathFlagsAttr | None = None) -> Scalar:
         """The larger of both; NaN if one is NaN."""
+        if flags is not None:
+            return self.made(arith.MaximumfOp(self.value, self.like(bound).value, flags))
         return self._with(bound, arith.MaximumfOp, arith.MaxSIOp)
 
-    def minimum(self, bound: Number) -> Scalar:
+    def minimum(self, bound: Number, flags: FastMathFlagsAttr | None = None) -> Scalar:
         """The smaller of both; NaN if one is NaN."""
+        if flags is not None:
+            return self.made(arith.MinimumfOp(self.value, self.like(bound).value, flags))
         return self._with(bound, arith.MinimumfOp, arith.MinSIOp)
 
     def clamp(self, low: Number, high: Number) -> Scalar:
@@ -150,10 +195,10 @@ class Scalar:
 
     def power(self, exponent: Number) -> Scalar:
         """The float to the power of another."""
-        return self._made(math.PowFOp(self.value, self.like(exponent).value))
+        return self.made(math.PowFOp(self.value, self.like(exponent).value))
 
     def _function(self, kind: type[Operation]) -> Scalar:
-        return self._made(kind.create(operands=[self.value], result_types=[self.type]))
+        return self.made(kind.create(operands=[self.value], result_types=[self.type]))
 
     def abs(self) -> Scalar:
         """Absolute value."""
@@ -171,9 +216,9 @@ class Scalar:
         """The error function."""
         return self._function(ErfOp)
 
-    def exp(self) -> Scalar:
+    def exp(self, flags: FastMathFlagsAttr | None = None) -> Scalar:
         """`e^x`"""
-        return self._function(math.ExpOp)
+        return self.made(math.ExpOp(self.value, flags))
 
     def floor(self) -> Scalar:
         """Round down to an integer."""
@@ -210,24 +255,24 @@ class Scalar:
         if self.type == INDEX:
             return Scalar(self.kernel, self.kernel.add(arith.IndexCastOp(self.value, i64))).to(type_)
         if type_ == INDEX:
-            return self._made(arith.IndexCastOp(self.to(i64, unsigned).value, INDEX))
+            return self.made(arith.IndexCastOp(self.to(i64, unsigned).value, INDEX))
         if self.is_float:
             return self._float_to(type_)
         unsigned = unsigned or self.type == i1
         if is_integer(type_):
             return self._resized(type_, unsigned)
         wide = self._resized(IntegerType(64), unsigned)
-        return self._made(arith.SIToFPOp(wide.value, f64 if type_ == f64 else f32))
+        return self.made(arith.SIToFPOp(wide.value, f64 if type_ == f64 else f32))
 
     def _float_to(self, type_: Attribute) -> Scalar:
         if type_ == f64:
-            return self._made(arith.ExtFOp(self.value, f64))
+            return self.made(arith.ExtFOp(self.value, f64))
         if type_ == f32:
-            return self._made(arith.TruncFOp(self.value, f32))
+            return self.made(arith.TruncFOp(self.value, f32))
         if type_ == i1:
             return self.differs(0)
         assert is_integer(type_)
-        return self._made(arith.FPToSIOp(self.value, type_))
+        return self.made(arith.FPToSIOp(self.value, type_))
 
     def _resized(self, type_: IntegerType, unsigned: bool) -> Scalar:
         assert is_integer(self.type)
@@ -235,5 +280,5 @@ class Scalar:
         if width == type_.width.data:
             return self
         if width > type_.width.data:
-            return self.differs(0) if type_ == i1 else self._made(arith.TruncIOp(self.value, type_))
-        return self._made((arith.ExtUIOp if unsigned else arith.ExtSIOp)(self.value, type_))
+            return self.differs(0) if type_ == i1 else self.made(arith.TruncIOp(self.value, type_))
+        return self.made((arith.ExtUIOp if unsigned else arith.ExtSIOp)(self.value, type_))

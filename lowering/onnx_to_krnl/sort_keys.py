@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.lowering.onnx_to_krnl.along_axis import AxisSplit
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type, is_sub_byte, is_unsigned_element
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
@@ -31,16 +30,14 @@ def key_of(x: Scalar, element: Attribute, largest: bool) -> Scalar:
     the sign; 0 is added since -0 equals 0.
     """
     if x.type == f32:
-        bits = Scalar(x.kernel, x.kernel.add(arith.BitcastOp((x + 0.0).value, i32)))
-        sign = Scalar(x.kernel, x.kernel.add(arith.ShRSIOp(bits.value, x.kernel.constant(31, i32))))
-        flipped = Scalar(
-            x.kernel, x.kernel.add(arith.XOrIOp(bits.value, (sign & sign.like(0x7FFFFFFF)).value))
-        )
+        bits = (x + 0.0).bitcast(i32)
+        sign = bits.shift_right_signed(31)
+        flipped = bits ^ (sign & sign.like(0x7FFFFFFF))
         key = ~flipped if largest else flipped
         return x.differs(x).select(-(1 << 31), key)
     key = x.to(i32, is_unsigned_element(element))
     if is_integer(element) and is_unsigned_element(element) and element.width.data == KEY_BITS:
-        key = Scalar(x.kernel, x.kernel.add(arith.XOrIOp(key.value, key.like(-(1 << 31)).value)))
+        key = key ^ -(1 << 31)
     return ~key if largest else key
 
 
@@ -49,12 +46,9 @@ def keys_of_rows(
 ) -> SSAValue:
     """Return the keys of elements as `i32[before, after, size]`, transposed so that rows are contiguous."""
     keys = builder.allocate([rows.before, rows.after, rows.size], i32)
-    kernel = KernelBuilder(
-        [buffer_type([rows.before, rows.after, rows.size], i32), buffer_type(rows.sizes, element)]
-    )
+    kernel = Kernel(builder, "sort_keys", [keys], [(source, rows.sizes)])
     out, read = kernel.buffers
     with kernel.loops([rows.before, rows.after, rows.size]) as (before, after, index):
-        x = Scalar(kernel, kernel.read(read, [before, index, after], element))
-        kernel.store(key_of(x, element, largest).value, out, [before, after, index])
-    builder.call("sort_keys", kernel, [keys], [source])
+        out[before, after, index] = key_of(read[before, index, after], element, largest)
+    kernel.call()
     return keys

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.ops import math
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.along_axis import AxisSplit, is_before
-from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.sort_keys import KEY_BITS, has_keys, keys_of_rows
 from xonnc.lowering.onnx_to_krnl.top_k_insertion import (
     MAX_INSERTION_K,
@@ -22,7 +21,7 @@ from xonnc.lowering.onnx_to_krnl.top_k_insertion import (
     best_by_insertion,
 )
 
-IsBefore: TypeAlias = Callable[[Scalar, Scalar], SSAValue]
+IsBefore: TypeAlias = Callable[[Scalar, Scalar], Scalar]
 """Emits whether the element at the first index sorts before that at the second."""
 
 
@@ -36,21 +35,17 @@ def argsort(
     result.
     """
     ordering = builder.allocate([2, rows.before, rows.after, rows.size], i64)
-    kernel = KernelBuilder(
-        [buffer_type([2, rows.before, rows.after, rows.size], i64), buffer_type(rows.sizes, element)]
-    )
+    kernel = Kernel(builder, "sort", [ordering], [(source, rows.sizes)])
     order, read = kernel.buffers
-    with kernel.loops([rows.before, rows.after]) as outer:
+    with kernel.loops([rows.before, rows.after]) as (before, after):
 
-        def is_sooner(a: Scalar, b: Scalar) -> SSAValue:
-            numbers = [kernel.read(read, [outer[0], at.value, outer[1]], element) for at in (a, b)]
-            return is_before(kernel, element, largest, *numbers)
+        def is_sooner(a: Scalar, b: Scalar) -> Scalar:
+            return is_before(element, largest, read[before, a, after], read[before, b, after])
 
         with kernel.loops([rows.size]) as (index,):
-            start = kernel.add(arith.IndexCastOp(index, i64))
-            kernel.store(start, order, [kernel.index(0), *outer, index])
-        sort_indices(kernel, order, outer, kernel.index(rows.size), rows.size, is_sooner)
-    builder.call("sort", kernel, [ordering], [source])
+            order[0, before, after, index] = index
+        sort_indices(kernel, order, [before, after], kernel.index(rows.size), rows.size, is_sooner)
+    kernel.call()
     return ordering
 
 
@@ -60,46 +55,32 @@ def passes(size: int) -> int:
 
 
 def sort_indices(
-    kernel: KernelBuilder,
-    order: SSAValue,
-    outer: Sequence[SSAValue],
-    size: SSAValue,
-    most: int,
-    is_before: IsBefore,
+    kernel: Kernel, order: Buffer, outer: Sequence[Scalar], size: Scalar, most: int, is_before: IsBefore
 ) -> None:
     """
     Bottom-up merge sort of the first `size` of i64[2, *outer, most], whose first half holds indices.
 
     Stable; the result is in the half `passes(most) % 2`. Runs are merged without branches.
     """
-    zero, one = Scalar(kernel, kernel.constant(0, i64)), Scalar(kernel, kernel.constant(1, i64))
-    count = Scalar(kernel, size).to(i64)
-    with kernel.reducing([passes(most)], [one.value]) as ((iteration,), carried, grown):
-        width = Scalar(kernel, carried[0])
-        parity = Scalar(kernel, iteration).to(i64) & one
-        source, target = parity.to(INDEX).value, (one - parity).to(INDEX).value
-
-        def index_at(number: Scalar) -> Scalar:
-            index = number.minimum(count - 1).to(INDEX)
-            return Scalar(kernel, kernel.load(order, [source, *outer, index.value]))
-
-        with kernel.reducing([size], [zero.value] * 3) as ((index,), runs, results):
+    zero, one = kernel.constant(0, i64), kernel.constant(1, i64)
+    count = size.to(i64)
+    with kernel.reducing([passes(most)], [one]) as ((iteration,), (width,), grown):
+        parity = iteration.to(i64) & one
+        source, target = parity.to(INDEX), (one - parity).to(INDEX)
+        with kernel.reducing([size], [zero] * 3) as ((index,), (left, right, middle), results):
             # `left` and `right`: the heads of the runs being merged; `middle`: where the right run begins.
-            left, right, middle = (Scalar(kernel, each) for each in runs)
-            position = Scalar(kernel, index).to(i64)
+            position = index.to(i64)
             is_new = (position >= middle + width) | position.equals(0)
             fresh = (position + width).minimum(count)
             left, right = is_new.select(position, left), is_new.select(fresh, right)
             middle = is_new.select(fresh, middle)
             end = (middle + width).minimum(count)
-            a, b = index_at(left), index_at(right)
-            is_sooner = Scalar(kernel, is_before(b.to(INDEX), a.to(INDEX)))
+            a, b = (order[source, *outer, each.minimum(count - 1)] for each in (left, right))
+            is_sooner = is_before(b.to(INDEX), a.to(INDEX))
             is_right = ((right < end) & is_sooner) | (left >= middle)
-            kernel.store(is_right.select(b, a).value, order, [target, *outer, index])
-            results.append(is_right.select(left, left + 1).value)
-            results.append(is_right.select(right + 1, right).value)
-            results.append(middle.value)
-        grown.append((width + width).value)
+            order[target, *outer, index] = is_right.select(b, a)
+            results += [is_right.select(left, left + 1), is_right.select(right + 1, right), middle]
+        grown.append(width + width)
 
 
 DIGITS = 256
@@ -111,12 +92,7 @@ MIN_RADIX_SORT = 128
 
 
 def sort_by_keys(
-    kernel: KernelBuilder,
-    order: SSAValue,
-    keys: SSAValue,
-    counts: SSAValue,
-    outer: Sequence[SSAValue],
-    size: SSAValue,
+    kernel: Kernel, order: Buffer, keys: Buffer, counts: Buffer, outer: Sequence[Scalar], size: Scalar | int
 ) -> None:
     """
     LSD radix sort of the first `size` indices in `order`, `i64[2, *outer, most]`, by their `keys`.
@@ -126,38 +102,37 @@ def sort_by_keys(
     """
     zero = kernel.constant(0, i64)
     for iteration in range(KEY_BITS // DIGIT_BITS):
-        source, target = kernel.index(iteration % 2), kernel.index(1 - iteration % 2)
+        source, target = iteration % 2, 1 - iteration % 2
 
-        def indices_and_slot(
-            index: SSAValue, iteration: int = iteration, source: SSAValue = source
-        ) -> tuple[SSAValue, Sequence[SSAValue]]:
-            indices = kernel.load(order, [source, *outer, index])
-            key = Scalar(kernel, kernel.load(keys, [*outer, Scalar(kernel, indices).to(INDEX).value]))
-            shift = kernel.constant(iteration * DIGIT_BITS, i32)
-            digit = Scalar(kernel, kernel.add(arith.ShRUIOp(key.value, shift))) & key.like(DIGITS - 1)
+        def index_and_digit(
+            index: Scalar, iteration: int = iteration, source: int = source
+        ) -> tuple[Scalar, Scalar]:
+            number = order[source, *outer, index]
+            key = keys[*outer, number]
+            digit = key.shift_right(iteration * DIGIT_BITS) & key.like(DIGITS - 1)
             if iteration == KEY_BITS // DIGIT_BITS - 1:
                 # The top digit holds the sign bit: flip it, so that negative keys come first.
-                digit = Scalar(kernel, kernel.add(arith.XOrIOp(digit.value, digit.like(DIGITS // 2).value)))
-            return indices, [*outer, digit.to(INDEX).value]
+                digit = digit ^ (DIGITS // 2)
+            return number, digit.to(INDEX)
 
         with kernel.loops([DIGITS]) as (digit,):
-            kernel.store(zero, counts, [*outer, digit])
+            counts[*outer, digit] = zero
         with kernel.loops([size]) as (index,):
-            _, slot = indices_and_slot(index)
-            kernel.store((Scalar(kernel, kernel.load(counts, slot)) + 1).value, counts, slot)
-        with kernel.reducing([DIGITS], [zero]) as ((digit,), held_sum, results):
-            count = kernel.load(counts, [*outer, digit])
-            kernel.store(held_sum[0], counts, [*outer, digit])
-            results.append((Scalar(kernel, held_sum[0]) + Scalar(kernel, count)).value)
+            _, digit = index_and_digit(index)
+            counts[*outer, digit] = counts[*outer, digit] + 1
+        with kernel.reducing([DIGITS], [zero]) as ((digit,), (total,), results):
+            count = counts[*outer, digit]
+            counts[*outer, digit] = total
+            results.append(total + count)
         with kernel.loops([size]) as (index,):
-            indices, slot = indices_and_slot(index)
-            free = Scalar(kernel, kernel.load(counts, slot))
-            kernel.store(indices, order, [target, *outer, free.to(INDEX).value])
-            kernel.store((free + 1).value, counts, slot)
+            number, digit = index_and_digit(index)
+            free = counts[*outer, digit]
+            order[target, *outer, free] = number
+            counts[*outer, digit] = free + 1
 
 
 def _select(
-    kernel: KernelBuilder, order: SSAValue, keys: SSAValue, outer: Sequence[SSAValue], sizes: tuple[int, int]
+    kernel: Kernel, order: Buffer, keys: Buffer, outer: Sequence[Scalar], sizes: tuple[int, int]
 ) -> None:
     """
     List the indices of the `count` smallest of `size` keys in the first half of `order`.
@@ -166,34 +141,24 @@ def _select(
     keys equal to it, the first are taken.
     """
     size, count = sizes
-    low = kernel.constant(-(1 << 31), i32)
-    half = kernel.constant(-(1 << 31), i32)
-    with kernel.reducing([KEY_BITS], [low, half]) as (_, carried, ends):
-        least, step = (Scalar(kernel, each) for each in carried)
+    low, half = kernel.constant(-(1 << 31), i32), kernel.constant(-(1 << 31), i32)
+    zero = kernel.constant(0, i32)
+    with kernel.reducing([KEY_BITS], [low, half]) as (_, (least, step), ends):
         middle = least + (step - 1)
-        with kernel.reducing([size], [kernel.constant(0, i32)]) as ((index,), below, totals):
-            is_below = Scalar(kernel, kernel.load(keys, [*outer, index])) <= middle
-            totals.append((Scalar(kernel, below[0]) + is_below.to(i32)).value)
-        is_less = Scalar(kernel, totals[0]) < count
-        ends.append(is_less.select(middle + 1, least).value)
-        ends.append(kernel.add(arith.ShRUIOp(step.value, kernel.constant(1, i32))))
-    limit = Scalar(kernel, ends[0])
-    with kernel.reducing([size], [kernel.constant(0, i32)]) as ((index,), below, totals):
-        is_below = Scalar(kernel, kernel.load(keys, [*outer, index])) < limit
-        totals.append((Scalar(kernel, below[0]) + is_below.to(i32)).value)
-    limit_count = kernel.constant(count, i32)
-    equal = (Scalar(kernel, limit_count) - Scalar(kernel, totals[0])).value
-    with kernel.reducing([size], [kernel.constant(0, i64), equal]) as ((index,), carried, ends):
-        found, left = (Scalar(kernel, each) for each in carried)
-        key = Scalar(kernel, kernel.load(keys, [*outer, index]))
+        below = kernel.reduce(size, zero, lambda sum_, at: sum_ + (keys[*outer, at] <= middle).to(i32))
+        ends += [(below < count).select(middle + 1, least), step.shift_right(1)]
+    limit = ends[0]
+    below = kernel.reduce(size, zero, lambda sum_, at: sum_ + (keys[*outer, at] < limit).to(i32))
+    start = [kernel.constant(0, i64), kernel.constant(count, i32) - below]
+    with kernel.reducing([size], start) as ((index,), (found, left), ends):
+        key = keys[*outer, index]
         takes_equal = key.equals(limit) & (left > 0)
         is_taken = (key < limit) | takes_equal
         # Compaction: only what is taken advances the slot.
-        slot = found.minimum(count - 1).to(INDEX).value
-        with kernel.when(is_taken.value):
-            kernel.store(Scalar(kernel, index).to(i64).value, order, [kernel.index(0), *outer, slot])
-        ends.append((found + is_taken.to(i64)).value)
-        ends.append((left - takes_equal.to(i32)).value)
+        slot = found.minimum(count - 1).to(INDEX)
+        with kernel.when(is_taken):
+            order[0, *outer, slot] = index
+        ends += [found + is_taken.to(i64), left - takes_equal.to(i32)]
 
 
 def _sorted_by_keys(
@@ -206,22 +171,16 @@ def _sorted_by_keys(
         builder.allocate([2, *outer_sizes, count], i64),
         builder.allocate([*outer_sizes, DIGITS], i64),
     )
-    kernel = KernelBuilder(
-        [
-            buffer_type([2, *outer_sizes, count], i64),
-            buffer_type([*outer_sizes, DIGITS], i64),
-            buffer_type([*outer_sizes, rows.size], i32),
-        ]
-    )
+    kernel = Kernel(builder, "sort", [ordering, counts], [keys])
     order, digits, read = kernel.buffers
     with kernel.loops(outer_sizes) as outer:
         if count < rows.size:
             _select(kernel, order, read, outer, (rows.size, count))
         else:
             with kernel.loops([count]) as (index,):
-                kernel.store(Scalar(kernel, index).to(i64).value, order, [kernel.index(0), *outer, index])
-        sort_by_keys(kernel, order, read, digits, outer, kernel.index(count))
-    builder.call("sort", kernel, [ordering, counts], [keys])
+                order[0, *outer, index] = index
+        sort_by_keys(kernel, order, read, digits, outer, count)
+    kernel.call()
     return ordering
 
 
@@ -246,28 +205,20 @@ def top_k(op: math.TopKOp, builder: LoweringBuilder) -> str | None:
     source, is_largest = builder.buffer(op.X), bool(op.largest.value.data)
     sizes = [rows.before, count, rows.after]
     by_keys = has_keys(element) and rows.size >= MIN_RADIX_SORT and count > MAX_INSERTION_K
-    most, buffers, half_of = count, 2, 0
+    half_of = 0
     if not by_keys and 0 < count * count <= MAX_INSERTION_RATIO * rows.size:
-        ordering, buffers = best_by_insertion(source, rows, count, element, is_largest, builder), 1
+        ordering = best_by_insertion(source, rows, count, element, is_largest, builder)
     elif by_keys:
         ordering = _sorted_by_keys(source, rows, count, element, is_largest, builder)
     else:
         ordering = argsort(source, rows, element, is_largest, builder)
-        most, half_of = rows.size, passes(rows.size) % 2
-    kernel = KernelBuilder(
-        [
-            buffer_type(sizes, element),
-            buffer_type(sizes, i64),
-            buffer_type(rows.sizes, element),
-            buffer_type([buffers, rows.before, rows.after, most], i64),
-        ]
-    )
+        half_of = passes(rows.size) % 2
+    results = [(buffer, sizes) for buffer in _results(op, sizes, element, builder)]
+    kernel = Kernel(builder, "topk", results, [(op.X, rows.sizes), ordering])
     values, indices, read, order = kernel.buffers
-    half = kernel.index(half_of)
     with kernel.loops(sizes) as (before, index, after):
-        coordinates = kernel.load(order, [half, before, after, index])
-        at = kernel.add(arith.IndexCastOp(coordinates, INDEX))
-        kernel.store(kernel.load(read, [before, at, after]), values, [before, index, after])
-        kernel.store(coordinates, indices, [before, index, after])
-    builder.call("topk", kernel, _results(op, sizes, element, builder), [source, ordering])
+        found = order[half_of, before, after, index]
+        values.copy((before, index, after), read, (before, found, after))
+        indices[before, index, after] = found
+    kernel.call()
     return None

@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64, i1, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import f64, i1, i64
+from xdsl.ir import SSAValue
 
-from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.onnx.attribute_builders import int_values, numeric_values
 from xonnc.dialects.onnx.ops.ml import SVMClassifierOp, SVMRegressorOp
-from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.linear_models import Linear, linear, linear_scores
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.post_transforms import apply_post_transform, argmax_score
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.post_transforms import apply_post_transform, argmax_score, write_transformed
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.rewriting.patterns import Array
 
@@ -33,17 +30,15 @@ class _SvmKernel:
     degree: int
 
     def of(
-        self, kernel: KernelBuilder, plan: Linear, source: SSAValue, matrix: SSAValue, at: Sequence[SSAValue]
+        self, kernel: Kernel, plan: Linear, source: Buffer, matrix: Buffer, row: Scalar, vector: Scalar
     ) -> Scalar:
         """Return the kernel function of a row of features and a support vector."""
-        row, vector = at
-        zero = kernel.constant(0.0, plan.kind)
-        with kernel.reducing([plan.columns], [zero]) as ((column,), carried, results):
-            x = read_as(kernel, source, [row, column], plan.element, plan.kind)
-            y = Scalar(kernel, kernel.load(matrix, [vector, column]))
-            term = (x - y) * (x - y) if self.name == "RBF" else x * y
-            results.append((Scalar(kernel, carried[0]) + term).value)
-        near = Scalar(kernel, results[0])
+
+        def add(total: Scalar, column: Scalar) -> Scalar:
+            x, y = source.read_as(plan.kind, row, column), matrix[vector, column]
+            return total + ((x - y) * (x - y) if self.name == "RBF" else x * y)
+
+        near = kernel.reduce(plan.columns, kernel.constant(0.0, plan.kind), add)
         match self.name:
             case "RBF":
                 return (near * -self.gamma).exp()
@@ -84,38 +79,24 @@ def svm_regressor(op: SVMRegressorOp, builder: LoweringBuilder) -> str | None:
     if plan.count != len(dual_coefficients) or builder.shape(op.Y) != (plan.rows, 1):
         return "a number of coefficients that is not that of support vectors"
     similarity = _svm_kernel(name, parameters)
-    kind, columns = plan.kind, plan.columns
-    dtype = plan.coefficients.dtype
-    kernel = KernelBuilder(
-        [
-            buffer_type([plan.rows, 1], builder.element(op.Y)),
-            buffer_type([plan.rows, 1], kind),
-            buffer_type([plan.rows, columns], plan.element),
-            buffer_type([plan.count, columns], kind),
-            buffer_type([plan.count], kind),
-        ]
-    )
-    out, sums, source, matrix, weights = kernel.buffers
-    zero = kernel.constant(0.0, kind)
+    kind = plan.kind
+    scratch = builder.allocate([plan.rows, 1], kind)
+    inputs = [(op.X, [plan.rows, plan.columns]), plan.coefficients]
+    weights = dual_coefficients.astype(plan.coefficients.dtype)
+    kernel = Kernel(builder, "supportvectors", [op.Y, scratch], [*inputs, weights])
+    out, sums, source, matrix, shares = kernel.buffers
     with kernel.loops([plan.rows]) as (row,):
-        with kernel.reducing([plan.count], [zero]) as ((vector,), total, totals):
-            near = similarity.of(kernel, plan, source, matrix, [row, vector])
-            share = Scalar(kernel, kernel.load(weights, [vector]))
-            totals.append((Scalar(kernel, total[0]) + near * share).value)
-        made = Scalar(kernel, totals[0]) + float(rho[0])
+
+        def add(total: Scalar, vector: Scalar) -> Scalar:
+            return total + similarity.of(kernel, plan, source, matrix, row, vector) * shares[vector]
+
+        made = kernel.reduce(plan.count, kernel.constant(0.0, kind), add) + float(rho[0])
         if op.one_class.value.data:
             made = (made > 0.0).select(made.like(1.0), -1.0)
-        at = [row, kernel.index(0)]
-        kernel.store(made.value, sums, at)
+        sums[row, 0] = made
         apply_post_transform(kernel, sums, row, 1, op.post_transform.data)
-        made = Scalar(kernel, kernel.load(sums, at)).to(compute_type(builder.element(op.Y)))
-        kernel.write(made.value, out, at, builder.element(op.Y))
-    scratch = builder.allocate([plan.rows, 1], kind)
-    tables = [
-        builder.constant_buffer(plan.coefficients),
-        builder.constant_buffer(dual_coefficients.astype(dtype)),
-    ]
-    builder.call("supportvectors", kernel, [builder.result(op.Y), scratch], [builder.buffer(op.X), *tables])
+        out[row, 0] = sums[row, 0]
+    kernel.call()
     return None
 
 
@@ -171,8 +152,8 @@ def svm_classifier(op: SVMClassifierOp, builder: LoweringBuilder) -> str | None:
         scores = _probabilities(machine, scores, builder)
     elif has_one:
         scores = _both(scores, rows, machine.plan, builder)
-    _name(votes, len(labels), i64, op, labels, builder)
-    _write(scores, (rows, columns_expected), machine.plan, after, op, builder)
+    _name(votes, op, labels, builder)
+    write_transformed(op.Z, scores, (rows, columns_expected), after, builder)
     return None
 
 
@@ -214,65 +195,38 @@ def _decide(
     """
     plan, kind, count = machine.plan, machine.plan.kind, len(machine.pairs)
     near = builder.allocate([plan.rows, plan.count], kind)
-    kernel = KernelBuilder(
-        [
-            buffer_type([plan.rows, plan.count], kind),
-            buffer_type([plan.rows, plan.columns], plan.element),
-            buffer_type([plan.count, plan.columns], kind),
-        ]
-    )
+    operands = [(x, [plan.rows, plan.columns]), plan.coefficients]
+    kernel = Kernel(builder, "svm_kernel", [near], operands)
     out, source, matrix = kernel.buffers
     with kernel.loops([plan.rows, plan.count]) as (row, vector):
-        made = machine.similarity.of(kernel, plan, source, matrix, [row, vector])
-        kernel.store(made.value, out, [row, vector])
-    builder.call(
-        "svm_kernel", kernel, [near], [builder.buffer(x), builder.constant_buffer(plan.coefficients)]
-    )
-    kernel = KernelBuilder(
-        [
-            buffer_type([plan.rows, count], kind),
-            buffer_type([plan.rows, machine.classes], i64),
-            buffer_type([plan.rows, plan.count], kind),
-            buffer_type([machine.classes - 1, plan.count], kind),
-            buffer_type([count], kind),
-            buffer_type([count, 2], i64),
-            buffer_type([machine.classes + 1], i64),
-        ]
-    )
-    out, won, source, dual_coefficients, rho, pairs, begins = kernel.buffers
-    with kernel.loops([plan.rows]) as (row,):
-        with kernel.loops([machine.classes]) as (index,):
-            kernel.store(kernel.constant(0, i64), won, [row, index])
-        with kernel.loops([count]) as (pair,):
-            first, second = (
-                Scalar(kernel, kernel.load(pairs, [pair, kernel.index(index)])).to(INDEX) for index in (0, 1)
-            )
-            total = Scalar(kernel, kernel.load(rho, [pair]))
-            for own, line in ((first, second - 1), (second, first)):
-                begin, end = (
-                    Scalar(kernel, kernel.load(begins, [index.value])).to(INDEX) for index in (own, own + 1)
-                )
-                with kernel.reducing([(end - begin).value], [total.value]) as (
-                    (iteration,),
-                    accumulators,
-                    results,
-                ):
-                    vector = (begin + Scalar(kernel, iteration)).value
-                    share = Scalar(kernel, kernel.load(dual_coefficients, [line.value, vector]))
-                    term = share * Scalar(kernel, kernel.load(source, [row, vector]))
-                    results.append((Scalar(kernel, accumulators[0]) + term).value)
-                total = Scalar(kernel, results[0])
-            kernel.store(total.value, out, [row, pair])
-            winner = (total > 0.0).select(first.to(i64), second.to(i64)).to(INDEX).value
-            count_ = Scalar(kernel, kernel.load(won, [row, winner])) + 1
-            kernel.store(count_.value, won, [row, winner])
+        out[row, vector] = machine.similarity.of(kernel, plan, source, matrix, row, vector)
+    kernel.call()
     tables = [
         machine.dual_coefficients,
         machine.rho,
         np.array(machine.pairs, np.int64),
         np.array(machine.begins, np.int64),
     ]
-    builder.call("svm_decisions", kernel, [scores, votes], [near, *map(builder.constant_buffer, tables)])
+    kernel = Kernel(builder, "svm_decisions", [scores, votes], [near, *tables])
+    out, won, source, dual_coefficients, rho, pairs, begins = kernel.buffers
+    with kernel.loops([plan.rows]) as (row,):
+        with kernel.loops([machine.classes]) as (index,):
+            won[row, index] = 0
+        with kernel.loops([count]) as (pair,):
+            first, second = (pairs[pair, index].to(INDEX) for index in (0, 1))
+            total = rho[pair]
+            for own, line in ((first, second - 1), (second, first)):
+                begin, end = (begins[index].to(INDEX) for index in (own, own + 1))
+
+                def add(sum_: Scalar, step: Scalar, begin: Scalar = begin, line: Scalar = line) -> Scalar:
+                    vector = begin + step
+                    return sum_ + dual_coefficients[line, vector] * source[row, vector]
+
+                total = kernel.reduce(end - begin, total, add)
+            out[row, pair] = total
+            winner = (total > 0.0).select(first.to(i64), second.to(i64)).to(INDEX)
+            won[row, winner] = won[row, winner] + 1
+    kernel.call()
 
 
 MAX_COUPLING_ITERATIONS = 100
@@ -297,143 +251,80 @@ def _probabilities(machine: _Machine, scores: SSAValue, builder: LoweringBuilder
         builder.allocate(shape, f64)
         for shape in ([plan.rows, k, k], [plan.rows, k, k], [plan.rows, k], [plan.rows, k])
     )
-    kernel = KernelBuilder(
-        [
-            *(buffer_type([plan.rows, k, k], f64) for _ in range(2)),
-            *(buffer_type([plan.rows, k], f64) for _ in range(2)),
-            buffer_type([plan.rows, count], plan.kind),
-            buffer_type([2, count], f64),
-            buffer_type([count, 2], i64),
-        ]
-    )
+    inputs = [scores, machine.sigmoids, np.array(machine.pairs, np.int64)]
+    kernel = Kernel(builder, "svm_probabilities", [chances, squares, current, made], inputs)
     r, q, qp, p, source, sigmoids, pairs = kernel.buffers
     with kernel.loops([plan.rows]) as (row,):
         with kernel.loops([count]) as (pair,):
-            slope, offset = (
-                Scalar(kernel, kernel.load(sigmoids, [kernel.index(index), pair])) for index in (0, 1)
-            )
-            score = Scalar(kernel, kernel.load(source, [row, pair])).to(f64)
+            slope, offset = sigmoids[0, pair], sigmoids[1, pair]
+            score = source[row, pair].to(f64)
             chance = (1.0 / (1.0 + (score * slope + offset).exp())).clamp(
                 MIN_PROBABILITY, 1 - MIN_PROBABILITY
             )
-            first, second = (
-                Scalar(kernel, kernel.load(pairs, [pair, kernel.index(index)])).to(INDEX).value
-                for index in (0, 1)
-            )
-            kernel.store(chance.value, r, [row, first, second])
-            kernel.store((1.0 - chance).value, r, [row, second, first])
+            first, second = (pairs[pair, index].to(INDEX) for index in (0, 1))
+            r[row, first, second] = chance
+            r[row, second, first] = 1.0 - chance
         _couple(kernel, row, (r, q, qp, p), k)
-    tables = [machine.sigmoids, np.array(machine.pairs, np.int64)]
-    outputs = [chances, squares, current, made]
-    builder.call("svm_probabilities", kernel, outputs, [scores, *map(builder.constant_buffer, tables)])
+    kernel.call()
     return made
 
 
-def _couple(
-    kernel: KernelBuilder, row: SSAValue, buffers: tuple[SSAValue, SSAValue, SSAValue, SSAValue], k: int
-) -> None:
+def _couple(kernel: Kernel, row: Scalar, buffers: tuple[Buffer, Buffer, Buffer, Buffer], k: int) -> None:
     """Emit the iteration for one row."""
     r, q, qp, p = buffers
-
-    def load(buffer: SSAValue, *at: SSAValue) -> Scalar:
-        return Scalar(kernel, kernel.load(buffer, [row, *at]))
-
     zero = kernel.constant(0.0, f64)
     with kernel.loops([k]) as (t,):
-        kernel.store(kernel.constant(1 / k, f64), p, [row, t])
-        with kernel.reducing([k], [zero]) as ((j,), accumulators, sums):
-            is_self = Scalar(kernel, j).equals(Scalar(kernel, t))
+        p[row, t] = 1 / k
+        with kernel.reducing([k], [zero]) as ((j,), (total,), sums):
+            is_self = j.equals(t)
             # The diagonal of r is not initialized.
-            back = is_self.select(Scalar(kernel, zero), load(r, j, t))
-            kernel.store((-back * is_self.select(Scalar(kernel, zero), load(r, t, j))).value, q, [row, t, j])
-            sums.append((Scalar(kernel, accumulators[0]) + back * back).value)
-        kernel.store(sums[0], q, [row, t, t])
-    with kernel.reducing([max(MAX_COUPLING_ITERATIONS, k)], [kernel.constant(1, i1)]) as (
-        _,
-        accumulators,
-        conditions,
-    ):
+            back = is_self.select(zero, r[row, j, t])
+            q[row, t, j] = -back * is_self.select(zero, r[row, t, j])
+            sums.append(total + back * back)
+        q[row, t, t] = sums[0]
+    most = max(MAX_COUPLING_ITERATIONS, k)
+    with kernel.reducing([most], [kernel.constant(1, i1)]) as (_, (goes_on,), conditions):
         # After convergence, the inner loops run 0 iterations.
-        iterations = Scalar(kernel, accumulators[0]).to(i64).to(INDEX).value
-        with kernel.reducing([iterations, k], [zero]) as ((_, t), carried, totals):
-            with kernel.reducing([k], [zero]) as ((j,), part, sums):
-                sums.append((Scalar(kernel, part[0]) + load(q, t, j) * load(p, j)).value)
-            kernel.store(sums[0], qp, [row, t])
-            totals.append((Scalar(kernel, carried[0]) + Scalar(kernel, sums[0]) * load(p, t)).value)
-        total = Scalar(kernel, totals[0])
-        with kernel.reducing([iterations, k], [zero]) as ((_, t), carried, errors):
-            error = (load(qp, t) - total).abs()
-            errors.append(Scalar(kernel, carried[0]).maximum(error).value)
-        is_far = ~(Scalar(kernel, errors[0]) < 0.005 / k) & Scalar(kernel, accumulators[0])
-        steps = is_far.to(i64).to(INDEX).value
-        with kernel.reducing([steps, k], [total.value]) as ((_, t), carried, norms):
-            norm = Scalar(kernel, carried[0])
-            own = load(q, t, t)
-            step = (norm - load(qp, t)) / own
-            kernel.store((load(p, t) + step).value, p, [row, t])
+        iterations = goes_on.to(INDEX)
+        with kernel.reducing([iterations, k], [zero]) as ((_, t), (total,), totals):
+            product = kernel.reduce(k, zero, lambda part, j: part + q[row, t, j] * p[row, j])
+            qp[row, t] = product
+            totals.append(total + product * p[row, t])
+        with kernel.reducing([iterations, k], [zero]) as ((_, t), (most_error,), errors):
+            errors.append(most_error.maximum((qp[row, t] - totals[0]).abs()))
+        is_far = ~(errors[0] < 0.005 / k) & goes_on
+        with kernel.reducing([is_far.to(INDEX), k], [totals[0]]) as ((_, t), (norm,), norms):
+            own = q[row, t, t]
+            step = (norm - qp[row, t]) / own
+            p[row, t] = p[row, t] + step
             scale = step + 1.0
-            norms.append(((norm + step * (step * own + load(qp, t) * 2.0)) / scale / scale).value)
+            norms.append((norm + step * (step * own + qp[row, t] * 2.0)) / scale / scale)
             with kernel.loops([k]) as (j,):
-                kernel.store(((load(qp, j) + step * load(q, t, j)) / scale).value, qp, [row, j])
-                kernel.store((load(p, j) / scale).value, p, [row, j])
-        conditions.append(is_far.value)
+                qp[row, j] = (qp[row, j] + step * q[row, t, j]) / scale
+                p[row, j] = p[row, j] / scale
+        conditions.append(is_far)
 
 
 def _both(scores: SSAValue, rows: int, plan: Linear, builder: LoweringBuilder) -> SSAValue:
     """For two classes: the negated score, and the score."""
     made = builder.allocate([rows, 2], plan.kind)
-    kernel = KernelBuilder([buffer_type([rows, 2], plan.kind), buffer_type([rows, 1], plan.kind)])
+    kernel = Kernel(builder, "binary_scores", [made], [(scores, [rows, 1])])
     out, source = kernel.buffers
     with kernel.loops([rows]) as (row,):
-        score = Scalar(kernel, kernel.load(source, [row, kernel.index(0)]))
-        kernel.store((-score).value, out, [row, kernel.index(0)])
-        kernel.store(score.value, out, [row, kernel.index(1)])
-    builder.call("binary_scores", kernel, [made], [scores])
+        score = source[row, 0]
+        out[row, 0] = -score
+        out[row, 1] = score
+    kernel.call()
     return made
 
 
-def _name(
-    scores: SSAValue,
-    count: int,
-    kind: Attribute,
-    op: SVMClassifierOp,
-    labels: Sequence[int],
-    builder: LoweringBuilder,
-) -> None:
+def _name(scores: SSAValue, op: SVMClassifierOp, labels: Sequence[int], builder: LoweringBuilder) -> None:
     """Write the label of the highest score or number of votes, of equal ones the first."""
-    rows = builder.shape(op.Y)[0]
-    kernel = KernelBuilder(
-        [buffer_type([rows], i64), buffer_type([rows, count], kind), buffer_type([count], i64)]
-    )
+    kernel = Kernel(builder, "class_labels", [op.Y], [scores, np.array(labels, np.int64)])
     out, source, names = kernel.buffers
-    with kernel.loops([rows]) as (row,):
-        kernel.store(kernel.load(names, [argmax_score(kernel, source, row, count)]), out, [row])
-    builder.call(
-        "class_labels",
-        kernel,
-        [builder.result(op.Y)],
-        [scores, builder.constant_buffer(np.array(labels, np.int64))],
-    )
-
-
-def _write(
-    scores: SSAValue,
-    shape: tuple[int, int],
-    plan: Linear,
-    after: str,
-    op: SVMClassifierOp,
-    builder: LoweringBuilder,
-) -> None:
-    """Apply `post_transform` and write the scores."""
-    rows, count = shape
-    kind = element_of(scores)
-    kernel = KernelBuilder([buffer_type([rows, count], f32), buffer_type([rows, count], kind)])
-    out, source = kernel.buffers
-    with kernel.loops([rows]) as (row,):
-        apply_post_transform(kernel, source, row, count, after)
-        with kernel.loops([count]) as (column,):
-            kernel.store(Scalar(kernel, kernel.load(source, [row, column])).to(f32).value, out, [row, column])
-    builder.call("post_transform", kernel, [builder.result(op.Z), scores], [])
+    with kernel.loops(builder.shape(op.Y)) as (row,):
+        out[row] = names[argmax_score(kernel, source, row, len(labels))]
+    kernel.call()
 
 
 def _linear_classifier(op: SVMClassifierOp, labels: Sequence[int], builder: LoweringBuilder) -> str | None:
@@ -446,6 +337,6 @@ def _linear_classifier(op: SVMClassifierOp, labels: Sequence[int], builder: Lowe
         return "a number of coefficients that does not match features and classes"
     scores = builder.allocate([plan.rows, plan.count], plan.kind)
     linear_scores(plan, op.X, scores, builder)
-    _name(scores, plan.count, plan.kind, op, labels, builder)
-    _write(scores, (plan.rows, plan.count), plan, op.post_transform.data, op, builder)
+    _name(scores, op, labels, builder)
+    write_transformed(op.Z, scores, (plan.rows, plan.count), op.post_transform.data, builder)
     return None

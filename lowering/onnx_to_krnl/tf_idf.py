@@ -9,13 +9,12 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import f32, i1, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.attribute_builders import int_values, numeric_values
 from xonnc.dialects.onnx.ops.nn import TfIdfVectorizerOp
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 
@@ -88,51 +87,33 @@ def _count(
 ) -> None:
     """Count n-grams of one length, whose elements are `apart` positions apart."""
     table, target_table = grams
-    rows, columns, size = sizes
+    rows, columns, _ = sizes
     known, length = table.shape
-    element = builder.element(x)
-    kernel = KernelBuilder(
-        [
-            buffer_type([rows, size], i64),
-            buffer_type([rows, columns], element),
-            buffer_type([known, length], i64),
-            buffer_type([known], i64),
-        ]
-    )
+    kernel = Kernel(builder, "ngram_counts", [counts], [(x, [rows, columns]), table, target_table])
     out, source, ngrams, targets = kernel.buffers
     with kernel.loops([rows]) as (row,), kernel.loops([columns - (length - 1) * apart]) as (first,):
-        numbers = [
-            read_as(kernel, source, [row, kernel.affine(first, 1, index * apart)], element, i64)
-            for index in range(length)
-        ]
+        numbers = [source.read_as(i64, row, first.offset_by(index * apart)) for index in range(length)]
         ends = [kernel.constant(0, i64), kernel.constant(known, i64)]
-        with kernel.reducing([known.bit_length()], ends) as (_, carried, results):
-            low, high = (Scalar(kernel, each) for each in carried)
+        with kernel.reducing([known.bit_length()], ends) as (_, (low, high), results):
             middle = (low + high) // 2
             is_less, _ = _compared(kernel, ngrams, middle.minimum(known - 1), numbers)
             is_open = low < high
-            results.append((is_open & is_less).select(middle + 1, low).value)
-            results.append((is_open & ~is_less).select(middle, high).value)
-        index = Scalar(kernel, results[0]).minimum(known - 1)
+            results.append((is_open & is_less).select(middle + 1, low))
+            results.append((is_open & ~is_less).select(middle, high))
+        index = results[0].minimum(known - 1)
         _, is_same = _compared(kernel, ngrams, index, numbers)
-        target = Scalar(kernel, kernel.load(targets, [index.to(INDEX).value])).to(INDEX).value
-        total = Scalar(kernel, kernel.load(out, [row, target])) + is_same.to(i64)
-        kernel.store(total.value, out, [row, target])
-    builder.call(
-        "ngram_counts",
-        kernel,
-        [counts],
-        [builder.buffer(x), builder.constant_buffer(table), builder.constant_buffer(target_table)],
-    )
+        target = targets[index].to(INDEX)
+        out[row, target] = out[row, target] + is_same.to(i64)
+    kernel.call()
 
 
 def _compared(
-    kernel: KernelBuilder, table: SSAValue, index: Scalar, numbers: Sequence[Scalar]
+    kernel: Kernel, table: Buffer, index: Scalar, numbers: Sequence[Scalar]
 ) -> tuple[Scalar, Scalar]:
     """Return whether a row of the table sorts before the n-gram, and whether it is equal."""
-    is_less, is_same = (Scalar(kernel, kernel.constant(number, i1)) for number in (0, 1))
+    is_less, is_same = (kernel.constant(number, i1) for number in (0, 1))
     for column, number in enumerate(numbers):
-        key = Scalar(kernel, kernel.load(table, [index.to(INDEX).value, kernel.index(column)]))
+        key = table[index, column]
         is_less = is_less | (is_same & (key < number))
         is_same = is_same & key.equals(number)
     return is_less, is_same
@@ -145,20 +126,13 @@ def _weigh(
     weights: npt.NDArray[np.float32] | None,
     builder: LoweringBuilder,
 ) -> None:
-    mode = op.mode.data
-    types: list[Attribute] = [f32, i64]
-    kernel = KernelBuilder(
-        [
-            *[buffer_type(sizes, each) for each in types],
-            *[buffer_type(sizes[1:], f32)] * (weights is not None),
-        ]
-    )
-    out, source, *weight_buffers = kernel.buffers
+    tables = [] if weights is None else [weights]
+    kernel = Kernel(builder, "tfidf_weights", [(op.Y, sizes)], [counts, *tables])
+    out, source, *factors = kernel.buffers
     with kernel.loops(sizes) as (row, column):
-        count = Scalar(kernel, kernel.load(source, [row, column]))
-        made = (count > 0).to(f32) if mode == "IDF" else count.to(f32)
-        for each in weight_buffers:
-            made = made * Scalar(kernel, kernel.load(each, [column]))
-        kernel.store(made.value, out, [row, column])
-    tables = [] if weights is None else [builder.constant_buffer(weights)]
-    builder.call("tfidf_weights", kernel, [builder.result(op.Y)], [counts, *tables])
+        count = source[row, column]
+        made = (count > 0).to(f32) if op.mode.data == "IDF" else count.to(f32)
+        for each in factors:
+            made = made * each[column]
+        out[row, column] = made
+    kernel.call()

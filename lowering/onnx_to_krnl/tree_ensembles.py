@@ -11,17 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f16, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import f16, f32, f64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.attribute_builders import int_values, numeric_values, string_values
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops.ml import TreeEnsembleClassifierOp, TreeEnsembleOp, TreeEnsembleRegressorOp
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.post_transforms import apply_post_transform, argmax_score
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.post_transforms import apply_post_transform, argmax_score, write_transformed
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.tree_tables import (
     LEAF,
@@ -133,17 +132,9 @@ def _regressed(
     reason = _misfit(plan, x, builder.shape(result), builder)
     if reason is not None:
         return reason
-    element = builder.element(result)
     sums = builder.allocate([plan.rows, plan.count], plan.kind)
     _vote(plan, x, sums, builder)
-    kernel = KernelBuilder([buffer_type([plan.rows, plan.count], each) for each in (element, plan.kind)])
-    out, scores = kernel.buffers
-    with kernel.loops([plan.rows]) as (row,):
-        apply_post_transform(kernel, scores, row, plan.count, after)
-        with kernel.loops([plan.count]) as (column,):
-            score = Scalar(kernel, kernel.load(scores, [row, column]))
-            kernel.write(score.to(compute_type(element)).value, out, [row, column], element)
-    builder.call("post_transform", kernel, [builder.result(result), sums], [])
+    write_transformed(result, sums, (plan.rows, plan.count), after, builder)
     return None
 
 
@@ -169,30 +160,21 @@ def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, builder: LoweringBuil
         return reason
     sums = builder.allocate([plan.rows, plan.count], plan.kind)
     _vote(plan, op.X, sums, builder)
-    named = builder.constant_buffer(np.array((0, 1) if len(labels) == 1 else labels, np.int64))
-    sizes = [plan.rows, plan.count]
-    kernel = KernelBuilder(
-        [
-            buffer_type([plan.rows], i64),
-            buffer_type(sizes, builder.element(op.Z)),
-            buffer_type(sizes, plan.kind),
-            buffer_type([plan.count], i64),
-        ]
-    )
+    named = np.array((0, 1) if len(labels) == 1 else labels, np.int64)
+    kernel = Kernel(builder, "class_labels", [(op.Y, [plan.rows]), op.Z, sums], [named])
     label, out, scores, names = kernel.buffers
     after = op.post_transform.data
     with kernel.loops([plan.rows]) as (row,):
         if is_binary:
-            score = Scalar(kernel, kernel.load(scores, [row, kernel.index(0)]))
+            score = scores[row, 0]
             against = 1.0 - score if after in ("NONE", "PROBIT") else -score
             for column, value in enumerate((against, score)):
-                kernel.store(value.value, scores, [row, kernel.index(column)])
+                scores[row, column] = value
         apply_post_transform(kernel, scores, row, plan.count, after)
-        kernel.store(kernel.load(names, [argmax_score(kernel, scores, row, plan.count)]), label, [row])
+        label[row] = names[argmax_score(kernel, scores, row, plan.count)]
         with kernel.loops([plan.count]) as (column,):
-            made = Scalar(kernel, kernel.load(scores, [row, column])).to(f32)
-            kernel.store(made.value, out, [row, column])
-    builder.call("class_labels", kernel, [builder.result(op.Y), builder.result(op.Z), sums], [named])
+            out[row, column] = scores[row, column]
+    kernel.call()
     return None
 
 
@@ -215,33 +197,26 @@ def _vote(plan: _EnsemblePlan, x: SSAValue, sums: SSAValue, builder: LoweringBui
     # What a step reads of a node is in one cache line.
     thresholds = trees.numbers.astype(np.float32).view(np.int32)
     nodes = np.column_stack((trees.features, thresholds, trees.children)).astype(np.int32)
-    tables: dict[str, tuple[Array, Attribute]] = {
-        "nodes": (nodes, i32),
-        "roots": (trees.roots, i64),
+    tables: dict[str, Array] = {
+        "nodes": nodes,
+        "roots": trees.roots,
         # The largest depth of the trees in flight; shallower walks stay at their leaves.
-        "depths": (np.maximum.reduceat(trees.depths, np.arange(0, len(trees.depths), IN_FLIGHT)), i64),
-        "modes": (
-            np.array([list(ORDERS).index(mode) if mode != LEAF else 0 for mode in trees.modes], np.int32),
-            i32,
+        "depths": np.maximum.reduceat(trees.depths, np.arange(0, len(trees.depths), IN_FLIGHT)),
+        "modes": np.array(
+            [list(ORDERS).index(mode) if mode != LEAF else 0 for mode in trees.modes], np.int32
         ),
-        "missing": (trees.missing, i1),
+        "missing": trees.missing,
     }
     if kind == f64:
-        tables["numbers"] = trees.numbers.astype(np.float64), f64
+        tables["numbers"] = trees.numbers.astype(np.float64)
     if dense is None:
-        tables["begins"] = votes.begins, i64
-        tables["targets"] = votes.targets, i64
-        tables["weights"] = votes.weights.astype(number), kind
+        tables["begins"] = votes.begins
+        tables["targets"] = votes.targets
+        tables["weights"] = votes.weights.astype(number)
     else:
-        tables["weights"] = dense.astype(number), kind
-    types = [buffer_type(table.shape, element) for table, element in tables.values()]
-    kernel = KernelBuilder(
-        [
-            buffer_type([plan.rows, plan.count], kind),
-            buffer_type([plan.rows, plan.columns], plan.element),
-            *types,
-        ]
-    )
+        tables["weights"] = dense.astype(number)
+    operands = [(x, [plan.rows, plan.columns]), *tables.values()]
+    kernel = Kernel(builder, "tree_ensemble", [sums], operands)
     out, source, *table_buffers = kernel.buffers
     walk = _Traversal(kernel, plan, source, dict(zip(tables, table_buffers, strict=True)))
     groups, rest = divmod(len(trees.roots), IN_FLIGHT)
@@ -259,14 +234,9 @@ def _vote(plan: _EnsemblePlan, x: SSAValue, sums: SSAValue, builder: LoweringBui
                 results += _summed(walk, totals, walk.leaves(row, group, IN_FLIGHT))
             totals = _summed(walk, results, walk.leaves(row, kernel.index(groups), rest))
             for column, total in enumerate(totals):
-                kernel.store(total, out, [row, kernel.index(column)])
-        _end(kernel, plan, out, row)
-    builder.call(
-        "tree_ensemble",
-        kernel,
-        [sums],
-        [builder.buffer(x), *(builder.constant_buffer(table) for table, _ in tables.values())],
-    )
+                out[row, column] = total
+        _end(plan, out, row)
+    kernel.call()
 
 
 def _dense_weights(plan: _EnsemblePlan) -> Array | None:
@@ -286,32 +256,22 @@ def _dense_weights(plan: _EnsemblePlan) -> Array | None:
     return weights
 
 
-def _summed(walk: _Traversal, totals: Sequence[SSAValue], leaves: Sequence[Scalar]) -> Sequence[SSAValue]:
+def _summed(walk: _Traversal, totals: Sequence[Scalar], leaves: Sequence[Scalar]) -> Sequence[Scalar]:
     """Add the leaves' dense weights to the totals, in order."""
-    kernel = walk.kernel
     for leaf in leaves:
-        weights = [
-            Scalar(kernel, kernel.load(walk.tables["weights"], [leaf.value, kernel.index(column)]))
-            for column in range(len(totals))
-        ]
-        totals = [
-            (Scalar(kernel, total) + weight).value for total, weight in zip(totals, weights, strict=True)
-        ]
+        weights = [walk.tables["weights"][leaf, column] for column in range(len(totals))]
+        totals = [total + weight for total, weight in zip(totals, weights, strict=True)]
     return totals
 
 
-def _add_votes(walk: _Traversal, out: SSAValue, row: SSAValue, leaf: Scalar) -> None:
+def _add_votes(walk: _Traversal, out: Buffer, row: Scalar, leaf: Scalar) -> None:
     """Aggregate the weights of a leaf into a row of `out`."""
-    kernel = walk.kernel
-    begin, end = (
-        Scalar(kernel, kernel.load(walk.tables["begins"], [index.value])) for index in (leaf, leaf + 1)
-    )
-    with kernel.loops([(end - begin).to(INDEX).value]) as (vote,):
-        index = (begin.to(INDEX) + Scalar(kernel, vote)).value
-        weight = Scalar(kernel, kernel.load(walk.tables["weights"], [index]))
-        target = Scalar(kernel, kernel.load(walk.tables["targets"], [index])).to(INDEX).value
-        total = Scalar(kernel, kernel.load(out, [row, target]))
-        kernel.store(_together(total, weight, walk.plan.how).value, out, [row, target])
+    begin, end = (walk.tables["begins"][index] for index in (leaf, leaf + 1))
+    with walk.kernel.loops([end - begin]) as (vote,):
+        index = begin.to(INDEX) + vote
+        weight = walk.tables["weights"][index]
+        target = walk.tables["targets"][index].to(INDEX)
+        out[row, target] = _together(out[row, target], weight, walk.plan.how)
 
 
 def _together(total: Scalar, weight: Scalar, how: str) -> Scalar:
@@ -324,81 +284,69 @@ def _together(total: Scalar, weight: Scalar, how: str) -> Scalar:
             return total + weight
 
 
-def _start(kernel: KernelBuilder, plan: _EnsemblePlan, out: SSAValue, row: SSAValue) -> None:
+def _start(kernel: Kernel, plan: _EnsemblePlan, out: Buffer, row: Scalar) -> None:
     """Initialize scores; MIN and MAX start at the extreme finite numbers, as in the reference evaluator."""
     dtype = np.float16 if plan.element == f16 else np.float32 if plan.kind == f32 else np.float64
     most = float(np.finfo(dtype).max)
     first = {"MIN": most, "MAX": -most}.get(plan.how, 0.0)
     with kernel.loops([plan.count]) as (column,):
-        kernel.store(kernel.constant(first, plan.kind), out, [row, column])
+        out[row, column] = first
 
 
-def _end(kernel: KernelBuilder, plan: _EnsemblePlan, out: SSAValue, row: SSAValue) -> None:
+def _end(plan: _EnsemblePlan, out: Buffer, row: Scalar) -> None:
     """Divide for AVERAGE, and add the base values."""
     base = plan.base
     for column in range(plan.count):
         own = float(base[column if len(base) > 1 else 0]) if len(base) else 0.0
-        at = [row, kernel.index(column)]
-        score = Scalar(kernel, kernel.load(out, at))
+        score = out[row, column]
         if plan.how == "AVERAGE":
             score = score / float(len(plan.trees.roots))
-        kernel.store((score + own).value, out, at)
+        out[row, column] = score + own
 
 
 @dataclass(frozen=True)
 class _Traversal:
     """Walks rows from roots to leaves by the tables of nodes."""
 
-    kernel: KernelBuilder
+    kernel: Kernel
     plan: _EnsemblePlan
-    source: SSAValue
-    tables: dict[str, SSAValue]
+    source: Buffer
+    tables: dict[str, Buffer]
 
-    def leaves(self, row: SSAValue, group: SSAValue, count: int) -> Sequence[Scalar]:
+    def leaves(self, row: Scalar, group: Scalar, count: int) -> Sequence[Scalar]:
         """Return the leaves (indices) that a row reaches in the first `count` trees of a group."""
-        kernel = self.kernel
         if not count:
             return []
-        first = Scalar(kernel, kernel.affine(group, IN_FLIGHT))
-        roots = [
-            Scalar(kernel, kernel.load(self.tables["roots"], [(first + number).value])).to(INDEX).value
-            for number in range(count)
-        ]
-        depth = Scalar(kernel, kernel.load(self.tables["depths"], [group])).to(INDEX)
-        with kernel.reducing([depth.value], roots) as (_, nodes, results):
-            results += [self._next(row, node).value for node in nodes]
-        return [Scalar(kernel, leaf) for leaf in results]
+        first = group * IN_FLIGHT
+        roots = [self.tables["roots"][first + number].to(INDEX) for number in range(count)]
+        depth = self.tables["depths"][group]
+        with self.kernel.reducing([depth], roots) as (_, nodes, results):
+            results += [self._next(row, node) for node in nodes]
+        return results
 
-    def _next(self, row: SSAValue, node: SSAValue) -> Scalar:
+    def _next(self, row: Scalar, node: Scalar) -> Scalar:
         """Return the child that a row goes to; leaves return themselves."""
-        kernel = self.kernel
-        feature = self._of_node(node, kernel.index(FEATURE)).to(INDEX)
-        x = read_as(kernel, self.source, [row, feature.value], self.plan.element, self.plan.kind)
-        branch = self._holds(x, node).to(i64).to(INDEX)
-        return self._of_node(node, (branch + CHILDREN).value).to(INDEX)
+        nodes = self.tables["nodes"]
+        x = self.source.read_as(self.plan.kind, row, nodes[node, FEATURE])
+        branch = self._holds(x, node).to(INDEX)
+        return nodes[node, branch + CHILDREN].to(INDEX)
 
-    def _of_node(self, node: SSAValue, column: SSAValue) -> Scalar:
-        return Scalar(self.kernel, self.kernel.load(self.tables["nodes"], [node, column]))
-
-    def _threshold(self, node: SSAValue) -> Scalar:
+    def _threshold(self, node: Scalar) -> Scalar:
         if "numbers" in self.tables:
-            return Scalar(self.kernel, self.kernel.load(self.tables["numbers"], [node]))
-        bits = self._of_node(node, self.kernel.index(THRESHOLD))
-        return Scalar(self.kernel, self.kernel.add(arith.BitcastOp(bits.value, f32)))
+            return self.tables["numbers"][node]
+        return self.tables["nodes"][node, THRESHOLD].bitcast(f32)
 
-    def _holds(self, x: Scalar, node: SSAValue) -> Scalar:
-        kernel, trees = self.kernel, self.plan.trees
-        number = self._threshold(node)
+    def _holds(self, x: Scalar, node: Scalar) -> Scalar:
+        trees, number = self.plan.trees, self._threshold(node)
         modes = sorted(set(trees.modes) - {LEAF}, key=list(ORDERS).index) or ["BRANCH_LEQ"]
         holds = self._compared(x, number, modes[0])
         for mode in modes[1:]:
-            own = Scalar(kernel, kernel.load(self.tables["modes"], [node]))
-            holds = own.equals(list(ORDERS).index(mode)).select(self._compared(x, number, mode), holds)
+            is_mode = self.tables["modes"][node].equals(list(ORDERS).index(mode))
+            holds = is_mode.select(self._compared(x, number, mode), holds)
         if trees.missing.any():
-            counts = Scalar(kernel, kernel.load(self.tables["missing"], [node]))
-            holds = holds | (counts & x.differs(x))
+            holds = holds | (self.tables["missing"][node] & x.differs(x))
         return holds
 
     def _compared(self, x: Scalar, number: Scalar, mode: str) -> Scalar:
         order = "une" if mode == "BRANCH_NEQ" and self.plan.differs_if_none else ORDERS[mode]
-        return Scalar(self.kernel, self.kernel.add(arith.CmpfOp(x.value, number.value, order)))
+        return Scalar(x.kernel, x.kernel.add(arith.CmpfOp(x.value, number.value, order)))
