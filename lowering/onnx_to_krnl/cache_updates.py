@@ -9,25 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, i1, i64
 from xdsl.ir import Operation, SSAValue
 
-from xonnc.dialects.krnl.memory import SameBufferOp, element_of
+from xonnc.dialects.krnl.memory import SameBufferOp
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.ops.constant import ConstantOfShapeOp
 from xonnc.dialects.onnx.types import NONE, is_ranked
-from xonnc.lowering.onnx_to_krnl.checks import check_numbers, index_in
+from xonnc.lowering.onnx_to_krnl.checks import check_numbers, index_within
+from xonnc.lowering.onnx_to_krnl.element_types import storage_type
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel, Operand
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     NO_DYNAMIC_KERNEL,
     LoweringBuilder,
     lowers_data_movement,
     supports_dynamic_shapes,
 )
-from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 
 supports_dynamic_shapes(tensor.TensorScatterOp)
@@ -110,20 +109,17 @@ def _copy_cache(
     Nothing is copied if the caller gives the same memory for both.
     """
     before, own, after = cache_sizes
-    element = element_of(target)
-    kernel = KernelBuilder([buffer_type([before, each, after], element) for each in (size, own)])
+    kernel = Kernel(builder, "cache_update", [(target, [before, size, after])], [(source, cache_sizes)])
     out, read = kernel.buffers
-    zero, rows = kernel.constant(0, element), kernel.size(own)
+    zero, rows = kernel.constant(0, storage_type(out.element)), kernel.size(own)
     with kernel.loops([before]) as (row,):
-        is_same = Scalar(kernel, kernel.add(SameBufferOp(operands=[out, read], result_types=[i1])))
-        count = is_same.select(Scalar(kernel, kernel.index(0)), Scalar(kernel, rows))
-        with kernel.loops([count.value, after]) as rest:
-            kernel.store(kernel.load(read, [row, *rest]), out, [row, *rest])
+        is_same = rows.made(SameBufferOp(operands=[out.value, read.value], result_types=[i1]))
+        with kernel.loops([is_same.select(0, rows), after]) as (index, inner):
+            out.copy((row, index, inner), read, (row, index, inner))
         if size != own:
             with kernel.loops([size - own, after]) as (index, inner):
-                kernel.store(zero, out, [row, kernel.affine(index, 1, own), inner])
-    call = builder.call("cache_update", kernel, [target], [source])
-    call.may_share = DenseArrayBase.from_list(i64, [0, 1])
+                out.store(zero, row, index + rows, inner)
+    kernel.call().may_share = DenseArrayBase.from_list(i64, [0, 1])
 
 
 def _write_rows(
@@ -135,18 +131,18 @@ def _write_rows(
 ) -> None:
     """Write the update into a cache of shape `[batch, middle, size, after]`."""
     batches, middle, size, after = shape
-    element = element_of(target)
-    read = [builder.buffer(value) for value in (op.update, op.write_indices) if value.type != NONE]
-    types = [buffer_type([batches, middle, each, after], element) for each in (size, length)]
-    kernel = KernelBuilder([*types, buffer_type([batches], i64)][: 1 + len(read)])
+    inputs: list[Operand] = [(op.update, [batches, middle, length, after])]
+    if op.write_indices.type != NONE:
+        inputs.append((op.write_indices, [batches]))
+    kernel = Kernel(builder, "tensorscatter", [(target, shape)], inputs)
     out, source, *starts = kernel.buffers
     with kernel.loops([batches, middle, length]) as (batch, each, row):
-        number = kernel.add(arith.IndexCastOp(row, i64))
+        number = row.to(i64)
         if starts:
-            number = kernel.add(arith.AddiOp(number, kernel.load(starts[0], [batch])))
+            number = number + starts[0][batch]
         if op.mode.data == "circular":
-            number = kernel.add(arith.RemSIOp(number, kernel.count([size], i64)))
-        at = index_in(kernel, number, size, wraps=False)
+            number = number % kernel.count([size])
+        at = index_within(number, size, wraps=False)
         with kernel.loops([after]) as (inner,):
-            kernel.store(kernel.load(source, [batch, each, row, inner]), out, [batch, each, at, inner])
-    builder.call("tensorscatter", kernel, [target], read)
+            out.copy((batch, each, at, inner), source, (batch, each, row, inner))
+    kernel.call()

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.locations import describe
 from xonnc.formats.native.program import RangeCheck
 from xonnc.lowering.onnx_to_krnl.element_types import storage_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, min_size, volume
 
 CHECK = "krnl.check"
@@ -86,8 +87,7 @@ def check_indices(
     """
     if not builder.has_runtime_checks:
         return
-    element, count = builder.element(indices), volume(builder.sizes(indices))
-    rows = count // len(sizes)
+    rows = volume(builder.sizes(indices)) // len(sizes)
     constant = builder.constant(indices)
     for column, size in enumerate(sizes):
         if constant is not None and not constant.size:
@@ -104,20 +104,18 @@ def check_indices(
             check_buffer = bounds_check(
                 op, 0, -1, f"an index is out of range of axis {axis + column}", builder
             )
-        kernel = KernelBuilder([buffer_type([2], i64), buffer_type([rows, len(sizes)], element)])
+        kernel = Kernel(builder, "bounds", [check_buffer], [(indices, [rows, len(sizes)])])
         out, source = kernel.buffers
-        zero = kernel.constant(0, storage_type(element))
-        with kernel.reducing([rows], [zero, zero]) as ((row,), accumulators, results):
-            index = kernel.load(source, [row, kernel.index(column)])
-            results.append(kernel.add(arith.MinSIOp(accumulators[0], index)))
-            results.append(kernel.add(arith.MaxSIOp(accumulators[1], index)))
-        for position, value in enumerate(results):
-            wide = value if value.type == i64 else kernel.add(arith.ExtSIOp(value, i64))
-            if not is_static(size):
-                kind = arith.AddiOp if position == 0 else arith.SubiOp
-                wide = kernel.add(kind(wide, kernel.count([size], i64)))
-            kernel.store(wide, out, [kernel.index(position)])
-        builder.call("bounds", kernel, [check_buffer], [builder.buffer(indices)])
+        zero = kernel.constant(0, storage_type(source.element))
+        with kernel.reducing([rows], [zero, zero]) as ((row,), (least, most), results):
+            index = source.load(row, column)
+            results += [least.minimum(index), most.maximum(index)]
+        low, high = (each.to(i64) for each in results)
+        if not is_static(size):
+            low, high = low + kernel.count([size]), high - kernel.count([size])
+        out[0] = low
+        out[1] = high
+        kernel.call()
 
 
 def check_numbers(
@@ -131,8 +129,6 @@ def check_numbers(
     count = volume(builder.sizes(numbers))
     if not builder.has_runtime_checks or count == 0:
         return
-    element = builder.element(numbers)
-    bounds = (least, most)
     if is_static(least) and is_static(most):
         check_buffer = bounds_check(
             op, least, most, f"{message} {{}}; {least} to {most} are in range", builder
@@ -140,25 +136,18 @@ def check_numbers(
         shifts: tuple[Size | None, ...] = (None, None)
     else:
         check_buffer = bounds_check(op, 0, 0, f"{message} a number out of range", builder)
-        shifts = bounds
-    kernel = KernelBuilder([buffer_type([2], i64), buffer_type([count], element)])
+        shifts = least, most
+    kernel = Kernel(builder, "bounds", [check_buffer], [(numbers, [count])])
     out, source = kernel.buffers
     # If there may be none at run time, start at 0, which is in range for indices and lengths.
-    first = (
-        kernel.load(source, [kernel.index(0)])
-        if is_static(count)
-        else kernel.constant(0, storage_type(element))
-    )
-    with kernel.reducing([count], [first, first]) as ((index,), accumulators, results):
-        number = kernel.load(source, [index])
-        results.append(kernel.add(arith.MinSIOp(accumulators[0], number)))
-        results.append(kernel.add(arith.MaxSIOp(accumulators[1], number)))
-    for index, (value, shift) in enumerate(zip(results, shifts, strict=True)):
-        wide = value if value.type == i64 else kernel.add(arith.ExtSIOp(value, i64))
-        if shift is not None:
-            wide = kernel.add(arith.SubiOp(wide, kernel.count([shift], i64)))
-        kernel.store(wide, out, [kernel.index(index)])
-    builder.call("bounds", kernel, [check_buffer], [builder.buffer(numbers)])
+    first = source.load(0) if is_static(count) else kernel.constant(0, storage_type(source.element))
+    with kernel.reducing([count], [first, first]) as ((index,), (low, high), results):
+        number = source.load(index)
+        results += [low.minimum(number), high.maximum(number)]
+    for position, (value, shift) in enumerate(zip(results, shifts, strict=True)):
+        wide = value.to(i64)
+        out[position] = wide if shift is None else wide - kernel.count([shift])
+    kernel.call()
 
 
 def iterations_if_nonempty(count: Size, size: Size) -> Size:

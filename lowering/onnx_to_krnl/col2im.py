@@ -11,18 +11,15 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import f32, f64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
-from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
-from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 from xonnc.transforms.shapes.convolution import transposed_pads
 
@@ -69,11 +66,11 @@ def conv_transpose(op: nn.ConvTransposeOp, builder: LoweringBuilder) -> str | No
     loop_sizes = [shape[0], groups, rows, pixels]
     windows = builder.allocate(loop_sizes, kind)
     fill(windows, prod(loop_sizes), 0, builder)
-    a = MatrixOperand(builder.buffer(op.W), [1, groups, rows, depth], element, is_transposed=True)
-    b = MatrixOperand(builder.buffer(op.X), [shape[0], groups, depth, pixels], element)
+    a = MatrixOperand(builder.buffer(op.W), [1, groups, rows, depth], is_transposed=True)
+    b = MatrixOperand(builder.buffer(op.X), [shape[0], groups, depth, pixels])
     accumulate_matmul(windows, loop_sizes[:2], (rows, pixels, depth), (a, b), kind, builder)
     bias = None if op.B.type == NONE else op.B
-    _add_up(op.Y, windows, (shape[0], out[1]), geometry, kind, bias, builder)
+    _add_up(op.Y, windows, (shape[0], out[1]), geometry, bias, builder)
     return None
 
 
@@ -115,7 +112,7 @@ def col2im(op: nn.Col2ImOp, builder: LoweringBuilder) -> str | None:
     geometry = _Col2ImGeometry(kernel, strides, dilations, pads[:rank], counts, out[2:])
     if compute_type(element) not in (f32, f64) or prod(counts) != builder.shape(op.input)[-1]:
         return "not of floats, or a number of columns that does not match the shape"
-    _add_up(op.output, builder.buffer(op.input), (out[0], out[1]), geometry, element, None, builder)
+    _add_up(op.output, builder.buffer(op.input), (out[0], out[1]), geometry, None, builder)
     return None
 
 
@@ -124,29 +121,26 @@ def _add_up(
     windows: SSAValue,
     images: tuple[int, int],
     geometry: _Col2ImGeometry,
-    element: Attribute,
     bias: SSAValue | None,
     builder: LoweringBuilder,
 ) -> None:
-    """Scatter-add windows into an uncropped image, then crop it; `element` is the type of the windows."""
-    rank, kind = len(geometry.kernel), compute_type(element)
-    uncropped = builder.allocate([*images, *geometry.uncropped], kind)
+    """Scatter-add windows into an uncropped image, then crop it."""
+    rank = len(geometry.kernel)
+    uncropped = builder.allocate([*images, *geometry.uncropped], compute_type(builder.contents(windows)[1]))
     fill(uncropped, prod([*images, *geometry.uncropped]), 0, builder)
     sizes = [*images, *geometry.kernel, *geometry.counts]
-    kernel = KernelBuilder([buffer_type([*images, *geometry.uncropped], kind), buffer_type(sizes, element)])
+    kernel = Kernel(builder, "col2im", [uncropped], [(windows, sizes)])
     out, source = kernel.buffers
     with kernel.loops(sizes) as indices:
+        image, channel, *inner = indices
         at = [
-            kernel.plus(
-                kernel.affine(indices[2 + rank + axis], geometry.strides[axis]),
-                kernel.affine(indices[2 + axis], geometry.dilations[axis]),
-            )
+            inner[rank + axis].scaled_by(geometry.strides[axis])
+            + inner[axis].scaled_by(geometry.dilations[axis])
             for axis in range(rank)
         ]
-        coordinates = [*indices[:2], *at]
-        term = read_as(kernel, source, indices, element, kind)
-        kernel.store((Scalar(kernel, kernel.load(out, coordinates)) + term).value, out, coordinates)
-    builder.call("col2im", kernel, [uncropped], [windows])
+        term = source[*indices]
+        out[image, channel, *at] = out[image, channel, *at] + term
+    kernel.call()
     _cut(result, uncropped, images, geometry, bias, builder)
 
 
@@ -158,20 +152,14 @@ def _cut(
     bias: SSAValue | None,
     builder: LoweringBuilder,
 ) -> None:
-    element, kind = builder.element(result), element_of(uncropped)
-    types = [buffer_type(builder.shape(result), element), buffer_type([*images, *geometry.uncropped], kind)]
-    buffers = [uncropped]
-    if bias is not None:
-        types.append(buffer_type(images[1:], element))
-        buffers.append(builder.buffer(bias))
-    kernel = KernelBuilder(types)
+    given = [] if bias is None else [(bias, images[1:])]
+    kernel = Kernel(builder, "col2im_crop", [result], [uncropped, *given])
     out, source, *added = kernel.buffers
     with kernel.loops(builder.shape(result)) as indices:
-        at = [
-            kernel.affine(index, 1, begin) for index, begin in zip(indices[2:], geometry.begins, strict=True)
-        ]
-        total = Scalar(kernel, kernel.load(source, [*indices[:2], *at]))
+        image, channel, *pixel = indices
+        at = [index.offset_by(begin) for index, begin in zip(pixel, geometry.begins, strict=True)]
+        total = source[image, channel, *at]
         if added:
-            total = total + read_as(kernel, added[0], [indices[1]], element, kind)
-        kernel.write(total.value, out, indices, element)
-    builder.call("col2im_crop", kernel, [builder.result(result)], buffers)
+            total = total + added[0].read_as(total.type, channel)
+        out[*indices] = total
+    kernel.call()

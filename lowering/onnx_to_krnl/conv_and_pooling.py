@@ -20,7 +20,7 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked, blocked_result
 from xonnc.lowering.onnx_to_krnl.element_types import integer_range, is_unsigned_element, storage_type
 from xonnc.lowering.onnx_to_krnl.generic_pooling import generic_average_pool, generic_max_pool
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel, Operand
 from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     NO_DYNAMIC_KERNEL,
@@ -30,6 +30,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
 )
 from xonnc.lowering.onnx_to_krnl.matmul import batched_matmul, dynamic_matmul
 from xonnc.lowering.onnx_to_krnl.padding import padded
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, identity_map
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes
 from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, WindowGeometry, window_of
@@ -145,53 +146,43 @@ def columns_of(
     return target
 
 
-Combine = Callable[[KernelBuilder, SSAValue, SSAValue, int], SSAValue]
+Combine = Callable[[Scalar, Scalar, int], Scalar]
 """Combine an accumulator, an element and its index in the window."""
 
 
 def _over_window(
-    kernel: KernelBuilder,
-    window: WindowGeometry,
-    indices: Sequence[SSAValue],
-    source: SSAValue,
-    start: SSAValue,
-    combine: Combine,
-) -> SSAValue:
+    window: WindowGeometry, indices: Sequence[Scalar], source: Buffer, start: Scalar, combine: Combine
+) -> Scalar:
     """Accumulate over the window at `indices` (image, channel, pixel), unrolled."""
     total = start
     for number, position in enumerate(itertools.product(*(range(size) for size in window.kernel))):
         at = [
-            kernel.affine(index, stride, step * dilation)
+            index.scaled_by(stride).offset_by(step * dilation)
             for index, stride, step, dilation in zip(
                 indices[2:], window.strides, position, window.dilations, strict=True
             )
         ]
-        total = combine(kernel, total, kernel.load(source, [*indices[:2], *at]), number)
+        total = combine(total, source.load(*indices[:2], *at), number)
     return total
 
 
 def _depthwise(
     op: nn.ConvOp, source: SSAValue, window: WindowGeometry, builder: LoweringBuilder
 ) -> str | None:
-    element, shape, out = builder.element(op.X), builder.sizes(op.X), builder.sizes(op.Y)
-    weights = builder.shape(op.W)[0], prod(window.kernel)
-    types = [buffer_type(out, element), buffer_type([*shape[:2], *window.padded], element)]
-    types.append(buffer_type(weights, element))
-    buffers = [source, builder.buffer(op.W)]
-    if op.B.type != NONE:
-        types.append(buffer_type([shape[1]], element))
-        buffers.append(builder.buffer(op.B))
-    kernel = KernelBuilder(types)
+    shape, weights = builder.sizes(op.X), (builder.shape(op.W)[0], prod(window.kernel))
+    inputs: list[Operand] = [(source, [*shape[:2], *window.padded]), (op.W, weights)]
+    kernel = Kernel(builder, "depthwise", [op.Y], inputs if op.B.type == NONE else [*inputs, op.B])
     target, read, factors, *bias = kernel.buffers
-    with kernel.loops(out) as indices:
-        start = kernel.load(bias[0], [indices[1]]) if bias else kernel.constant(0.0, element)
+    with kernel.loops(builder.sizes(op.Y)) as indices:
+        channel = indices[1]
 
-        def combine(at: KernelBuilder, total: SSAValue, x: SSAValue, number: int) -> SSAValue:
-            factor = at.load(factors, [indices[1], at.index(number)])
-            return at.add(arith.AddfOp(total, at.add(arith.MulfOp(x, factor))))
+        def combine(total: Scalar, x: Scalar, number: int) -> Scalar:
+            factor = factors[channel, number]
+            return total + x * factor
 
-        kernel.store(_over_window(kernel, window, indices, read, start, combine), target, indices)
-    builder.call("depthwise", kernel, [builder.result(op.Y)], buffers)
+        start = bias[0][channel] if bias else kernel.constant(0.0, target.element)
+        target[*indices] = _over_window(window, indices, read, start, combine)
+    kernel.call()
     return None
 
 
@@ -210,10 +201,10 @@ def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBuilder) ->
         return generic_max_pool(op, builder)
     least = -inf if element == f32 else integer_range(element)[0]
 
-    def combine(kernel: KernelBuilder, total: SSAValue, x: SSAValue, _: int) -> SSAValue:
-        if _is_byte(element):
-            return kernel.add((arith.MaxUIOp if is_unsigned_element(element) else arith.MaxSIOp)(total, x))
-        return kernel.add(arith.SelectOp(kernel.add(arith.CmpfOp(x, total, "ogt")), x, total))
+    def combine(total: Scalar, x: Scalar, _: int) -> Scalar:
+        if is_unsigned_element(element):
+            return total.made(arith.MaxUIOp(total.value, x.value))
+        return total.maximum(x) if _is_byte(element) else (x > total).select(x, total)
 
     return _pool("maxpool", op, op.operands[0], op.results[0], least, combine, None, builder)
 
@@ -254,8 +245,8 @@ def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
         ]
     inverse_counts = np.float32(1) / np.maximum(counts, 1).astype(np.float32)
 
-    def combine(at: KernelBuilder, total: SSAValue, x: SSAValue, _: int) -> SSAValue:
-        return at.add(arith.AddfOp(total, x))
+    def combine(total: Scalar, x: Scalar, _: int) -> Scalar:
+        return total + x
 
     return _pool("averagepool", op, op.X, op.Y, 0.0, combine, inverse_counts, builder)
 
@@ -275,24 +266,24 @@ def _pool(
     inverse_counts: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
     builder: LoweringBuilder,
 ) -> str | None:
-    element, shape, out = builder.element(value), builder.sizes(value), builder.sizes(result)
+    shape, out = builder.sizes(value), builder.sizes(result)
     if not are_static((*shape[2:], *out[2:])):
         return NO_DYNAMIC_KERNEL
     window = window_of(op, int_values(op.kernel_shape) or (), static_sizes(shape[2:]), static_sizes(out[2:]))
     if result in builder.layouts.blocked:
         _blocked_pool(name, (value, result), window, (start, combine), inverse_counts, builder)
         return None
-    source = with_pads(value, window, start, builder)
-    buffers = [source] if inverse_counts is None else [source, builder.constant_buffer(inverse_counts)]
-    types = [buffer_type(out, element), buffer_type([*shape[:2], *window.padded], element)]
-    kernel = KernelBuilder([*types, buffer_type(out[2:], element)] if inverse_counts is not None else types)
+    inputs: list[Operand] = [(with_pads(value, window, start, builder), [*shape[:2], *window.padded])]
+    inputs += [] if inverse_counts is None else [inverse_counts]
+    kernel = Kernel(builder, name, [result], inputs)
+    target, source, *factors = kernel.buffers
     with kernel.loops(out) as indices:
-        number = kernel.constant(start, storage_type(element))
-        total = _over_window(kernel, window, indices, kernel.buffers[1], number, combine)
-        if inverse_counts is not None:
-            total = kernel.add(arith.MulfOp(total, kernel.load(kernel.buffers[2], indices[2:])))
-        kernel.store(total, kernel.buffers[0], indices)
-    builder.call(name, kernel, [builder.result(result)], buffers)
+        number = kernel.constant(start, storage_type(target.element))
+        total = _over_window(window, indices, source, number, combine)
+        for factor in factors:
+            total = total * factor[*indices[2:]]
+        target.store(total, *indices)
+    kernel.call()
     return None
 
 
@@ -310,48 +301,35 @@ def _blocked_pool(
     A mean reads zeros from the halo; a maximum reads the edge again where the window reaches beyond it.
     """
     source, target = blocked(values[0], builder), blocked_result(values[1], builder)
-    types = [buffer_type(image.blocks, f32) for image in (target, source)]
-    buffers = [source.buffer]
-    if inverse_counts is not None:
-        types.append(buffer_type(inverse_counts.shape, f32))
-        buffers.append(builder.constant_buffer(inverse_counts))
-    kernel = KernelBuilder(types)
+    inputs = [(source.buffer, source.blocks), *([] if inverse_counts is None else [inverse_counts])]
+    kernel = Kernel(builder, name, [(target.buffer, target.blocks)], inputs)
+    out, read, *factors = kernel.buffers
     images, blocks, _, _, lanes = target.blocks
     start, combine = over
     with kernel.loops([images, blocks, *target.sizes[2:], lanes]) as (image, block, row, column, lane):
         total = kernel.constant(start, f32)
-        for number, indices in enumerate(itertools.product(*(range(size) for size in window.kernel))):
-            at = [
-                _inside(kernel, index, axis, indices[axis], window, source, is_clamped=inverse_counts is None)
+        for number, steps in enumerate(itertools.product(*(range(size) for size in window.kernel))):
+            y, x = (
+                _inside(index, axis, steps[axis], window, source, is_clamped=inverse_counts is None)
                 for axis, index in enumerate((row, column))
-            ]
-            x = kernel.load(kernel.buffers[1], [image, block, *at, lane])
-            total = combine(kernel, total, x, number)
-        if inverse_counts is not None:
-            total = kernel.add(arith.MulfOp(total, kernel.load(kernel.buffers[2], [row, column])))
-        pixel = [
-            kernel.affine(index, 1, first) for index, first in zip((row, column), target.start, strict=True)
-        ]
-        kernel.store(total, kernel.buffers[0], [image, block, *pixel, lane])
-    builder.call(name, kernel, [target.buffer], buffers)
+            )
+            total = combine(total, read[image, block, y, x, lane], number)
+        for factor in factors:
+            total = total * factor[row, column]
+        y, x = (index.offset_by(first) for index, first in zip((row, column), target.start, strict=True))
+        out[image, block, y, x, lane] = total
+    kernel.call()
 
 
 def _inside(
-    kernel: KernelBuilder,
-    index: SSAValue,
-    axis: int,
-    step: int,
-    window: WindowGeometry,
-    source: BlockedBuffer,
-    is_clamped: bool,
-) -> SSAValue:
+    index: Scalar, axis: int, step: int, window: WindowGeometry, source: BlockedBuffer, is_clamped: bool
+) -> Scalar:
     """Return a row or column of the source under the window, clamped to the image if asked for."""
     first = source.start[axis]
     offset = first - window.begins[axis] + step * window.dilations[axis]
-    position = kernel.affine(index, window.strides[axis], offset)
+    position = index.scaled_by(window.strides[axis]).offset_by(offset)
     if is_clamped and step * window.dilations[axis] < window.begins[axis]:
-        position = kernel.add(arith.MaxSIOp(position, kernel.index(first)))
+        position = position.maximum(first)
     if is_clamped and window.ends[axis]:
-        last = first + source.sizes[2:][axis] - 1
-        position = kernel.add(arith.MinSIOp(position, kernel.index(last)))
+        position = position.minimum(first + source.sizes[2:][axis] - 1)
     return position

@@ -15,11 +15,10 @@ from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.nn import DeformConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel, Operand
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.matmul import batched_matmul
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static
@@ -47,8 +46,8 @@ def deform_conv(op: DeformConvOp, builder: LoweringBuilder) -> str | None:
     loop_sizes = [shape[0], groups, filters, pixels]
     sums = builder.allocate(loop_sizes, kind)
     fill(sums, prod(loop_sizes), 0, builder)
-    a = MatrixOperand(builder.buffer(op.W), [1, groups, filters, depth], element)
-    b = MatrixOperand(columns, [shape[0], groups, depth, pixels], kind)
+    a = MatrixOperand(builder.buffer(op.W), [1, groups, filters, depth])
+    b = MatrixOperand(columns, [shape[0], groups, depth, pixels])
     accumulate_matmul(sums, loop_sizes[:2], (filters, pixels, depth), (a, b), kind, builder)
     _add_bias(op, sums, builder)
     return None
@@ -61,38 +60,32 @@ def _columns(op: DeformConvOp, builder: LoweringBuilder) -> SSAValue:
     strides, dilations = int_values(op.strides) or (1, 1), int_values(op.dilations) or (1, 1)
     pads = int_values(op.pads) or (0,) * 4
     groups = op.offset_group.value.data
-    element, each = builder.element(op.X), channels // groups
-    kind = compute_type(element)
+    kind, each = compute_type(builder.element(op.X)), channels // groups
     columns = builder.allocate([images, channels, *window, *out], kind)
-    lowers_data_movement = [images, groups, *window, 2, *out]
-    types = [buffer_type([images, groups, each, *window, *out], kind)]
-    types += [buffer_type([images, groups, each, *size], element), buffer_type(lowers_data_movement, element)]
-    buffers = [builder.buffer(op.X), builder.buffer(op.offset)]
+    inputs: list[Operand] = [(op.X, [images, groups, each, *size])]
+    inputs.append((op.offset, [images, groups, *window, 2, *out]))
     if op.mask.type != NONE:
-        types.append(buffer_type([images, groups, *window, *out], element))
-        buffers.append(builder.buffer(op.mask))
-    kernel = KernelBuilder(types)
+        inputs.append((op.mask, [images, groups, *window, *out]))
+    result = columns, [images, groups, each, *window, *out]
+    kernel = Kernel(builder, "deformable_im2col", [result], inputs)
     target, source, offsets, *mask = kernel.buffers
     with kernel.loops([images, groups, *window, *out]) as (image, group, *at):
         taps: list[tuple[list[Scalar], list[Scalar]]] = []
         for axis in range(2):
-            first = Scalar(kernel, kernel.affine(at[2 + axis], strides[axis], -pads[axis]))
-            coordinate = first + Scalar(kernel, kernel.affine(at[axis], dilations[axis]))
-            moved = [image, group, *at[:2], kernel.index(axis), *at[2:]]
-            taps.append(
-                _taps(coordinate.to(kind) + read_as(kernel, offsets, moved, element, kind), size[axis])
-            )
-        share = [read_as(kernel, buffer, [image, group, *at], element, kind) for buffer in mask]
+            first = at[2 + axis].scaled_by(strides[axis]).offset_by(-pads[axis])
+            coordinate = (first + at[axis].scaled_by(dilations[axis])).to(kind)
+            offset = offsets.read_as(kind, image, group, *at[:2], axis, *at[2:])
+            taps.append(_taps(coordinate + offset, size[axis]))
+        share = [buffer.read_as(kind, image, group, *at) for buffer in mask]
         with kernel.loops([each]) as (channel,):
-            total = Scalar(kernel, kernel.constant(0.0, kind))
+            total = kernel.constant(0.0, kind)
             for y, height in zip(*taps[0], strict=True):
                 for x, width in zip(*taps[1], strict=True):
-                    pixel = kernel.read(source, [image, group, channel, y.value, x.value], element)
-                    total = total + Scalar(kernel, pixel) * (height * width)
+                    total = total + source[image, group, channel, y, x] * (height * width)
             for factor in share:
                 total = total * factor
-            kernel.store(total.value, target, [image, group, channel, *at])
-    builder.call("deformable_im2col", kernel, [columns], buffers)
+            target[image, group, channel, *at] = total
+    kernel.call()
     return columns
 
 
@@ -112,20 +105,13 @@ def _taps(coordinate: Scalar, size: int) -> tuple[list[Scalar], list[Scalar]]:
 def _add_bias(op: DeformConvOp, sums: SSAValue, builder: LoweringBuilder) -> None:
     """Add the bias of each channel, and round the sums to the result."""
     images, channels, *out = builder.shape(op.Y)
-    element = builder.element(op.Y)
-    kind, sizes = compute_type(element), [images, channels, prod(out)]
-    bias = [] if op.B.type == NONE else [builder.buffer(op.B)]
-    kernel = KernelBuilder(
-        [
-            buffer_type(sizes, element),
-            buffer_type(sizes, kind),
-            *[buffer_type([channels], element)] * len(bias),
-        ]
-    )
+    sizes = [images, channels, prod(out)]
+    bias = [] if op.B.type == NONE else [op.B]
+    kernel = Kernel(builder, "bias_add", [(op.Y, sizes)], [(sums, sizes), *bias])
     target, source, *added = kernel.buffers
-    with kernel.loops(sizes) as indices:
-        total = Scalar(kernel, kernel.load(source, indices))
+    with kernel.loops(sizes) as (image, channel, pixel):
+        total = source[image, channel, pixel]
         for term in added:
-            total = total + read_as(kernel, term, [indices[1]], element, kind)
-        kernel.write(total.value, target, indices, element)
-    builder.call("bias_add", kernel, [builder.result(op.Y)], [sums, *bias])
+            total = total + term.read_as(total.type, channel)
+        target[image, channel, pixel] = total
+    kernel.call()

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.ir import SSAValue
-
 from xonnc.dialects.onnx.ops.math import EinsumOp
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 ELLIPSIS = "..."
@@ -27,22 +24,16 @@ def einsum(op: EinsumOp, builder: LoweringBuilder) -> str | None:
         for letter, size in zip(letters, shape, strict=True):
             sizes[letter] = max(size, sizes.get(letter, 1))
     summed = [letter for letter in sizes if letter not in output]
-    elements = [builder.element(value) for value in op.Inputs]
-    element = builder.element(op.Output)
-    kind = compute_type(element)
-    types = [buffer_type([sizes[letter] for letter in output] or [1], element)]
-    types += [buffer_type(shape, each) for shape, each in zip(shapes, elements, strict=True)]
-    kernel = KernelBuilder(types)
+    kind = compute_type(builder.element(op.Output))
+    result = op.Output, [sizes[letter] for letter in output] or [1]
+    kernel = Kernel(builder, "einsum", [result], op.Inputs)
     out, *sources = kernel.buffers
 
-    def product(index_of: dict[str, SSAValue]) -> Scalar:
-        found: list[Scalar] = []
-        for source, letters, shape, each in zip(sources, inputs, shapes, elements, strict=True):
-            at = [
-                kernel.index(0) if size == 1 else index_of[letter]
-                for letter, size in zip(letters, shape, strict=True)
-            ]
-            found.append(read_as(kernel, source, at, each, kind))
+    def product(index_of: dict[str, Scalar]) -> Scalar:
+        found = [
+            source.read_as(kind, *source.broadcast([index_of[letter] for letter in letters]))
+            for source, letters in zip(sources, inputs, strict=True)
+        ]
         total = found[0]
         for number in found[1:]:
             total = total * number
@@ -51,22 +42,14 @@ def einsum(op: EinsumOp, builder: LoweringBuilder) -> str | None:
     with kernel.loops([sizes[letter] for letter in output]) as outer:
         known = dict(zip(output, outer, strict=False))
         if prod(sizes[letter] for letter in summed) == 1:
-            zeros = dict.fromkeys(summed, kernel.index(0))
-            total = product(known | zeros).value
+            total = product(known | dict.fromkeys(summed, kernel.index(0)))
         else:
             start = kernel.constant(0, kind)
-            with kernel.reducing([sizes[letter] for letter in summed], [start]) as (
-                inner,
-                accumulators,
-                results,
-            ):
-                term = product(known | dict(zip(summed, inner, strict=True)))
-                results.append((Scalar(kernel, accumulators[0]) + term).value)
+            with kernel.reducing([sizes[letter] for letter in summed], [start]) as (inner, (sum_,), results):
+                results.append(sum_ + product(known | dict(zip(summed, inner, strict=True))))
             total = results[0]
-        kernel.write(total, out, outer, element)
-    builder.call(
-        "einsum", kernel, [builder.result(op.Output)], [builder.buffer(value) for value in op.Inputs]
-    )
+        out[*outer] = total
+    kernel.call()
     return None
 
 

@@ -168,5 +168,5 @@ def determinant(op: onnx.DetOp, builder: LoweringBuilder) -> str | None:
                 rows[matrix, row, index] = rows[matrix, row, index] - taken
     kernel.call()
     if not is_direct:
-        round_result(op.Y, result, [count], element, builder)
+        round_result(op.Y, result, [count], builder)
     return None

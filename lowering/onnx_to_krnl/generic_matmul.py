@@ -11,47 +11,38 @@ from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel, Operand
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul, round_result
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
-from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 
 
 def generic_gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
     """`alpha A B + beta C` with any operand transposed or broadcast."""
-    element = builder.element(op.A)
-    kind = compute_type(element)
+    kind = compute_type(builder.element(op.A))
     if kind not in (f32, f64):
         return "a Gemm of integers"
     (m, n), (rows, columns) = builder.shape(op.Y), builder.shape(op.A)
     is_transposed = bool(op.transA.value.data)
     k = rows if is_transposed else columns
-    a = MatrixOperand(builder.buffer(op.A), [m, k], element, is_transposed)
-    b = MatrixOperand(builder.buffer(op.B), [k, n], element, bool(op.transB.value.data))
+    a = MatrixOperand(builder.buffer(op.A), [m, k], is_transposed)
+    b = MatrixOperand(builder.buffer(op.B), [k, n], bool(op.transB.value.data))
     sums = builder.allocate([m, n], kind)
     fill(sums, m * n, 0, builder)
     accumulate_matmul(sums, [], (m, n, k), (a, b), kind, builder)
-    types = [buffer_type([m, n], element), buffer_type([m, n], kind)]
-    shape = [1, 1]
-    buffers = [sums]
+    inputs: list[Operand] = [sums]
     # BLAS convention: with beta 0, C is not read, so that its NaN does not propagate.
     if op.C.type != NONE and op.beta.value.data:
-        shape = [*shape[len(builder.shape(op.C)) :], *builder.shape(op.C)]
-        types.append(buffer_type(shape, element))
-        buffers.append(builder.buffer(op.C))
-    kernel = KernelBuilder(types)
+        shape = builder.shape(op.C)
+        inputs.append((op.C, [*[1, 1][len(shape) :], *shape]))
+    kernel = Kernel(builder, "gemm", [op.Y], inputs)
     out, source, *added = kernel.buffers
     with kernel.loops([m, n]) as indices:
-        total = Scalar(kernel, kernel.load(source, indices)) * op.alpha.value.data
-        if added:
-            own = [
-                kernel.index(0) if size == 1 else index for index, size in zip(indices, shape, strict=True)
-            ]
-            total = total + read_as(kernel, added[0], own, element, kind) * op.beta.value.data
-        kernel.write(total.value, out, indices, element)
-    builder.call("gemm", kernel, [builder.result(op.Y)], buffers)
+        total = source[*indices] * op.alpha.value.data
+        for each in added:
+            total = total + each.read_as(kind, *each.broadcast(indices)) * op.beta.value.data
+        out[*indices] = total
+    kernel.call()
     return None
 
 
@@ -64,8 +55,8 @@ def generic_matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
     batch = [max(sizes) for sizes in zip(left[:-2], right[:-2], strict=True)]
     m, n, k = left[-2], right[-1], left[-1]
     factors = (
-        MatrixOperand(builder.buffer(op.A), left, element),
-        MatrixOperand(builder.buffer(op.B), right, element),
+        MatrixOperand(builder.buffer(op.A), left),
+        MatrixOperand(builder.buffer(op.B), right),
     )
     kind: Attribute = compute_type(element)
     is_direct = kind == element or is_integer(element)
@@ -73,5 +64,5 @@ def generic_matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
     fill(sums, prod([*batch, m, n]), 0, builder)
     accumulate_matmul(sums, batch, (m, n, k), factors, kind, builder)
     if not is_direct:
-        round_result(op.Y, sums, [*batch, m, n], kind, builder)
+        round_result(op.Y, sums, [*batch, m, n], builder)
     return None

@@ -15,11 +15,11 @@ from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import check_numbers
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type, integer_range, is_sub_byte
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import static_sizes
 from xonnc.lowering.onnx_to_krnl.window_geometry import WindowGeometry, window_of
 
 
@@ -28,62 +28,64 @@ class _WindowElement:
 
     def __init__(
         self,
-        kernel: KernelBuilder,
         window: WindowGeometry,
-        shape: Sequence[int],
-        out: Sequence[SSAValue],
-        at: Sequence[SSAValue],
+        source: Buffer,
+        out: Sequence[Scalar],
+        at: Sequence[Scalar],
     ) -> None:
+        self.source, self.channel = source, out[:2]
         self.indices: list[Scalar] = []
         self.inside: Scalar | None = None
-        for axis, size in enumerate(shape):
-            start = kernel.affine(out[axis], window.strides[axis], -window.begins[axis])
-            index = Scalar(kernel, kernel.plus(start, kernel.affine(at[axis], window.dilations[axis])))
+        for axis, size in enumerate(static_sizes(source.shape[2:])):
+            index = _position(window, axis, out[2 + axis], at[axis])
             if window.begins[axis] or window.ends[axis]:
                 here = (index >= 0) & (index < size)
                 self.inside = here if self.inside is None else self.inside & here
                 index = index.clamp(0, size - 1)
             self.indices.append(index)
 
+    def read_as(self, kind: Attribute) -> Scalar:
+        """Return the element in a type."""
+        return self.source.read_as(kind, *self.channel, *self.indices)
+
     def among(self, x: Scalar, otherwise: float) -> Scalar:
         """Return `x` inside the input, `otherwise` in the padding."""
         return x if self.inside is None else self.inside.select(x, otherwise)
 
 
+def _position(window: WindowGeometry, axis: int, out: Scalar, at: Scalar) -> Scalar:
+    """Return the index of an element of a window in the input, perhaps outside of it."""
+    start = out.scaled_by(window.strides[axis]).offset_by(-window.begins[axis])
+    return start + at.scaled_by(window.dilations[axis])
+
+
 def generic_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBuilder) -> str | None:
     """Maximum of each window, and the flat index of its first occurrence."""
     value, result = op.operands[0], op.results[0]
-    indices = op.Indices if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE else None
+    outputs = [result, *([op.Indices] if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE else [])]
     element, shape, out = builder.element(value), builder.shape(value), builder.shape(result)
     kind = _number(element)
     if kind is None:
         return "integers of 2 or 4 bits"
     window = window_of(op, int_values(op.kernel_shape) or (), shape[2:], out[2:])
-    types = [buffer_type(out, element)]
-    if indices is not None:
-        types.append(buffer_type(out, i64))
-    kernel = KernelBuilder([*types, buffer_type(shape, element)])
-    source = kernel.buffers[-1]
+    kernel = Kernel(builder, "maxpool", outputs, [value])
+    target, *targets, source = kernel.buffers
     least = integer_range(element)[0] if is_integer(element) else -inf
     with kernel.loops(out) as at:
         starts = [kernel.constant(least, kind), kernel.constant(-1, i64)]
-        with kernel.reducing(window.kernel, starts) as (inner, accumulators, results):
-            position = _WindowElement(kernel, window, shape[2:], at[2:], inner)
-            x = read_as(
-                kernel, source, [*at[:2], *(index.value for index in position.indices)], element, kind
-            )
-            number = _flat(kernel, at, position, shape, bool(op.storage_order.value.data))
-            best, found = (Scalar(kernel, each) for each in accumulators)
+        with kernel.reducing(window.kernel, starts) as (inner, (best, found), results):
+            position = _WindowElement(window, source, at, inner)
+            x = position.read_as(kind)
+            number = _flat(at, position, shape, bool(op.storage_order.value.data))
             is_better, is_first = x > best, found < 0
             if position.inside is not None:
                 is_better, is_first = is_better & position.inside, is_first & position.inside
-            results.append(is_better.select(x, best).value)
-            results.append((is_better | is_first).select(number, found).value)
-        kernel.write(_stored(results[0], element, kernel), kernel.buffers[0], at, element)
-        if indices is not None:
-            kernel.store(results[1], kernel.buffers[1], at)
-    made = [builder.result(each) for each in (result, indices) if each is not None]
-    builder.call("maxpool", kernel, made, [builder.buffer(value)])
+            results.append(is_better.select(x, best))
+            results.append((is_better | is_first).select(number, found))
+        target[*at] = results[0]
+        for indices in targets:
+            indices[*at] = results[1]
+    kernel.call()
     return None
 
 
@@ -96,20 +98,9 @@ def _number(element: Attribute) -> Attribute | None:
     return i64 if element.width.data >= 32 else i32
 
 
-def _stored(number: SSAValue, element: Attribute, kernel: KernelBuilder) -> SSAValue:
-    """Convert an accumulator back to the compute type of the element."""
-    return Scalar(kernel, number).to(compute_type(element)).value
-
-
-def _flat(
-    kernel: KernelBuilder,
-    at: Sequence[SSAValue],
-    position: _WindowElement,
-    shape: Sequence[int],
-    is_by_column: bool,
-) -> Scalar:
+def _flat(at: Sequence[Scalar], position: _WindowElement, shape: Sequence[int], is_by_column: bool) -> Scalar:
     """Return the flat index of an element, row-major or (`storage_order = 1`) column-major."""
-    total = Scalar(kernel, at[0]) * shape[1] + Scalar(kernel, at[1])
+    total = at[0] * shape[1] + at[1]
     axes = list(enumerate(position.indices))
     total = total * prod(shape[2:])
     step = 1
@@ -139,22 +130,21 @@ def global_lp_pool(op: nn.GlobalLpPoolOp, builder: LoweringBuilder) -> str | Non
 def _powers(
     value: SSAValue, result: SSAValue, window: WindowGeometry, p: int, builder: LoweringBuilder
 ) -> str | None:
-    element, shape, out = builder.element(value), builder.shape(value), builder.shape(result)
-    kind = compute_type(element)
+    kind = compute_type(builder.element(value))
     if kind not in (f32, f64):
         return "not of floats"
-    kernel = KernelBuilder([buffer_type(out, element), buffer_type(shape, element)])
-    with kernel.loops(out) as at:
-        with kernel.reducing(window.kernel, [kernel.constant(0.0, kind)]) as (inner, accumulators, results):
-            position = _WindowElement(kernel, window, shape[2:], at[2:], inner)
-            where = [*at[:2], *(index.value for index in position.indices)]
-            x = read_as(kernel, kernel.buffers[1], where, element, kind).abs()
+    kernel = Kernel(builder, "lppool", [result], [value])
+    target, source = kernel.buffers
+    with kernel.loops(builder.shape(result)) as at:
+        start = kernel.constant(0.0, kind)
+        with kernel.reducing(window.kernel, [start]) as (inner, (total,), results):
+            position = _WindowElement(window, source, at, inner)
+            x = position.read_as(kind).abs()
             x = x if p == 1 else x * x if p == 2 else x.power(float(p))
-            results.append((Scalar(kernel, accumulators[0]) + position.among(x, 0.0)).value)
-        total = Scalar(kernel, results[0])
-        total = total if p == 1 else total.sqrt() if p == 2 else total.power(1 / p)
-        kernel.write(total.value, kernel.buffers[0], at, element)
-    builder.call("lppool", kernel, [builder.result(result)], [builder.buffer(value)])
+            results.append(total + position.among(x, 0.0))
+        total = results[0]
+        target[*at] = total if p == 1 else total.sqrt() if p == 2 else total.power(1 / p)
+    kernel.call()
     return None
 
 
@@ -162,35 +152,29 @@ def generic_average_pool(
     op: nn.AveragePoolOp, window: WindowGeometry, builder: LoweringBuilder
 ) -> str | None:
     """Mean of each window. Pads count with `count_include_pad`; what `ceil_mode` adds does not."""
-    element, shape, out = builder.element(op.X), builder.shape(op.X), builder.shape(op.Y)
-    kind = compute_type(element)
+    shape, kind = builder.shape(op.X), compute_type(builder.element(op.X))
     if kind not in (f32, f64):
         return "not of floats"
     is_padded = bool(op.count_include_pad.value.data)
     rank = len(shape) - 2
     given = int_values(op.pads) or (0,) * (2 * rank)
     ends = given[rank:] if op.auto_pad.data == "NOTSET" else window.ends
-    kernel = KernelBuilder([buffer_type(out, element), buffer_type(shape, element)])
-    with kernel.loops(out) as at:
+    kernel = Kernel(builder, "averagepool", [op.Y], [op.X])
+    target, source = kernel.buffers
+    with kernel.loops(builder.shape(op.Y)) as at:
         starts = [kernel.constant(0.0, kind)] * 2
-        with kernel.reducing(window.kernel, starts) as (inner, accumulators, results):
-            position = _WindowElement(kernel, window, shape[2:], at[2:], inner)
-            where = [*at[:2], *(index.value for index in position.indices)]
-            x = position.among(read_as(kernel, kernel.buffers[1], where, element, kind), 0.0)
+        with kernel.reducing(window.kernel, starts) as (inner, (total, count), results):
+            position = _WindowElement(window, source, at, inner)
+            x = position.among(position.read_as(kind), 0.0)
             share = position.among(x.like(1.0), 0.0)
             if is_padded:
                 share = x.like(1.0)
                 for axis in range(rank):
-                    last = kernel.affine(at[2 + axis], window.strides[axis], -window.begins[axis])
-                    here = kernel.plus(last, kernel.affine(inner[axis], window.dilations[axis]))
-                    share = (Scalar(kernel, here) < shape[2 + axis] + ends[axis]).select(share, 0.0)
-            results += [
-                (Scalar(kernel, accumulators[0]) + x).value,
-                (Scalar(kernel, accumulators[1]) + share).value,
-            ]
-        mean = Scalar(kernel, results[0]) / Scalar(kernel, results[1]).maximum(1.0)
-        kernel.write(mean.value, kernel.buffers[0], at, element)
-    builder.call("averagepool", kernel, [builder.result(op.Y)], [builder.buffer(op.X)])
+                    here = _position(window, axis, at[2 + axis], inner[axis])
+                    share = (here < shape[2 + axis] + ends[axis]).select(share, 0.0)
+            results += [total + x, count + share]
+        target[*at] = results[0] / results[1].maximum(1.0)
+    kernel.call()
     return None
 
 
@@ -201,7 +185,7 @@ def max_unpool(op: nn.MaxUnpoolOp, builder: LoweringBuilder) -> str | None:
 
     Where `output_shape` is larger than what the windows imply, the result has that in its first corner.
     """
-    element, shape, out = builder.element(op.X), builder.shape(op.X), builder.shape(op.output)
+    shape, out = builder.shape(op.X), builder.shape(op.output)
     kernel_shape = int_values(op.kernel_shape) or ()
     rank = len(kernel_shape)
     strides, pads = int_values(op.strides) or (1,) * rank, int_values(op.pads) or (0,) * (2 * rank)
@@ -214,19 +198,18 @@ def max_unpool(op: nn.MaxUnpoolOp, builder: LoweringBuilder) -> str | None:
     target = builder.result(op.output)
     fill(target, prod(out), 0, builder)
     count = prod(shape)
-    kernel = KernelBuilder(
-        [buffer_type(out, element), buffer_type([count], element), buffer_type([count], i64)]
-    )
+    inputs = [(op.X, [count]), (op.I_in, [count])]
+    kernel = Kernel(builder, "maxunpool", [target], inputs)
+    made, source, positions = kernel.buffers
     with kernel.loops([count]) as (number,):
-        flat = Scalar(kernel, kernel.load(kernel.buffers[2], [number])).to(INDEX)
+        flat = positions[number].to(INDEX)
         is_inside = (flat >= 0) & (flat < prod(flat_shape))
         rest = flat.clamp(0, prod(flat_shape) - 1)
-        indices: list[SSAValue] = []
+        indices: list[Scalar] = []
         for size in reversed(flat_shape):
-            indices.insert(0, (rest % size).value)
+            indices.insert(0, rest % size)
             rest = rest // size
-        before = Scalar(kernel, kernel.load(kernel.buffers[0], indices))
-        x = Scalar(kernel, kernel.load(kernel.buffers[1], [number]))
-        kernel.store(is_inside.select(x, before).value, kernel.buffers[0], indices)
-    builder.call("maxunpool", kernel, [target], [builder.buffer(op.X), builder.buffer(op.I_in)])
+        before, x = made.load(*indices), source.load(number)
+        made.store(is_inside.select(x, before), *indices)
+    kernel.call()
     return None

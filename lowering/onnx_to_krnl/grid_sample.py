@@ -8,13 +8,11 @@ from itertools import product
 from math import prod
 
 from xdsl.dialects.builtin import f32, f64
-from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.resize import cubic_weight
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
@@ -28,7 +26,7 @@ CUBIC_A = -0.75
 class _Tap:
     """An interpolation tap on one axis: index, weight, and whether it is inside the image."""
 
-    index: SSAValue
+    index: Scalar
     weight: Scalar | None
     is_inside: Scalar | None
 
@@ -38,38 +36,28 @@ def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, builder: Lower
     """Interpolate `X` at the coordinates of `grid` in [-1, 1], last axis first (x, y, …)."""
     mode = op.mode.data.removeprefix("bi")
     shape, out = builder.shape(op.X), builder.shape(op.Y)
-    element, kind = builder.element(op.X), builder.element(op.grid)
-    number = compute_type(element)
+    number = compute_type(builder.element(op.X))
     rank = len(shape) - 2
     if number not in (f32, f64) or {"nearest": 1, "linear": 2, "cubic": 4}[mode] ** rank > MAX_UNROLLED_TAPS:
         return f"not of floats, or more than {MAX_UNROLLED_TAPS} taps of {mode} interpolation on {rank} axes"
     samples = prod(out[2:])
-    types = [buffer_type([out[0], out[1], samples], element), buffer_type(shape, element)]
-    kernel = KernelBuilder([*types, buffer_type([out[0], samples, rank], kind)])
+    inputs = [op.X, (op.grid, [out[0], samples, rank])]
+    kernel = Kernel(builder, "gridsample", [(op.Y, [out[0], out[1], samples])], inputs)
     target, source, grid = kernel.buffers
     with kernel.loops([out[0], samples]) as (image, index):
         taps: list[list[_Tap]] = []
         for axis, size in enumerate(shape[2:]):
-            at = [image, index, kernel.index(rank - 1 - axis)]
-            x = read_as(kernel, grid, at, kind, number)
+            x = grid.read_as(number, image, index, rank - 1 - axis)
             taps.append(_taps(x, size, mode, op.padding_mode.data, bool(op.align_corners.value.data)))
         with kernel.loops([out[1]]) as (channel,):
             parts = [
-                _part(
-                    Scalar(
-                        kernel, kernel.read(source, [image, channel, *(tap.index for tap in chosen)], element)
-                    ),
-                    chosen,
-                )
+                _part(source[image, channel, *(tap.index for tap in chosen)], chosen)
                 for chosen in product(*taps)
             ]
             # One tap is not added to 0, which would lose the sign of -0.
-            none = Scalar(kernel, kernel.constant(0.0, number))
-            total = parts[0] if len(parts) == 1 else sum(parts, none)
-            kernel.write(total.value, target, [image, channel, index], element)
-    builder.call(
-        "gridsample", kernel, [builder.result(op.Y)], [builder.buffer(op.X), builder.buffer(op.grid)]
-    )
+            none = kernel.constant(0.0, number)
+            target[image, channel, index] = parts[0] if len(parts) == 1 else sum(parts, none)
+    kernel.call()
     return None
 
 
@@ -110,7 +98,7 @@ def _tap(
     if padding == "reflection":
         coordinate = _reflected(coordinate, *ends)
     clamped = coordinate.to(INDEX).clamp(0, size - 1)
-    return _Tap(clamped.value, weight, is_inside)
+    return _Tap(clamped, weight, is_inside)
 
 
 def _reflected(x: Scalar, low: float, high: float) -> Scalar:

@@ -26,9 +26,9 @@ from xonnc.lowering.onnx_to_krnl.int8_layout import (
 from xonnc.lowering.onnx_to_krnl.int8_patterns import QuantizedMatmul
 from xonnc.lowering.onnx_to_krnl.int8_weight_offsets import add_weight_offsets, window_sums
 from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.layout_plan import Halo
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 from xonnc.lowering.onnx_to_krnl.tile_keys import conv_key
@@ -181,20 +181,12 @@ def _subtract_runtime_zero_point(
     """Subtract the run-time zero point of `x`: `starts - zero · Σ w` for each output channel."""
     sums = pad_channels(product.weight_sums, len(starts))
     made = builder.allocate(starts.shape, i32)
-    types = [buffer_type(starts.shape, i32)] * 3
-    kernel = KernelBuilder([*types, buffer_type([1], i8)])
+    kernel = Kernel(builder, "zero_point_bias", [made], [starts, sums, (zero, [1])])
     out, first, factors, zero_point = kernel.buffers
     with kernel.loops(starts.shape) as (channel,):
-        offset = read_as(kernel, zero_point, [kernel.index(0)], builder.element(zero), i32)
-        total = Scalar(kernel, kernel.load(first, [channel]))
-        total = total - offset * Scalar(kernel, kernel.load(factors, [channel]))
-        kernel.store(total.value, out, [channel])
-    builder.call(
-        "zero_point_bias",
-        kernel,
-        [made],
-        [builder.constant_buffer(starts), builder.constant_buffer(sums), builder.buffer(zero)],
-    )
+        offset = zero_point.read_as(i32, 0)
+        out[channel] = first[channel] - offset * factors[channel]
+    kernel.call()
     return made
 
 

@@ -10,18 +10,17 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i32
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops.math import MatMulIntegerOp, QLinearMatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvIntegerOp, QLinearConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.conv_and_pooling import columns_of, window_of
 from xonnc.lowering.onnx_to_krnl.element_types import integer_range
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Index, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.matmul import product_of_buffers
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as, saturated
+from xonnc.lowering.onnx_to_krnl.quantize_linear import saturated
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 
@@ -46,10 +45,10 @@ def _centred(
 ) -> MatrixOperand:
     """Return a tensor less its zero point, which is broadcast."""
     if zero.type == NONE or _is_zero(zero, builder):
-        return MatrixOperand(builder.buffer(value), shape, builder.element(value))
+        return MatrixOperand(builder.buffer(value), shape)
     target = builder.allocate(shape, CENTRED)
-    _subtract(target, shape, [0] * len(shape), value, shape, zero, zeros, builder)
-    return MatrixOperand(target, shape, CENTRED)
+    _subtract(target, [0] * len(shape), value, shape, zero, zeros, builder)
+    return MatrixOperand(target, shape)
 
 
 def _is_zero(zero: SSAValue, builder: LoweringBuilder) -> bool:
@@ -59,7 +58,6 @@ def _is_zero(zero: SSAValue, builder: LoweringBuilder) -> bool:
 
 def _subtract(
     target: SSAValue,
-    sizes: Sequence[int],
     begins: Sequence[int],
     value: SSAValue,
     shape: Sequence[int],
@@ -68,24 +66,21 @@ def _subtract(
     builder: LoweringBuilder,
 ) -> None:
     """Write `value - zero` into a buffer at `begins`; without a zero point, `value`."""
-    element = builder.element(value)
-    has_zero = zero.type != NONE
-    types = [buffer_type(sizes, CENTRED), buffer_type(shape, element)]
-    kernel = KernelBuilder([*types, buffer_type(zeros, element)] if has_zero else types)
+    inputs = [(value, shape), *([(zero, zeros)] if zero.type != NONE else [])]
+    kernel = Kernel(builder, "subtract_zero_point", [target], inputs)
     out, source, *offsets = kernel.buffers
     with kernel.loops(shape) as indices:
-        x = read_as(kernel, source, indices, element, i32)
-        if has_zero:
-            own = [
-                kernel.index(0) if size == 1 else index for index, size in zip(indices, zeros, strict=True)
-            ]
-            x = x - read_as(kernel, offsets[0], own, element, i32)
-        target_indices = [
-            kernel.affine(index, 1, begin) for index, begin in zip(indices, begins, strict=True)
-        ]
-        kernel.store(x.to(IntegerType(16)).value, out, target_indices)
-    inputs = [builder.buffer(value), builder.buffer(zero)] if has_zero else [builder.buffer(value)]
-    builder.call("subtract_zero_point", kernel, [target], inputs)
+        x = _difference(source, indices, offsets)
+        out[*(index.offset_by(begin) for index, begin in zip(indices, begins, strict=True))] = x
+    kernel.call()
+
+
+def _difference(source: Buffer, indices: Sequence[Scalar], offsets: Sequence[Buffer]) -> Scalar:
+    """Return an element less its zero point, if there is one."""
+    x = source.read_as(i32, *indices)
+    for offset in offsets:
+        x = x - offset.read_as(i32, *offset.broadcast(indices))
+    return x
 
 
 @dataclass(frozen=True)
@@ -102,32 +97,23 @@ class _Rescaling:
 def _rescale(
     result: SSAValue, sums: SSAValue, sizes: Sequence[int], how: _Rescaling, builder: LoweringBuilder
 ) -> None:
-    element = builder.element(result)
-    kinds = [builder.element(scale) for scale in how.scales]
-    types = [buffer_type(sizes, element), buffer_type(sizes, element_of(sums))]
-    types += [buffer_type(shape, kind) for shape, kind in zip(how.shapes, kinds, strict=True)]
-    kernel = KernelBuilder([*types, buffer_type([1], element)])
+    inputs = [(sums, sizes), *zip(how.scales, how.shapes, strict=True), (how.zero, [1])]
+    kernel = Kernel(builder, "requantize", [(result, sizes)], inputs)
     out, source, *scales, zero = kernel.buffers
 
-    def factor(indices: Sequence[SSAValue]) -> Scalar:
-        factors: list[Scalar] = []
-        for buffer, shape, kind in zip(scales, how.shapes, kinds, strict=True):
-            own = [
-                kernel.index(0) if size == 1 else index for index, size in zip(indices, shape, strict=True)
-            ]
-            factors.append(read_as(kernel, buffer, own, kind, f32))
-        return (factors[0] * factors[1] / factors[2]).to(f64)
+    def factor(indices: Sequence[Index]) -> Scalar:
+        x, w, y = (buffer.read_as(f32, *buffer.broadcast(indices)) for buffer in scales)
+        return (x * w / y).to(f64)
 
     # Outside of the loops if it is the same for all sums: what they write might be what they read, for LLVM.
-    common = factor([kernel.index(0)] * len(sizes)) if all(prod(shape) == 1 for shape in how.shapes) else None
-    offset = read_as(kernel, zero, [kernel.index(0)], element, f64)
+    common = factor([0] * len(sizes)) if all(prod(shape) == 1 for shape in how.shapes) else None
+    offset = zero.read_as(f64, 0)
     with kernel.loops(sizes) as indices:
         # i32 (31 bits) times f32 (24 bits) needs 55 bits: nearly exact in f64.
-        x = Scalar(kernel, kernel.load(source, indices)).to(f64)
+        x = source[*indices].to(f64)
         x = (x * (factor(indices) if common is None else common)).round() + offset
-        kernel.write(saturated(x, element), out, indices, element)
-    buffers = [sums, *(builder.buffer(scale) for scale in how.scales), builder.buffer(how.zero)]
-    builder.call("requantize", kernel, [builder.result(result)], buffers)
+        out[*indices] = saturated(x, out.element)
+    kernel.call()
 
 
 def _aligned(shape: Sequence[int], rank: int, is_row: bool) -> list[int]:
@@ -220,25 +206,16 @@ def _as_floats(
     """Return a part of a tensor along an axis, less its zero point, as floats, and its shape."""
     value, shape, zero, zeros = operand
     begin, count = terms
-    element = builder.element(value)
     has_zero = zero.type != NONE and not _is_zero(zero, builder)
     part = [*shape[:axis], count, *shape[axis + 1 :]]
-    types = [buffer_type(part, f32), buffer_type(shape, element)]
-    kernel = KernelBuilder([*types, buffer_type(zeros, element)] if has_zero else types)
+    target = builder.allocate(part, f32)
+    inputs = [(value, shape), *([(zero, zeros)] if has_zero else [])]
+    kernel = Kernel(builder, "subtract_zero_point", [target], inputs)
     out, source, *offsets = kernel.buffers
     with kernel.loops(part) as indices:
-        read = [
-            kernel.affine(index, 1, begin) if number == axis else index
-            for number, index in enumerate(indices)
-        ]
-        x = read_as(kernel, source, read, element, i32)
-        if has_zero:
-            own = [kernel.index(0) if size == 1 else index for index, size in zip(read, zeros, strict=True)]
-            x = x - read_as(kernel, offsets[0], own, element, i32)
-        kernel.store(x.to(f32).value, out, indices)
-    target = builder.allocate(part, f32)
-    inputs = [builder.buffer(value), builder.buffer(zero)] if has_zero else [builder.buffer(value)]
-    builder.call("subtract_zero_point", kernel, [target], inputs)
+        at = [index.offset_by(begin if number == axis else 0) for number, index in enumerate(indices)]
+        out[*indices] = _difference(source, at, offsets)
+    kernel.call()
     return target, part
 
 
@@ -246,14 +223,14 @@ def _total(
     result: SSAValue, parts: Sequence[SSAValue], sizes: Sequence[int], builder: LoweringBuilder
 ) -> None:
     """Write the total of parts as integers."""
-    kernel = KernelBuilder([buffer_type(sizes, i32), *(buffer_type(sizes, f32) for _ in parts)])
+    kernel = Kernel(builder, "sums", [(result, sizes)], parts)
     out, *sources = kernel.buffers
     with kernel.loops(sizes) as indices:
-        first, *others = (Scalar(kernel, kernel.load(each, indices)).to(i32) for each in sources)
+        first, *others = (each[*indices].to(i32) for each in sources)
         for other in others:
             first = first + other
-        kernel.store(first.value, out, indices)
-    builder.call("sums", kernel, [result], parts)
+        out[*indices] = first
+    kernel.call()
 
 
 def _zeros(zero: SSAValue, rank: int, is_row: bool, builder: LoweringBuilder) -> Sequence[int]:
@@ -270,14 +247,14 @@ def integer_conv(op: ConvIntegerOp | QLinearConvOp, builder: LoweringBuilder) ->
     if window.is_padded:
         fill(source, prod(sizes), 0, builder)
     ones = [1] * len(shape)
-    _subtract(source, sizes, [0, 0, *window.begins], op.x, shape, op.x_zero_point, ones, builder)
+    _subtract(source, [0, 0, *window.begins], op.x, shape, op.x_zero_point, ones, builder)
     columns = columns_of(source, shape, out, window, builder)
     groups, pixels, depth = op.group.value.data, prod(out[2:]), prod(weights[1:])
     filters = out[1] // groups
     matrices = [1, groups, filters, depth]
     zeros = [1, groups, filters, 1] if _count(op.w_zero_point, builder) > 1 else [1] * 4
     a = _centred(op.w, matrices, op.w_zero_point, zeros, builder)
-    b = MatrixOperand(columns, [shape[0], groups, depth, pixels], CENTRED)
+    b = MatrixOperand(columns, [shape[0], groups, depth, pixels])
     sum_shape = [shape[0], groups, filters, pixels]
     if isinstance(op, ConvIntegerOp):
         sums = builder.result(op.y)
@@ -302,8 +279,8 @@ def _begin(sums: SSAValue, sum_shape: Sequence[int], bias: SSAValue, builder: Lo
     if bias.type == NONE:
         fill(sums, prod(sum_shape), 0, builder)
         return
-    kernel = KernelBuilder([buffer_type(sum_shape, i32), buffer_type(sum_shape[1:3], i32)])
+    kernel = Kernel(builder, "bias", [sums], [(bias, sum_shape[1:3])])
     out, source = kernel.buffers
     with kernel.loops(sum_shape) as indices:
-        kernel.store(kernel.load(source, indices[1:3]), out, indices)
-    builder.call("bias", kernel, [sums], [builder.buffer(bias)])
+        out[*indices] = source[*indices[1:3]]
+    kernel.call()

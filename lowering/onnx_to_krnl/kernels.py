@@ -47,6 +47,7 @@ class Buffer:
 
     kernel: KernelBuilder
     value: SSAValue
+    shape: Sequence[Size]
     element: Attribute
     """The type of the tensor's elements, as which they are stored."""
 
@@ -61,6 +62,10 @@ class Buffer:
     def read_as(self, kind: Attribute, *indices: Index) -> Scalar:
         """Return an element, converted to another type."""
         return self[indices].to(kind, is_unsigned_element(self.element))
+
+    def broadcast(self, indices: Sequence[Index]) -> tuple[Index, ...]:
+        """Return the indices of an element that is broadcast along axes of size 1."""
+        return tuple(0 if size == 1 else index for index, size in zip(indices, self.shape, strict=True))
 
     def load(self, *indices: Index) -> Scalar:
         """Return an element as stored."""
@@ -106,8 +111,8 @@ class Kernel:
         self.ssa = KernelBuilder([buffer_type(shape, element) for shape, element in operands])
         """The builder of its ops."""
         self.buffers: Sequence[Buffer] = [
-            Buffer(self.ssa, value, element)
-            for value, (_, element) in zip(self.ssa.buffers, operands, strict=True)
+            Buffer(self.ssa, value, shape, element)
+            for value, (shape, element) in zip(self.ssa.buffers, operands, strict=True)
         ]
         """The outputs, then the inputs."""
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size
 
 STEP = 4
 """Terms that are added per load and store of an accumulator."""
@@ -27,7 +27,6 @@ class MatrixOperand:
 
     buffer: SSAValue
     shape: Sequence[int]
-    element: Attribute
     is_transposed: bool = False
 
     @property
@@ -36,16 +35,12 @@ class MatrixOperand:
         *outer, rows, columns = self.shape
         return [*outer, columns, rows] if self.is_transposed else self.shape
 
-    def read(
-        self, kernel: KernelBuilder, buffer: SSAValue, indices: Sequence[SSAValue], kind: Attribute
-    ) -> Scalar:
+    def read(self, buffer: Buffer, indices: Sequence[Scalar], kind: Attribute) -> Scalar:
         """Load one element as the type `kind`."""
-        operand_indices = [
-            kernel.index(0) if size == 1 else index for index, size in zip(indices, self.shape, strict=True)
-        ]
-        if self.is_transposed:
-            operand_indices[-2:] = reversed(operand_indices[-2:])
-        return read_as(kernel, buffer, operand_indices, self.element, kind)
+        *outer, row, column = indices
+        return buffer.read_as(
+            kind, *buffer.broadcast([*outer, column, row] if self.is_transposed else indices)
+        )
 
 
 def accumulate_matmul(
@@ -64,32 +59,23 @@ def accumulate_matmul(
     for first, count, step in ((0, k // STEP, STEP), (k // STEP * STEP, k % STEP, 1)):
         if not count:
             continue
-        kernel = KernelBuilder(
-            [
-                buffer_type([*batch, m, n], kind),
-                buffer_type(a.stored_shape, a.element),
-                buffer_type(b.stored_shape, b.element),
-            ]
-        )
+        operands = [(each.buffer, each.stored_shape) for each in factors]
+        kernel = Kernel(builder, "matmul_sums", [(sums, [*batch, m, n])], operands)
         out, rows, columns = kernel.buffers
-        with kernel.loops([*batch, m, count, n]) as indices:
-            *outer, row, term, column = indices
-            coordinates = [*outer, row, column]
-            total = Scalar(kernel, kernel.load(out, coordinates))
+        with kernel.loops([*batch, m, count, n]) as (*outer, row, term, column):
+            total = out[*outer, row, column]
             for number in range(step):
-                at = kernel.affine(term, step, first + number)
-                left = a.read(kernel, rows, [*outer, row, at], kind)
-                total = total + left * b.read(kernel, columns, [*outer, at, column], kind)
-            kernel.store(total.value, out, coordinates)
-        builder.call("matmul_sums", kernel, [sums], [a.buffer, b.buffer])
+                at = term.scaled_by(step).offset_by(first + number)
+                left = a.read(rows, [*outer, row, at], kind)
+                total = total + left * b.read(columns, [*outer, at, column], kind)
+            out[*outer, row, column] = total
+        kernel.call()
 
 
-def round_result(
-    result: SSAValue, sums: SSAValue, sizes: Sequence[int], kind: Attribute, builder: LoweringBuilder
-) -> None:
+def round_result(result: SSAValue, sums: SSAValue, sizes: Sequence[Size], builder: LoweringBuilder) -> None:
     """Round accumulators to the element type of a result."""
-    element = builder.element(result)
-    kernel = KernelBuilder([buffer_type(sizes, element), buffer_type(sizes, kind)])
+    kernel = Kernel(builder, "round_result", [(result, sizes)], [(sums, sizes)])
+    out, source = kernel.buffers
     with kernel.loops(sizes) as indices:
-        kernel.write(kernel.load(kernel.buffers[1], indices), kernel.buffers[0], indices, element)
-    builder.call("round_result", kernel, [builder.result(result)], [sums])
+        out[*indices] = source[*indices]
+    kernel.call()

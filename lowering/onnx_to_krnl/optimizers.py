@@ -9,9 +9,8 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import training
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 Optimizer = training.AdagradOp | training.AdamOp | training.MomentumOp
@@ -96,20 +95,15 @@ def _update(
     builder: LoweringBuilder,
 ) -> None:
     tensors, results = values
-    element, size = builder.element(tensors[0]), prod(builder.shape(tensors[0]))
-    scalars = [op.R, op.T]
-    types = [buffer_type([size], element)] * (len(results) + len(tensors))
-    kernel = KernelBuilder([*types, *(buffer_type([1], builder.element(value)) for value in scalars)])
+    size = [prod(builder.shape(tensors[0]))]
+    outputs, inputs = ([(value, size) for value in each] for each in (results, tensors))
+    kernel = Kernel(builder, name, outputs, [*inputs, (op.R, [1]), (op.T, [1])])
     targets = kernel.buffers[: len(results)]
-    sources = kernel.buffers[len(results) : -2]
-    zero = [kernel.index(0)]
-    rate, iteration = (
-        read_as(kernel, buffer, zero, builder.element(value), element)
-        for buffer, value in zip(kernel.buffers[-2:], scalars, strict=True)
-    )
-    with kernel.loops([size]) as indices:
-        numbers = [Scalar(kernel, kernel.load(source, indices)) for source in sources]
-        for target, made in zip(targets, update((rate, iteration), numbers), strict=True):
-            kernel.store(made.value, target, indices)
-    buffers = [builder.buffer(value) for value in (*tensors, *scalars)]
-    builder.call(name, kernel, [builder.result(value) for value in results], buffers)
+    *sources, rate, iteration = kernel.buffers[len(results) :]
+    kind = sources[0].element
+    step = rate.read_as(kind, 0), iteration.read_as(kind, 0)
+    with kernel.loops(size) as (index,):
+        numbers = [source[index] for source in sources]
+        for target, made in zip(targets, update(step, numbers), strict=True):
+            target[index] = made
+    kernel.call()

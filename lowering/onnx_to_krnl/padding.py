@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE, numpy_dtype
 from xonnc.lowering.onnx_to_krnl.data_movement import as_stored, integers_of
-from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     NO_DYNAMIC_KERNEL,
     LoweringBuilder,
     lowers_data_movement,
     supports_dynamic_shapes,
 )
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, fill, identity_map
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes, volume
 
@@ -135,24 +134,22 @@ def _kept(size: Size, result_size: Size, begin: int) -> Size:
 
 def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuilder) -> str | None:
     """Pad with elements of the input, by a table of source indices for each padded axis."""
-    shape, sizes, element = builder.shape(op.data), builder.shape(op.output), builder.element(op.data)
+    shape, sizes = builder.shape(op.data), builder.shape(op.output)
     if 0 in shape:
         return "an operand is empty"
     tables = {
-        axis: builder.constant_buffer(_source_indices(size, begin, end, op.mode.data))
+        axis: _source_indices(size, begin, end, op.mode.data)
         for axis, (size, (begin, end)) in enumerate(zip(shape, pads, strict=True))
         if begin or end
     }
-    types = [buffer_type(sizes, element), buffer_type(shape, element)]
-    kernel = KernelBuilder([*types, *[buffer_type([sizes[axis]], i64) for axis in tables]])
+    kernel = Kernel(builder, f"pad_{op.mode.data}", [op.output], [op.data, *tables.values()])
     out, source, *index_tables = kernel.buffers
     with kernel.loops(sizes) as loops:
         at = list(loops)
         for axis, table in zip(tables, index_tables, strict=True):
-            at[axis] = kernel.add(arith.IndexCastOp(kernel.load(table, [loops[axis]]), INDEX))
-        kernel.store(kernel.load(source, at if shape else []), out, loops if shape else [])
-    buffers = [builder.buffer(op.data), *tables.values()]
-    builder.call(f"pad_{op.mode.data}", kernel, [builder.result(op.output)], buffers)
+            at[axis] = table[loops[axis]].to(INDEX)
+        out.copy((*loops,) if shape else (), source, (*at,) if shape else ())
+    kernel.call()
     return None
 
 

@@ -15,10 +15,9 @@ from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, NONE
 from xonnc.lowering.onnx_to_krnl.element_types import (
     NARROW_FLOATS,
     integer_range,
-    is_unsigned_element,
     storage_type,
 )
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel, Operand
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers, supports_dynamic_shapes
 from xonnc.lowering.onnx_to_krnl.scalars import Number, Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
@@ -60,23 +59,11 @@ def _blocks(shape: Sequence[Size], scale: Sequence[Size], axis: int, block: int)
     return _ScaleBlocks([number for number, _ in nontrivial], [varies for _, varies in nontrivial])
 
 
-def read_as(
-    kernel: KernelBuilder,
-    buffer: SSAValue,
-    indices: Sequence[SSAValue],
-    element: Attribute,
-    target: Attribute,
-) -> Scalar:
-    """Load an element of a buffer and convert it to the type `target`."""
-    number = Scalar(kernel, kernel.read(buffer, indices, element))
-    return number.to(target, is_unsigned_element(element))
-
-
-def saturated(number: Scalar, element: Attribute) -> SSAValue:
+def saturated(number: Scalar, element: Attribute) -> Scalar:
     """Convert an integral float to the nearest integer of a type; NaN to the least."""
     low, high = integer_range(element)
     clamped = (number > low).select(number, low)
-    return (clamped < high).select(clamped, high).to(i32).to(storage_type(element)).value
+    return (clamped < high).select(clamped, high).to(i32).to(storage_type(element))
 
 
 ROUND_MAGIC = 12582912.0
@@ -97,8 +84,7 @@ def round_to_int8(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Sca
     clamped = (steps > low).select(steps, low)
     clamped = (clamped < high).select(clamped, high)
     shifted = clamped + ROUND_MAGIC
-    bits = Scalar(steps.kernel, steps.kernel.add(arith.BitcastOp(shifted.value, i32)))
-    return shifted - ROUND_MAGIC, bits - ROUND_MAGIC_BITS
+    return shifted - ROUND_MAGIC, shifted.bitcast(i32) - ROUND_MAGIC_BITS
 
 
 supports_dynamic_shapes(QuantizeLinearOp, DequantizeLinearOp)
@@ -126,45 +112,37 @@ def quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> str | None:
     if precision is None:
         precision = element if element == scale_element else f32
     number = f64 if is_integer(element) or precision == f64 else f32
-    types = [buffer_type(blocks.sizes, element) for element in elements[:2]]
-    types.append(buffer_type(blocks.scales, scale_element))
-    buffers = [builder.buffer(op.x), builder.buffer(op.y_scale)]
-    has_zero = op.y_zero_point.type != NONE and is_integer(out_element)
-    if has_zero:
-        types.append(buffer_type(blocks.scales, out_element))
-        buffers.append(builder.buffer(op.y_zero_point))
-    kernel = KernelBuilder(types)
+    operands = _operands(op.x, op.y_scale, op.y_zero_point, blocks, out_element)
+    kernel = Kernel(builder, "quantizelinear", [(op.y, blocks.sizes)], operands)
     out, source, scale, *zero = kernel.buffers
     with kernel.loops(blocks.sizes) as indices:
-        own = [
-            index if varies else kernel.index(0) for index, varies in zip(indices, blocks.varies, strict=True)
-        ]
-        x = read_as(kernel, source, indices, element, number)
-        x = x / read_as(kernel, scale, own, scale_element, number)
+        x = source.read_as(number, *indices)
+        x = x / scale.read_as(number, *scale.broadcast(indices))
         if precision == f16 or precision in NARROW_FLOATS:
-            x = Scalar(
-                kernel, kernel.to_compute_type(kernel.to_storage_type(x.to(f32).value, precision), precision)
-            )
+            x = x.to(f32).rounded_to(precision)
         if not is_integer(out_element):
-            saturate = bool(op.saturate.value.data)
-            kernel.store(kernel.to_storage_type(x.to(f32).value, out_element, saturate), out, indices)
+            out.store(x.to(f32).stored_as(out_element, bool(op.saturate.value.data)), *indices)
         elif out_element.width.data == 8 and x.type == f32:
             low, high = integer_range(out_element)
-            offset = (
-                read_as(kernel, zero[0], own, out_element, i32)
-                if zero
-                else Scalar(kernel, kernel.constant(0, i32))
-            )
-            centre = Scalar(kernel, kernel.add(arith.SIToFPOp(offset.value, f32)))
+            offset = zero[0].read_as(i32, *zero[0].broadcast(indices)) if zero else kernel.constant(0, i32)
+            centre = offset.made(arith.SIToFPOp(offset.value, f32))
             _, rounded = round_to_int8(x, low - centre, high - centre)
-            kernel.write((rounded + offset).to(storage_type(out_element)).value, out, indices, out_element)
+            out[*indices] = rounded + offset
         else:
             x = x.round()
             if zero:
-                x = x + read_as(kernel, zero[0], own, out_element, x.type)
-            kernel.write(saturated(x, out_element), out, indices, out_element)
-    builder.call("quantizelinear", kernel, [builder.result(op.y)], buffers)
+                x = x + zero[0].read_as(x.type, *zero[0].broadcast(indices))
+            out[*indices] = saturated(x, out_element)
+    kernel.call()
     return None
+
+
+def _operands(
+    x: SSAValue, scale: SSAValue, zero: SSAValue, blocks: _ScaleBlocks, element: Attribute
+) -> list[Operand]:
+    """Return the operands of a kernel; zero points of an `element` that is a float are not read."""
+    zeros = [zero] if zero.type != NONE and is_integer(element) else []
+    return [(x, blocks.sizes), *((each, blocks.scales) for each in (scale, *zeros))]
 
 
 @lowers(DequantizeLinearOp)
@@ -174,23 +152,13 @@ def dequantize(op: DequantizeLinearOp, builder: LoweringBuilder) -> str | None:
     blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
     if blocks is None or not _fits(op.x_zero_point, op.x_scale, builder):
         return MISFIT
-    out_element, element, scale_element = [builder.element(value) for value in (op.y, op.x, op.x_scale)]
-    types = [buffer_type(blocks.sizes, out_element), buffer_type(blocks.sizes, element)]
-    types.append(buffer_type(blocks.scales, scale_element))
-    buffers = [builder.buffer(op.x), builder.buffer(op.x_scale)]
-    if op.x_zero_point.type != NONE and is_integer(element):
-        types.append(buffer_type(blocks.scales, element))
-        buffers.append(builder.buffer(op.x_zero_point))
-    kernel = KernelBuilder(types)
-    out, source, scale, *zero = kernel.buffers
+    operands = _operands(op.x, op.x_scale, op.x_zero_point, blocks, builder.element(op.x))
+    kernel = Kernel(builder, "dequantizelinear", [(op.y, blocks.sizes)], operands)
+    out, source, scale, *zeros = kernel.buffers
     with kernel.loops(blocks.sizes) as indices:
-        own = [
-            index if varies else kernel.index(0) for index, varies in zip(indices, blocks.varies, strict=True)
-        ]
-        x = read_as(kernel, source, indices, element, f32)
-        if zero:
-            x = x - read_as(kernel, zero[0], own, element, f32)
-        x = x * read_as(kernel, scale, own, scale_element, f32)
-        kernel.write(x.value, out, indices, out_element)
-    builder.call("dequantizelinear", kernel, [builder.result(op.y)], buffers)
+        x = source.read_as(f32, *indices)
+        for zero in zeros:
+            x = x - zero.read_as(f32, *zero.broadcast(indices))
+        out[*indices] = x * scale.read_as(f32, *scale.broadcast(indices))
+    kernel.call()
     return None

@@ -9,14 +9,12 @@ supplies a new one for each run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf, pi, prod
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, f32, f64, i1, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f64, i1, i32, i64
+from xdsl.ir import Attribute, Operation
 
 from xonnc.dialects.krnl.memory import SeedOp
 from xonnc.dialects.onnx.ops.generator import (
@@ -30,9 +28,8 @@ from xonnc.dialects.onnx.ops.generator import (
 from xonnc.dialects.onnx.ops.nn import DropoutOp, DropoutV1Op, DropoutV6Op, DropoutV7Op, DropoutV10Op
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel, Operand, Value
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
 Dropouts: TypeAlias = DropoutOp | DropoutV10Op | DropoutV7Op | DropoutV6Op | DropoutV1Op
@@ -44,12 +41,12 @@ Use: TypeAlias = Callable[[list[Scalar], Scalar], None]
 """Consumes uniform numbers (f64 in [0, 1)) for the element at an index."""
 
 
-def _seed_of(seed: Attribute | None, builder: LoweringBuilder) -> SSAValue:
-    """Return a buffer of one i64 seed, of which the lower 32 bits are used."""
+def _seed_of(seed: Attribute | None, builder: LoweringBuilder) -> Operand:
+    """Return one i64 seed, of which the lower 32 bits are used."""
     match seed:
         case FloatAttr() | IntegerAttr():
             number = int(seed.value.data) & 0xFFFFFFFF
-            return builder.constant_buffer(np.array([number], np.int64))
+            return np.array([number], np.int64)
         case _:
             return builder.insert(SeedOp())
 
@@ -61,14 +58,11 @@ def _signed(number: int) -> int:
 class _MersenneTwister:
     """MT19937 in a kernel, its state in a buffer of 624 i32."""
 
-    def __init__(self, kernel: KernelBuilder, state: SSAValue, seed: SSAValue) -> None:
+    def __init__(self, kernel: Kernel, state: Buffer, seed: Buffer) -> None:
         self.kernel, self.state = kernel, state
-        first = Scalar(kernel, kernel.load(seed, [kernel.index(0)])).to(i32)
-        with kernel.reducing([WORDS], [first.value]) as ((index,), accumulators, results):
-            word = Scalar(kernel, accumulators[0])
-            kernel.store(word.value, state, [index])
-            grown = self._xor(word, self._right(word, 30)) * 1812433253
-            results.append((grown + Scalar(kernel, index).to(i32) + 1).value)
+        with kernel.reducing([WORDS], [seed[0].to(i32)]) as ((index,), (word,), results):
+            state[index] = word
+            results.append((word ^ word.shift_right(30)) * 1812433253 + index.to(i32) + 1)
 
     def draw(self, count: int, each: int, use: Use) -> None:
         """Draw `each` uniform numbers for each of `count` elements, a block of state at a time."""
@@ -78,14 +72,13 @@ class _MersenneTwister:
         capacity = WORDS // (2 * each)
         with kernel.loops([-(-count // capacity)]) as (block,):
             self._twist()
-            begin = Scalar(kernel, block) * capacity
-            left = (begin.like(count) - begin).minimum(capacity)
-            with kernel.loops([left.value]) as (iteration,):
+            begin = block * capacity
+            with kernel.loops([(begin.like(count) - begin).minimum(capacity)]) as (iteration,):
                 words = [
-                    self._tempered(kernel.affine(iteration, 2 * each, number)) for number in range(2 * each)
+                    self._tempered((iteration * (2 * each)).offset_by(number)) for number in range(2 * each)
                 ]
                 numbers = [self._uniform(*pair) for pair in zip(words[::2], words[1::2], strict=True)]
-                use(numbers, begin + Scalar(kernel, iteration))
+                use(numbers, begin + iteration)
 
     def _twist(self) -> None:
         """Generate the next 624 words of state."""
@@ -96,41 +89,28 @@ class _MersenneTwister:
             (WORDS - APART, APART - 1, APART - WORDS),
         ):
             with self.kernel.loops([count]) as (iteration,):
-                here, after, other = (
-                    self.kernel.affine(iteration, 1, first + step) for step in (0, 1, moved)
-                )
-                self._renew(here, after, other)
+                self._renew(*(iteration.offset_by(first + step) for step in (0, 1, moved)))
         self._renew(*(self.kernel.index(index) for index in (WORDS - 1, 0, APART - 1)))
 
-    def _renew(self, here: SSAValue, after: SSAValue, other: SSAValue) -> None:
-        kernel = self.kernel
-        a, b, c = (Scalar(kernel, kernel.load(self.state, [index])) for index in (here, after, other))
+    def _renew(self, here: Scalar, after: Scalar, other: Scalar) -> None:
+        a, b, c = (self.state[index] for index in (here, after, other))
         mixed = (a & a.like(_signed(0x80000000))) | (b & b.like(0x7FFFFFFF))
         # The lowest bit of the mixed word is that of b; the product avoids a branch.
         odd = (b & b.like(1)) * _signed(0x9908B0DF)
-        kernel.store(self._xor(self._xor(c, self._right(mixed, 1)), odd).value, self.state, [here])
+        self.state[here] = c ^ mixed.shift_right(1) ^ odd
 
-    def _tempered(self, index: SSAValue) -> Scalar:
-        word = Scalar(self.kernel, self.kernel.load(self.state, [index]))
-        word = self._xor(word, self._right(word, 11))
-        word = self._xor(word, self._left(word, 7) & word.like(_signed(0x9D2C5680)))
-        word = self._xor(word, self._left(word, 15) & word.like(_signed(0xEFC60000)))
-        return self._xor(word, self._right(word, 18))
+    def _tempered(self, index: Scalar) -> Scalar:
+        word = self.state[index]
+        word = word ^ word.shift_right(11)
+        word = word ^ (word.shift_left(7) & word.like(_signed(0x9D2C5680)))
+        word = word ^ (word.shift_left(15) & word.like(_signed(0xEFC60000)))
+        return word ^ word.shift_right(18)
 
     def _uniform(self, high: Scalar, low: Scalar) -> Scalar:
         """Combine 27 bits of one word and 26 of another to an f64 in [0, 1)."""
         # 27 + 26 bits fill the 53-bit significand of an f64, as in NumPy's legacy generator.
-        upper, lower = self._right(high, 5).to(f64), self._right(low, 6).to(f64)
+        upper, lower = high.shift_right(5).to(f64), low.shift_right(6).to(f64)
         return (upper * float(1 << 26) + lower) / float(1 << 53)
-
-    def _xor(self, a: Scalar, b: Scalar) -> Scalar:
-        return Scalar(self.kernel, self.kernel.add(arith.XOrIOp(a.value, b.value)))
-
-    def _right(self, word: Scalar, bits: int) -> Scalar:
-        return Scalar(self.kernel, self.kernel.add(arith.ShRUIOp(word.value, word.like(bits).value)))
-
-    def _left(self, word: Scalar, bits: int) -> Scalar:
-        return Scalar(self.kernel, self.kernel.add(arith.ShLIOp(word.value, word.like(bits).value)))
 
 
 @lowers(RandomUniformOp, RandomUniformLikeOp)
@@ -167,39 +147,33 @@ def _filled(
     """Fill the result of an op from `each` uniform numbers per element."""
     (result,) = op.results
     count, element = prod(builder.shape(result)), builder.element(result)
-    kernel = KernelBuilder([buffer_type([count], element), buffer_type([WORDS], i32), buffer_type([1], i64)])
+    state_buffer, start_buffer = builder.allocate([WORDS], i32), _seed_of(seed, builder)
+    kernel = Kernel(builder, "random", [(result, [count]), state_buffer], [start_buffer])
     out, state, start = kernel.buffers
 
     def use(numbers: list[Scalar], index: Scalar) -> None:
-        kernel.write(made(numbers, compute_type(element)).value, out, [index.value], element)
+        out[index] = made(numbers, compute_type(element))
 
     _MersenneTwister(kernel, state, start).draw(count, each, use)
-    builder.call(
-        "random", kernel, [builder.result(result), builder.allocate([WORDS], i32)], [_seed_of(seed, builder)]
-    )
+    kernel.call()
 
 
 @lowers(BernoulliOp)
 def bernoulli(op: BernoulliOp, builder: LoweringBuilder) -> str | None:
     """1 with the probability given by the input; with a seed, the draws of the reference evaluator."""
-    count, element, input_type = (
-        prod(builder.shape(op.input)),
-        builder.element(op.output),
-        builder.element(op.input),
-    )
-    types = [buffer_type([count], element), buffer_type([WORDS], i32)]
-    kernel = KernelBuilder([*types, buffer_type([count], input_type), buffer_type([1], i64)])
+    count = prod(builder.shape(op.input))
+    outputs: list[Operand] = [(op.output, [count]), builder.allocate([WORDS], i32)]
+    inputs = [(op.input, [count]), _seed_of(op.seed, builder)]
+    kernel = Kernel(builder, "bernoulli", outputs, inputs)
     out, state, probabilities, start = kernel.buffers
 
     def use(numbers: list[Scalar], index: Scalar) -> None:
-        share = read_as(kernel, probabilities, [index.value], input_type, f64)
+        share = probabilities.read_as(f64, index)
         # numpy's binomial(1, p) draws by inversion of the less likely outcome.
-        is_one = (share > 0.5).select(numbers[0] <= share, numbers[0] > 1.0 - share)
-        kernel.write(is_one.to(compute_type(element)).value, out, [index.value], element)
+        out[index] = (share > 0.5).select(numbers[0] <= share, numbers[0] > 1.0 - share)
 
     _MersenneTwister(kernel, state, start).draw(count, 1, use)
-    made = [builder.result(op.output), builder.allocate([WORDS], i32)]
-    builder.call("bernoulli", kernel, made, [builder.buffer(op.input), _seed_of(op.seed, builder)])
+    kernel.call()
     return None
 
 
@@ -207,48 +181,36 @@ def bernoulli(op: BernoulliOp, builder: LoweringBuilder) -> str | None:
 def multinomial(op: MultinomialOp, builder: LoweringBuilder) -> str | None:
     """Classes drawn with probabilities `softmax(input)`, by the inverse cumulative distribution."""
     (batch, classes), (_, count) = builder.shape(op.input), builder.shape(op.output)
-    element, kind = builder.element(op.input), builder.element(op.output)
-    kernel = KernelBuilder(
-        [
-            buffer_type([batch, count], kind),
-            buffer_type([batch, classes], f64),
-            buffer_type([WORDS], i32),
-            buffer_type([batch, classes], element),
-            buffer_type([1], i64),
-        ]
-    )
+    scratch = [builder.allocate([batch, classes], f64), builder.allocate([WORDS], i32)]
+    inputs = [op.input, _seed_of(op.seed, builder)]
+    kernel = Kernel(builder, "multinomial", [op.output, *scratch], inputs)
     out, sums, state, logits, start = kernel.buffers
     with kernel.loops([batch]) as (row,):
-        with kernel.reducing([classes], [kernel.constant(-inf, f64)]) as ((position,), accumulators, tops):
-            x = read_as(kernel, logits, [row, position], element, f64)
-            tops.append(Scalar(kernel, accumulators[0]).maximum(x).value)
-        with kernel.reducing([classes], [kernel.constant(0.0, f64)]) as ((position,), accumulators, totals):
-            x = read_as(kernel, logits, [row, position], element, f64)
+        top = kernel.reduce(
+            classes,
+            kernel.constant(-inf, f64),
+            lambda most, index: most.maximum(logits.read_as(f64, row, index)),
+        )
+        with kernel.reducing([classes], [kernel.constant(0.0, f64)]) as ((index,), (before,), totals):
             # Less the maximum, so that no exponential overflows.
-            total = Scalar(kernel, accumulators[0]) + (x - Scalar(kernel, tops[0])).exp()
-            kernel.store(total.value, sums, [row, position])
-            totals.append(total.value)
+            total = before + (logits.read_as(f64, row, index) - top).exp()
+            sums[row, index] = total
+            totals.append(total)
 
     def use(numbers: list[Scalar], position: Scalar) -> None:
         number = position.to(i64)
-        row, column = (each.to(INDEX).value for each in (number // count, number % count))
-        top = kernel.load(sums, [row, kernel.index(classes - 1)])
-        share = numbers[0] * Scalar(kernel, top)
+        row, column = (each.to(INDEX) for each in (number // count, number % count))
+        share = numbers[0] * sums[row, classes - 1]
         # Class: the number of partial sums up to the draw. Without the last sum it is a valid class even
         # if rounding lifts the draw to the total.
-        with kernel.reducing([classes - 1], [kernel.constant(0, i64)]) as ((index,), accumulators, results):
-            is_beyond = Scalar(kernel, kernel.load(sums, [row, index])) <= share
-            results.append((Scalar(kernel, accumulators[0]) + is_beyond.to(i64)).value)
-        kernel.store(Scalar(kernel, results[0]).to(kind).value, out, [row, column])
+        out[row, column] = kernel.reduce(
+            classes - 1,
+            kernel.constant(0, i64),
+            lambda found, index: found + (sums[row, index] <= share).to(i64),
+        )
 
     _MersenneTwister(kernel, state, start).draw(batch * count, 1, use)
-    scratch = [builder.allocate([batch, classes], f64), builder.allocate([WORDS], i32)]
-    builder.call(
-        "multinomial",
-        kernel,
-        [builder.result(op.output), *scratch],
-        [builder.buffer(op.input), _seed_of(op.seed, builder)],
-    )
+    kernel.call()
     return None
 
 
@@ -257,12 +219,8 @@ def dropout(op: DropoutOp, builder: LoweringBuilder) -> str | None:
     """
     In training, zero a fraction `ratio` of the elements and divide the others by `1 - ratio`; else copy.
     """
-    training = None if op.training_mode.type == NONE else builder.buffer(op.training_mode)
-    if op.ratio.type == NONE:
-        ratio = _Ratio(builder.constant_buffer(np.array(0.5, np.float32)), f32)
-    else:
-        ratio = _Ratio(builder.buffer(op.ratio), builder.element(op.ratio))
-    _drop(op, ratio, training, op.seed, builder)
+    training = None if op.training_mode.type == NONE else op.training_mode
+    _drop(op, np.array(0.5, np.float32) if op.ratio.type == NONE else op.ratio, training, op.seed, builder)
     return None
 
 
@@ -272,66 +230,48 @@ def older_dropout(
 ) -> str | None:
     """Dropout before opset 12: before opset 7 in training unless `is_test`, later never."""
     is_training = isinstance(op, DropoutV6Op | DropoutV1Op) and not op.is_test.value.data
-    ratio = _Ratio(builder.constant_buffer(np.array(op.ratio.value.data, np.float32)), f32)
-    _drop(op, ratio, builder.constant_buffer(np.array(True)) if is_training else None, None, builder)
+    ratio = np.array(op.ratio.value.data, np.float32)
+    _drop(op, ratio, np.array(True) if is_training else None, None, builder)
     return None
 
 
-@dataclass(frozen=True)
-class _Ratio:
-    """The fraction of elements that are dropped: a buffer of one scalar."""
-
-    buffer: SSAValue
-    element: Attribute
-
-
 def _drop(
-    op: Dropouts, ratio: _Ratio, training: SSAValue | None, seed: Attribute | None, builder: LoweringBuilder
+    op: Dropouts, ratio: Value, training: Value | None, seed: Attribute | None, builder: LoweringBuilder
 ) -> None:
     """Copy the data or, if `training` holds, apply dropout; and write the mask."""
-    count, element = prod(builder.shape(op.data)), builder.element(op.data)
-    kind = compute_type(element)
-    buffers = [builder.buffer(op.data)]
-    outputs, made = [buffer_type([count], element)], [builder.result(op.output)]
-    if op.mask.type != NONE:
-        outputs.append(buffer_type([count], builder.element(op.mask)))
-        made.append(builder.result(op.mask))
-    drawing: list[MemRefType] = []
+    count = prod(builder.shape(op.data))
+    outputs: list[Operand] = [(value, [count]) for value in (op.output, op.mask) if value.type != NONE]
+    drawing: list[Operand] = []
     if training is not None:
-        outputs.append(buffer_type([WORDS], i32))
-        made.append(builder.allocate([WORDS], i32))
-        drawing = [buffer_type([1], i64), buffer_type([], ratio.element), buffer_type([], i1)]
-        buffers += [_seed_of(seed, builder), ratio.buffer, training]
-    kernel = KernelBuilder([*outputs, buffer_type([count], element), *drawing])
+        drawing = [_seed_of(seed, builder), (ratio, []), (training, [])]
+        outputs.append(builder.allocate([WORDS], i32))
+    kernel = Kernel(builder, "dropout", outputs, [(op.data, [count]), *drawing])
     out, *masks = kernel.buffers[: len(outputs) - len(drawing[:1])]
     source = kernel.buffers[len(outputs)]
 
-    def keep(index: SSAValue, x: Scalar, is_kept: Scalar) -> None:
-        kernel.write(x.value, out, [index], element)
+    def keep(index: Scalar, x: Scalar, is_kept: Scalar) -> None:
+        out[index] = x
         for mask in masks:
-            mask_type = builder.element(op.mask)
-            kernel.write(is_kept.to(compute_type(mask_type)).value, mask, [index], mask_type)
+            mask[index] = is_kept
 
     def copy() -> None:
         with kernel.loops([count]) as (index,):
-            x = Scalar(kernel, kernel.read(source, [index], element))
-            keep(index, x, Scalar(kernel, kernel.constant(1, i1)))
+            keep(index, source[index], kernel.constant(1, i1))
 
     if training is None:
         copy()
     else:
-        state, (start, held_ratio, held_training) = kernel.buffers[len(outputs) - 1], kernel.buffers[-3:]
-        is_training = Scalar(kernel, kernel.load(held_training, []))
-        with kernel.when(is_training.value):
-            share = read_as(kernel, held_ratio, [], ratio.element, f64)
-            scale = (1.0 / (1.0 - share)).to(kind)
+        state, (start, own_ratio, own_training) = kernel.buffers[len(outputs) - 1], kernel.buffers[-3:]
+        is_training = own_training[()]
+        with kernel.when(is_training):
+            share = own_ratio.read_as(f64)
+            scale = (1.0 / (1.0 - share)).to(compute_type(source.element))
 
             def use(numbers: list[Scalar], index: Scalar) -> None:
                 is_kept = numbers[0] >= share
-                x = Scalar(kernel, kernel.read(source, [index.value], element))
-                keep(index.value, is_kept.select(x * scale, 0.0), is_kept)
+                keep(index, is_kept.select(source[index] * scale, 0.0), is_kept)
 
             _MersenneTwister(kernel, state, start).draw(count, 1, use)
-        with kernel.when((~is_training).value):
+        with kernel.when(~is_training):
             copy()
-    builder.call("dropout", kernel, made, buffers)
+    kernel.call()

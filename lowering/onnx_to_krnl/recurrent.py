@@ -109,8 +109,8 @@ def _project(
     rows, positions = sizes.gates * sizes.hidden, sizes.steps * sizes.batch
     made = builder.allocate([directions, positions, rows], element)
     fill(made, directions * positions * rows, 0, builder)
-    a = MatrixOperand(builder.buffer(op.X), [1, positions, sizes.inputs], element)
-    b = MatrixOperand(builder.buffer(op.W), [directions, sizes.inputs, rows], element, is_transposed=True)
+    a = MatrixOperand(builder.buffer(op.X), [1, positions, sizes.inputs])
+    b = MatrixOperand(builder.buffer(op.W), [directions, sizes.inputs, rows], is_transposed=True)
     transposed = builder.allocate([directions, sizes.inputs, rows], element)
     # Transpose W so that gates are contiguous and the accumulation vectorizes.
     source = AffineAccess(b.buffer, b.stored_shape, [dim(0), dim(2), dim(1)])
@@ -119,7 +119,7 @@ def _project(
         made,
         [directions],
         (positions, rows, sizes.inputs),
-        (a, MatrixOperand(transposed, b.shape, element)),
+        (a, MatrixOperand(transposed, b.shape)),
         element,
         builder,
     )

@@ -13,15 +13,14 @@ from math import floor, prod
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Index, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import SUPPORTS_EMPTY, LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
 MAX_UNROLLED_TAPS = 4
@@ -165,25 +164,15 @@ def _resample(source: SSAValue, result: SSAValue, how: _Sampling, builder: Lower
         return None
     tables = [_table(each, how, builder) for each in axes]
     shape = list(builder.shape(source))
-    buffer, kind = builder.buffer(source), element
+    buffer = builder.buffer(source)
     if not axes:
         _pick(source, result, [], {}, how, builder)
-    for each, (tap_indices, tap_weights) in zip(axes, tables, strict=True):
+    for each, own_tables in zip(axes, tables, strict=True):
+        longer = _with(shape, each)
         is_last = each is axes[-1]
-        made = (
-            builder.result(result) if is_last else builder.allocate(_with(shape, each), compute_type(element))
-        )
-        _mix(
-            made,
-            buffer,
-            shape,
-            each,
-            (tap_indices, tap_weights),
-            (kind, element if is_last else compute_type(element)),
-            how,
-            builder,
-        )
-        buffer, kind, shape = made, compute_type(element), _with(shape, each)
+        made = builder.result(result) if is_last else builder.allocate(longer, compute_type(element))
+        _mix(made, buffer, shape, each, own_tables, how, builder)
+        buffer, shape = made, longer
     return None
 
 
@@ -236,26 +225,23 @@ def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAVa
     taps = each.taps(how)
     sizes = [each.after, len(taps)]
     inputs = [value for value in (how.scales or how.sizes, how.roi) if value is not None]
-    types = [buffer_type(sizes, i64), buffer_type(sizes, f64)]
-    types += [buffer_type([prod(builder.shape(value))], builder.element(value)) for value in inputs]
-    kernel = KernelBuilder(types)
+    tables = builder.allocate(sizes, i64), builder.allocate(sizes, f64)
+    kernel = Kernel(builder, "resize_coordinates", tables, inputs)
     tap_indices, tap_weights, *parameters = kernel.buffers
     # Upsample computes coordinates in f32, as onnxruntime does (ONNX does not say): 7 / 0.7f is 10.
     kind = f32 if (how.mode, how.nearest) == ("nearest", "simple") else f64
     scale = _scale(kernel, parameters, each, how).to(kind)
     roi: list[Scalar] = []
     if how.coordinates == "tf_crop_and_resize" and how.roi is not None:
-        element, count = builder.element(how.roi), len(how.axes)
-        numbers = each.number, each.number + count
-        roi = [read_as(kernel, parameters[-1], [kernel.index(number)], element, kind) for number in numbers]
+        roi = [parameters[-1].read_as(kind, each.number + end) for end in (0, len(how.axes))]
     with kernel.loops([each.after]) as (index,):
-        x = _coordinate(Scalar(kernel, index).to(kind), scale, roi, each, how)
+        x = _coordinate(index.to(kind), scale, roi, each, how)
         outside = (x < 0.0) | (x > each.before - 1.0) if roi else None
         if how.mode == "nearest":
             found = _nearest(x, how.nearest, each).to(i64).clamp(0, each.before - 1)
             if outside is not None:
                 found = outside.select(-1, found)
-            kernel.store(found.value, tap_indices, [index, kernel.index(0)])
+            tap_indices[index, 0] = found
         else:
             left = x.ceil() - 1.0
             first = left.to(i64)
@@ -266,27 +252,22 @@ def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAVa
             if not how.antialias:
                 found, weights = _alone(found, weights)
             for number, (source, weight) in enumerate(zip(found, weights, strict=True)):
-                at = [index, kernel.index(number)]
                 if outside is not None:
                     weight = outside.select(0.0, weight)
-                kernel.store(source.value, tap_indices, at)
-                kernel.store(weight.value, tap_weights, at)
-    buffers = builder.allocate(sizes, i64), builder.allocate(sizes, f64)
-    builder.call("resize_coordinates", kernel, buffers, [builder.buffer(value) for value in inputs])
-    return buffers
+                tap_indices[index, number] = source
+                tap_weights[index, number] = weight
+    kernel.call()
+    return tables
 
 
-def _scale(kernel: KernelBuilder, parameters: Sequence[SSAValue], each: _Axis, how: _Sampling) -> Scalar:
+def _scale(kernel: Kernel, parameters: Sequence[Buffer], each: _Axis, how: _Sampling) -> Scalar:
     """Return the scale of an axis: given, or from the sizes and the aspect-ratio policy."""
     if how.scales is not None:
-        return read_as(kernel, parameters[0], [kernel.index(each.number)], f32, f64)
-    one = Scalar(kernel, kernel.constant(1.0, f64))
+        return parameters[0].read_as(f64, each.number)
+    one = kernel.constant(1.0, f64)
     if how.policy == "stretch" or how.sizes is None:
         return one * (each.after / each.before)
-    scales = [
-        read_as(kernel, parameters[0], [kernel.index(number)], i64, f64) / how.shape[axis]
-        for number, axis in enumerate(how.axes)
-    ]
+    scales = [parameters[0].read_as(f64, number) / how.shape[axis] for number, axis in enumerate(how.axes)]
     found = scales[0]
     for scale in scales[1:]:
         found = found.minimum(scale) if how.policy == "not_larger" else found.maximum(scale)
@@ -393,31 +374,28 @@ def _pick(
 
     Axes without a table repeat their elements.
     """
-    element, sizes = builder.element(source), builder.shape(result)
-    types = [buffer_type(sizes, element), buffer_type(builder.shape(source), element)]
-    kernel = KernelBuilder([*types, *(buffer_type([each.after], i64) for each in tables)])
+    sizes = builder.shape(result)
+    kernel = Kernel(builder, "resize", [result], [source, *((tables[each], [each.after]) for each in tables)])
     out, read, *table_buffers = kernel.buffers
     table_buffer_of = dict(zip(tables, table_buffers, strict=True))
     with kernel.loops(sizes) as indices:
-        read_indices = list(indices) if sizes else []
+        at = list(indices) if sizes else []
         inside: Scalar | None = None
         for each in axes:
             if each not in table_buffer_of:
-                read_indices[each.axis] = (
-                    Scalar(kernel, indices[each.axis]) // (each.after // each.before)
-                ).value
+                at[each.axis] = indices[each.axis] // (each.after // each.before)
                 continue
-            index = Scalar(kernel, kernel.load(table_buffer_of[each], [indices[each.axis]])).to(INDEX)
+            index = table_buffer_of[each][indices[each.axis]].to(INDEX)
             if how.coordinates == "tf_crop_and_resize":
                 is_inside = index >= 0
                 inside = is_inside if inside is None else inside & is_inside
                 index = index.maximum(0)
-            read_indices[each.axis] = index.value
-        number = Scalar(kernel, kernel.read(read, read_indices, element))
+            at[each.axis] = index
+        number = read[*at]
         if inside is not None:
             number = inside.select(number, how.extrapolation)
-        kernel.write(number.value, out, read_indices if not sizes else indices, element)
-    builder.call("resize", kernel, [builder.result(result)], [builder.buffer(source), *tables.values()])
+        out[*(indices if sizes else at)] = number
+    kernel.call()
 
 
 def _mix(
@@ -426,54 +404,43 @@ def _mix(
     shape: Sequence[int],
     each: _Axis,
     tables: tuple[SSAValue, SSAValue],
-    elements: tuple[Attribute, Attribute],
     how: _Sampling,
     builder: LoweringBuilder,
 ) -> None:
     """Interpolate along one axis: a weighted sum of elements."""
     count = len(each.taps(how))
     before, after = prod(shape[: each.axis]), prod(shape[each.axis + 1 :])
-    kind = compute_type(elements[0])
-    kernel = KernelBuilder(
-        [
-            buffer_type([before, each.after, after], elements[1]),
-            buffer_type([before, each.before, after], elements[0]),
-            buffer_type([each.after, count], i64),
-            buffer_type([each.after, count], f64),
-        ]
-    )
+    inputs = [(source, [before, each.before, after]), *tables]
+    kernel = Kernel(builder, "resize", [(target, [before, each.after, after])], inputs)
     out, read, tap_indices, tap_weights = kernel.buffers
+    kind = compute_type(read.element)
     with kernel.loops([before, each.after]) as (outer, row):
 
-        def share(at: SSAValue, number: SSAValue) -> tuple[SSAValue, Scalar]:
-            index = Scalar(kernel, kernel.load(tap_indices, [row, number])).to(INDEX)
-            return index.value, Scalar(kernel, kernel.load(tap_weights, [row, number])).to(kind)
+        def share(number: Index) -> tuple[Scalar, Scalar]:
+            return tap_indices[row, number].to(INDEX), tap_weights[row, number].to(kind)
 
-        def write(total: Scalar, at: SSAValue) -> None:
+        def write(total: Scalar, at: Scalar) -> None:
             if how.coordinates == "tf_crop_and_resize":
                 missing = 1.0 - known
                 total = total + missing * how.extrapolation
-            kernel.write(total.value, out, [outer, row, at], elements[1])
+            out[outer, row, at] = total
 
-        numbers = [kernel.index(number) for number in range(count)]
         if count <= MAX_UNROLLED_TAPS:
-            found = [share(outer, number) for number in numbers]
+            found = [share(number) for number in range(count)]
             known = found[0][1]
             for _, weight in found[1:]:
                 known = known + weight
             with kernel.loops([after]) as (column,):
-                total = Scalar(kernel, kernel.constant(0.0, kind))
+                total = kernel.constant(0.0, kind)
                 for index, weight in found:
-                    x = Scalar(kernel, kernel.read(read, [outer, index, column], elements[0]))
-                    total = total + weight * x
+                    total = total + weight * read[outer, index, column]
                 write(total, column)
         else:
-            known = Scalar(kernel, kernel.constant(1.0, kind))
+            known = kernel.constant(1.0, kind)
             with kernel.loops([after]) as (column,):
                 start = kernel.constant(0.0, kind)
-                with kernel.reducing([count], [start]) as (inner, accumulators, results):
-                    index, weight = share(outer, inner[0])
-                    x = Scalar(kernel, kernel.read(read, [outer, index, column], elements[0]))
-                    results.append((Scalar(kernel, accumulators[0]) + weight * x).value)
-                write(Scalar(kernel, results[0]), column)
-    builder.call("resize", kernel, [target], [source, *tables])
+                with kernel.reducing([count], [start]) as ((number,), (total,), results):
+                    index, weight = share(number)
+                    results.append(total + weight * read[outer, index, column])
+                write(results[0], column)
+    kernel.call()

@@ -60,6 +60,10 @@ class Scalar:
     def __add__(self, other: Number) -> Scalar:
         return self._with(other, arith.AddfOp, arith.AddiOp)
 
+    def scaled_by(self, factor: int) -> Scalar:
+        """Return the product with a constant: this value itself for 1."""
+        return self if factor == 1 else self * factor
+
     def offset_by(self, number: int) -> Scalar:
         """Return the sum with a constant: this value itself for 0."""
         return self + number if number else self
@@ -110,6 +114,10 @@ class Scalar:
     def remainder_unsigned(self, divisor: Number) -> Scalar:
         """The remainder of a division of integers, both unsigned."""
         return self.made(arith.RemUIOp(self.value, self.like(divisor).value))
+
+    def shift_left(self, bits: Number) -> Scalar:
+        """The integer shifted left by a number of bits."""
+        return self.made(arith.ShLIOp(self.value, self.like(bits).value))
 
     def shift_right(self, bits: Number) -> Scalar:
         """The integer shifted right by a number of bits, zeros coming in."""
@@ -243,6 +251,14 @@ class Scalar:
     def tanh(self) -> Scalar:
         """The hyperbolic tangent."""
         return self._function(math.TanhOp)
+
+    def stored_as(self, element: Attribute, saturate: bool = True) -> Scalar:
+        """Convert to the stored form of an element type."""
+        return Scalar(self.kernel, self.kernel.to_storage_type(self.value, element, saturate))
+
+    def rounded_to(self, element: Attribute) -> Scalar:
+        """Round to an element type; the result is in the type that kernels compute in."""
+        return Scalar(self.kernel, self.kernel.to_compute_type(self.stored_as(element).value, element))
 
     def to(self, type_: Attribute, unsigned: bool = False) -> Scalar:
         """
