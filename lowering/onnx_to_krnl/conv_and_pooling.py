@@ -142,7 +142,7 @@ def columns_of(
         terms = (2 + rank + axis, window.strides[axis]), (2 + axis, window.dilations[axis])
         exprs.append(IndexExpr(terms))
     read = AffineAccess(source, [shape[0], shape[1], *window.padded], exprs)
-    copy("im2col", sizes, AffineAccess(target, sizes, identity_map(len(sizes))), read, builder)
+    copy("im2col", sizes, AffineAccess.whole(target, sizes), read, builder)
     return target
 
 

@@ -56,13 +56,7 @@ def transpose(op: tensor.TransposeOp, builder: LoweringBuilder) -> str | None:
     exprs = [dim(order.index(axis)) for axis in range(len(shape))]
     source = builder.buffer(op.data)
     target = builder.result(op.transposed)
-    copy(
-        "transpose",
-        sizes,
-        AffineAccess(target, sizes, identity_map(len(shape))),
-        AffineAccess(source, shape, exprs),
-        builder,
-    )
+    copy("transpose", sizes, AffineAccess.whole(target, sizes), AffineAccess(source, shape, exprs), builder)
     return None
 
 
@@ -80,13 +74,7 @@ def concat(op: tensor.ConcatOp, builder: LoweringBuilder) -> str | None:
     for value, source in zip(op.inputs, sources, strict=True):
         sizes = builder.sizes(value)
         exprs = [dim(each, offset=start if each == axis else 0) for each in range(len(shape))]
-        copy(
-            "concat",
-            sizes,
-            AffineAccess(target, shape, exprs),
-            AffineAccess(source, sizes, identity_map(len(shape))),
-            builder,
-        )
+        copy("concat", sizes, AffineAccess(target, shape, exprs), AffineAccess.whole(source, sizes), builder)
         start = start + sizes[axis]
     return None
 
@@ -101,7 +89,7 @@ def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, builder: L
     for result in op.outputs:
         sizes = builder.sizes(result)
         exprs = [dim(each, offset=start if each == axis else 0) for each in range(len(shape))]
-        target = AffineAccess(builder.result(result), sizes, identity_map(len(shape)))
+        target = AffineAccess.whole(builder.result(result), sizes)
         copy("split", sizes, target, AffineAccess(source, shape, exprs), builder)
         start = start + sizes[axis]
     return None
@@ -141,13 +129,7 @@ def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
         exprs[axis] = dim(axis, step, first)
     source = builder.buffer(op.data)
     target = builder.result(op.output)
-    copy(
-        "slice",
-        sizes,
-        AffineAccess(target, sizes, identity_map(len(shape))),
-        AffineAccess(source, shape, exprs),
-        builder,
-    )
+    copy("slice", sizes, AffineAccess.whole(target, sizes), AffineAccess(source, shape, exprs), builder)
     return None
 
 
@@ -187,13 +169,7 @@ def depth_to_space(op: tensor.DepthToSpaceOp, builder: LoweringBuilder) -> str |
     order = (0, 3, 5, 1, 2, 4) if is_depth_first else (0, 1, 3, 5, 2, 4)
     sizes = (n, depth, h, size, w, size)
     source = AffineAccess(builder.buffer(op.input), shape, [dim(number) for number in order])
-    copy(
-        "depthtospace",
-        sizes,
-        AffineAccess(builder.result(op.output), sizes, identity_map(6)),
-        source,
-        builder,
-    )
+    copy("depthtospace", sizes, AffineAccess.whole(builder.result(op.output), sizes), source, builder)
     return None
 
 
@@ -212,13 +188,7 @@ def space_to_depth(op: tensor.SpaceToDepthOp, builder: LoweringBuilder) -> str |
     # Loops: image, (channel,) row in the block, column in the block, (channel,) row, column.
     order = (0, 3, 4, 1, 5, 2) if is_depth_first else (0, 1, 4, 2, 5, 3)
     source = AffineAccess(builder.buffer(op.input), shape, [dim(number) for number in order])
-    copy(
-        "spacetodepth",
-        sizes,
-        AffineAccess(builder.result(op.output), sizes, identity_map(6)),
-        source,
-        builder,
-    )
+    copy("spacetodepth", sizes, AffineAccess.whole(builder.result(op.output), sizes), source, builder)
     return None
 
 

@@ -23,7 +23,7 @@ from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_typ
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.quantize_linear import round_to_int8
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim, identity_map
+from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
 
 
@@ -175,11 +175,11 @@ def copy_to_row_major(value: SSAValue, image: Int8Buffer, builder: LoweringBuild
         copy("int8_to_row_major", sizes, row_major, in_image, builder)
         return buffer
     _, channels, _, columns = builder.int8.sizes_of(value)
-    in_image = AffineAccess(image.buffer, [columns, image.extents.channels], identity_map(2))
+    in_image = AffineAccess.whole(image.buffer, [columns, image.extents.channels])
     copy(
         "int8_to_row_major",
         [columns, channels],
-        AffineAccess(buffer, [columns, channels], identity_map(2)),
+        AffineAccess.whole(buffer, [columns, channels]),
         in_image,
         builder,
     )

@@ -38,7 +38,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     supports_dynamic_shapes,
 )
 from xonnc.lowering.onnx_to_krnl.select_bf16_onnx import has_bf16_operands
-from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, identity_map
+from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes, volume
 from xonnc.lowering.onnx_to_krnl.tile_keys import gemm_key
 from xonnc.rewriting.patterns import Array
@@ -324,7 +324,7 @@ def _pack(b: SSAValue, sizes: tuple[Size, Size, Size], width: int, builder: Lowe
         copy(
             "pack",
             [count, panels, k, width],
-            AffineAccess(target, shape, identity_map(4)),
+            AffineAccess.whole(target, shape),
             AffineAccess(b, list(sizes), read),
             builder,
         )

@@ -19,7 +19,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     supports_dynamic_shapes,
 )
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX
-from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, fill, identity_map
+from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, fill
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes, volume
 
 PadByInput = tensor.PadOp | tensor.PadV11Op | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
@@ -50,7 +50,7 @@ def pad(op: PadByInput, builder: LoweringBuilder) -> str | None:
     target, sizes = builder.result(op.output), builder.sizes(op.output)
     if given and constant is None:
         spread = AffineAccess(given[0], [1], [IndexExpr()])
-        copy("fill", [volume(sizes)], AffineAccess(target, [volume(sizes)], identity_map(1)), spread, builder)
+        copy("fill", [volume(sizes)], AffineAccess.whole(target, [volume(sizes)]), spread, builder)
     else:
         fill(target, volume(sizes), 0 if constant is None else as_stored(constant), builder)
     _middle(target, sizes, source, shape, [begin for begin, _ in pads], builder)

@@ -27,7 +27,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
 from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul
 from xonnc.lowering.onnx_to_krnl.recurrent_directions import Direction, Recurrent, directions_of
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim, fill, identity_map
+from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim, fill
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static
 from xonnc.lowering.onnx_to_krnl.tiled_recurrence import is_tiled, tiled_recurrence
 
@@ -99,7 +99,7 @@ def _begin(
     source = AffineAccess(
         builder.buffer(start), [shape[axis] for axis in order], [dim(axis) for axis in order]
     )
-    copy("state", shape, AffineAccess(state, shape, identity_map(3)), source, builder)
+    copy("state", shape, AffineAccess.whole(state, shape), source, builder)
 
 
 def _project(
@@ -114,7 +114,7 @@ def _project(
     transposed = builder.allocate([directions, sizes.inputs, rows], element)
     # Transpose W so that gates are contiguous and the accumulation vectorizes.
     source = AffineAccess(b.buffer, b.stored_shape, [dim(0), dim(2), dim(1)])
-    copy("weights", b.shape, AffineAccess(transposed, b.shape, identity_map(3)), source, builder)
+    copy("weights", b.shape, AffineAccess.whole(transposed, b.shape), source, builder)
     accumulate_matmul(
         made,
         [directions],
@@ -342,4 +342,4 @@ def _transpose_into(
 ) -> None:
     sizes = [shape[axis] for axis in order]
     target = AffineAccess(builder.result(result), sizes, [dim(axis) for axis in order])
-    copy("result", shape, target, AffineAccess(source, shape, identity_map(len(shape))), builder)
+    copy("result", shape, target, AffineAccess.whole(source, shape), builder)

@@ -28,7 +28,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     supports_dynamic_shapes,
 )
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim, identity_map
+from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, static_sizes
 
 MAX_SAMPLES_PER_PIXEL, MIN_SAMPLE_LIMIT = 4, 64
@@ -136,7 +136,7 @@ def _channels_last(value: SSAValue, builder: LoweringBuilder) -> SSAValue:
     sizes = _last_of(shape)
     made = builder.allocate(sizes, builder.element(value))
     source = AffineAccess(builder.buffer(value), shape, [dim(0), dim(3), dim(1), dim(2)])
-    copy("to_nhwc", sizes, AffineAccess(made, sizes, identity_map(4)), source, builder)
+    copy("to_nhwc", sizes, AffineAccess.whole(made, sizes), source, builder)
     return made
 
 
@@ -153,7 +153,7 @@ def _channels_first(result: SSAValue, made: SSAValue, builder: LoweringBuilder) 
         kernel.call()
         made = narrow
     target = AffineAccess(builder.result(result), shape, [dim(0), dim(3), dim(1), dim(2)])
-    copy("to_nchw", sizes, target, AffineAccess(made, sizes, identity_map(4)), builder)
+    copy("to_nchw", sizes, target, AffineAccess.whole(made, sizes), builder)
 
 
 def _check_samples(op: RoiAlignOp | RoiAlignV10Op, regions: _RoiSampling, builder: LoweringBuilder) -> None:

@@ -52,6 +52,11 @@ class AffineAccess:
     shape: Sequence[Size]
     exprs: Sequence[IndexExpr]
 
+    @classmethod
+    def whole(cls, buffer: SSAValue, shape: Sequence[Size]) -> AffineAccess:
+        """Return the access to all elements in order: axis i is indexed by loop i."""
+        return cls(buffer, shape, identity_map(len(shape)))
+
     def buffer_type_of(self) -> BufferType:
         """Return the buffer type in this shape."""
         return buffer_type(self.shape, element_of(self.buffer))
@@ -180,7 +185,7 @@ def _copy(
 
 def fill(buffer: SSAValue, count: Size, value: float, builder: LoweringBuilder) -> None:
     """Set all `count` elements of a buffer."""
-    kernel = KernelBuilder([AffineAccess(buffer, [count], identity_map(1)).buffer_type_of()])
+    kernel = KernelBuilder([AffineAccess.whole(buffer, [count]).buffer_type_of()])
     with kernel.loops([count]) as loops:
         kernel.store(kernel.constant(value, element_of(kernel.buffers[0])), kernel.buffers[0], loops)
     builder.call("fill", kernel, [buffer], [])

@@ -247,8 +247,8 @@ def _step_by_step(
         states = States(Matrix(state, hidden), after, cell, peephole)
         layer.cell.emit(step, states, Matrix(_part(projected, index, builder), gates), scratch)
         state = after.buffer
-    last = [AffineAccess(buffer, (batch, hidden), identity_map(2)) for buffer in (state, *cells)]
-    sequence = AffineAccess(every, (steps, batch, hidden), identity_map(3))
+    last = [AffineAccess.whole(buffer, (batch, hidden)) for buffer in (state, *cells)]
+    sequence = AffineAccess.whole(every, (steps, batch, hidden))
     layer.store_results(steps, (batch, hidden), sequence, last, builder)
 
 
@@ -305,7 +305,7 @@ def _in_a_loop(
     end = AffineAccess(
         every, [steps + 1, *rest], [IndexExpr(offset=0 if is_reversed else steps), *identity_map(2)]
     )
-    states = [end, *(AffineAccess(each, rest, identity_map(2)) for each in cells)]
+    states = [end, *(AffineAccess.whole(each, rest) for each in cells)]
     layer.store_results(steps, rest, sequence, states, builder)
 
 
@@ -330,7 +330,7 @@ def _first(start: SSAValue, layer: _Layer, sizes: tuple[Size, int], builder: Low
     if start.type == NONE:
         fill(made, volume(sizes), 0.0, builder)
     else:
-        _start(start, layer, sizes, AffineAccess(made, sizes, identity_map(2)), builder)
+        _start(start, layer, sizes, AffineAccess.whole(made, sizes), builder)
     return made
 
 
