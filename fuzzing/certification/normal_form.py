@@ -24,7 +24,6 @@ Polynomial: TypeAlias = Mapping[Monomial, Fraction]
 MAX_MONOMIALS = 4000
 MAX_POWER = 6
 ONE: Monomial = frozenset()
-LATTICE = frozenset({"max", "min"})
 EPSILONS = {"float64": 1e-9, "float32": 1e-5, "float16": 2e-2, "bfloat16": 1e-1}
 """The largest difference of coefficients that rounding of constants explains, relative to the largest one."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -33,7 +33,3 @@ class Dataflow:
             for node in {*value.readers, *([] if value.producer is None else [value.producer])}:
                 result[node].append(value)
         return result
-
-
-PartitionIndex = Mapping[int, int]
-"""The turn at which each node runs; those of one turn are one part."""

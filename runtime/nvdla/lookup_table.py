@@ -15,8 +15,6 @@ from xonnc.formats.nvdla.records import LutParam, LutSlope
 from xonnc.runtime.nvdla.array_types import I8, I64, Bool
 from xonnc.runtime.nvdla.fixed_point import sign_extend
 
-LE_LAST = 64
-LO_LAST = 256
 # With more places than these every non-zero distance is past the last entry (or all fraction).
 _LARGEST_LEFT = 20
 _LARGEST_RIGHT = 62

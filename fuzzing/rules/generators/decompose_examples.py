@@ -19,7 +19,6 @@ INFINITE = np.array([[np.inf, 1, -2], [-np.inf, -np.inf, -np.inf], [0, -0.0, -3]
 LARGE = np.array([[np.inf, 1, -2], [-np.inf, -1, -np.inf], [0, -0.0, 300]])
 FAR = np.array([[0.0, -200.0, 3.0], [60.0, -60.0, 0.0]])
 SUMMED = (np.float32, np.float64, np.float16, np.int32, np.int64)
-NAMED_SIZES: tuple[tuple[str, tuple[int, ...] | Array], ...] = (("split", (2, 3)), ("axis", (1,)))
 
 
 def reduced(dtypes: tuple[type[np.generic], ...], *arrays: Array) -> list[Example]:
