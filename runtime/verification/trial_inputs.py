@@ -73,7 +73,7 @@ SEARCHED_SIZES = (1, 2, 3, 4, 6, 8)
 MAX_SEARCHED = 256
 """Combinations of these and of sizes in the model that are tried, drawn at random if there are more."""
 
-MAX_LEAST_SIZE = 1024
+MAX_FITTED_SIZE = 1024
 """Dynamic sizes up to this are tried for windows and shapes."""
 
 MAX_TARGET_SIZE = 512
@@ -368,7 +368,7 @@ def _least_shapes(ports: Sequence[ModelParameter], rules: InputConstraints) -> I
             )
         )
 
-    equal = (dict.fromkeys(symbols, size) for size in range(1, MAX_LEAST_SIZE + 1))
+    equal = (dict.fromkeys(symbols, size) for size in range(1, MAX_FITTED_SIZE + 1))
     least = next((values for values in equal if fit(values, False)), None)
     if least is None or not symbols:
         return
@@ -378,7 +378,7 @@ def _least_shapes(ports: Sequence[ModelParameter], rules: InputConstraints) -> I
     for more in (0, 1, 2):
         for symbol in symbols:
             others = {other: size + more for other, size in least.items()}
-            larger = (others | {symbol: size} for size in range(least[symbol], MAX_LEAST_SIZE + 1))
+            larger = (others | {symbol: size} for size in range(least[symbol], MAX_FITTED_SIZE + 1))
             if (found := next((values for values in larger if fit(values, True)), None)) is not None:
                 yield _shapes_of(ports, rules, True, found, 1, 0)
 
