@@ -30,7 +30,7 @@ from xonnc.lowering.onnx_to_dla.sdp_operands import MAX_OPERAND, MAX_SHIFT
 TYPICAL = 32.0
 """Root mean square of the stored integers of activations, to weigh rounded weights against rounded biases."""
 
-LEAST_GAIN = 4.0
+MIN_GAIN = 4.0
 """Factor by which the squared rounding error must fall: most layers have no such channel."""
 
 
@@ -75,7 +75,7 @@ def coarser_scales(rows: Array, biases: Array, unit: float, zero: int) -> Array 
             given = error
         if error < least:
             best, least = scales, error
-    return best if least * LEAST_GAIN < given else None
+    return best if least * MIN_GAIN < given else None
 
 
 def _set_scales(op: ConvOp | GemmOp, rows: Array, scales: Array, axis: int, pool: DisposablePool) -> None:
