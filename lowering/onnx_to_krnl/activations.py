@@ -4,180 +4,153 @@ from __future__ import annotations
 
 from math import inf, pi, sqrt
 
-from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f64, i1
-from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import logical, nn, tensor
 from xonnc.dialects.onnx.ops import math as onnx
-from xonnc.lowering.onnx_to_krnl.elementwise import logistic, where
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody, is_float, lowers_elementwise
+from xonnc.lowering.onnx_to_krnl.elementwise import logistic
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody, lowers_elementwise
 from xonnc.lowering.onnx_to_krnl.error_function import error_function
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
-MaybeScalar = SSAValue | None
-
-
-def times(body: ElementwiseBody, x: SSAValue, y: SSAValue | float) -> SSAValue:
-    """`x y`"""
-    return body.add(arith.MulfOp(x, body.constant(y, x) if isinstance(y, int | float) else y))
-
-
-def plus(body: ElementwiseBody, x: SSAValue, y: SSAValue | float) -> SSAValue:
-    """`x + y`"""
-    return body.add(arith.AddfOp(x, body.constant(y, x) if isinstance(y, int | float) else y))
-
-
-def over(body: ElementwiseBody, x: SSAValue, y: SSAValue) -> SSAValue:
-    """`x / y`"""
-    return body.add(arith.DivfOp(x, y))
-
 
 @lowers_elementwise(onnx.PReluOp)
-def prelu(op: onnx.PReluOp, body: ElementwiseBody) -> MaybeScalar:
+def prelu(op: onnx.PReluOp, body: ElementwiseBody) -> Scalar | None:
     """`X` where `X >= 0`, else `slope X`."""
-    x, slope = body(op.X), body(op.slope)
-    return where(body, "olt", x, 0.0, times(body, x, slope), x) if is_float(x) else None
+    x, slope = body.scalar(op.X), body.scalar(op.slope)
+    if not x.is_float:
+        return None
+    below = x * slope
+    return (x < 0.0).select(below, x)
 
 
 @lowers_elementwise(onnx.ThresholdedReluOp)
-def thresholded_relu(op: onnx.ThresholdedReluOp, body: ElementwiseBody) -> MaybeScalar:
+def thresholded_relu(op: onnx.ThresholdedReluOp, body: ElementwiseBody) -> Scalar:
     """`X` where `X > alpha`, else 0."""
-    x = body(op.X)
-    return where(body, "ogt", x, op.alpha.value.data, x, body.constant(0, x))
+    x = body.scalar(op.X)
+    return (x > op.alpha.value.data).select(x, 0.0)
 
 
 @lowers_elementwise(onnx.SwishOp)
-def swish(op: onnx.SwishOp, body: ElementwiseBody) -> MaybeScalar:
+def swish(op: onnx.SwishOp, body: ElementwiseBody) -> Scalar:
     """`X sigmoid(alpha X)`"""
-    x = body(op.X)
-    return times(body, x, logistic(body, times(body, x, op.alpha.value.data)))
+    x = body.scalar(op.X)
+    return x * Scalar(x.kernel, logistic(body, (x * op.alpha.value.data).value))
 
 
 @lowers_elementwise(onnx.HardSwishOp)
-def hard_swish(op: onnx.HardSwishOp, body: ElementwiseBody) -> MaybeScalar:
+def hard_swish(op: onnx.HardSwishOp, body: ElementwiseBody) -> Scalar:
     """`X clamp(X / 6 + 1 / 2, 0, 1)`."""
-    x = body(op.X)
-    line = plus(body, times(body, x, 1 / 6), 0.5)
-    above = body.add(arith.MaximumfOp(line, body.constant(0, x)))
-    return times(body, x, body.add(arith.MinimumfOp(above, body.constant(1, x))))
+    x = body.scalar(op.X)
+    return x * (x * (1 / 6) + 0.5).clamp(0.0, 1.0)
 
 
 @lowers_elementwise(onnx.SoftsignOp)
-def softsign(op: onnx.SoftsignOp, body: ElementwiseBody) -> MaybeScalar:
+def softsign(op: onnx.SoftsignOp, body: ElementwiseBody) -> Scalar:
     """`X / (1 + |X|)`"""
-    x = body(op.input)
-    return over(body, x, plus(body, body.add(math.AbsFOp(x)), 1.0))
+    x = body.scalar(op.input)
+    return x / (x.abs() + 1.0)
 
 
 @lowers_elementwise(onnx.SoftplusOp)
-def softplus(op: onnx.SoftplusOp, body: ElementwiseBody) -> MaybeScalar:
+def softplus(op: onnx.SoftplusOp, body: ElementwiseBody) -> Scalar:
     """`log(e^X + 1)`"""
-    return soft_relu(body, body(op.X))
+    return soft_relu(body.scalar(op.X))
 
 
-def soft_relu(body: ElementwiseBody, x: SSAValue) -> SSAValue:
+def soft_relu(x: Scalar) -> Scalar:
     """Softplus, `max(x, 0) + log(1 + e^-|x|)`, in the form that does not overflow."""
-    size = body.add(math.AbsFOp(x))
-    power = body.add(math.ExpOp(times(body, size, -1.0)))
-    return plus(body, body.add(arith.MaximumfOp(x, body.constant(0, x))), log_of_one_more(body, power))
+    power = (x.abs() * -1.0).exp()
+    return x.maximum(0.0) + log_of_one_more(power)
 
 
-def log_of_one_more(body: ElementwiseBody, x: SSAValue) -> SSAValue:
+def log_of_one_more(x: Scalar) -> Scalar:
     """
     `log1p(x)`, accurate for small `x`: the rounding error of `1 + x` is compensated by a quotient (W. Kahan).
     """
-    raised = plus(body, x, 1.0)
-    lost = plus(body, raised, -1.0)
-    is_one = body.add(arith.CmpfOp(lost, body.constant(0.0, x), "oeq"))
-    is_infinite = body.add(arith.CmpfOp(raised, x, "oeq"))
-    logarithm = body.add(math.LogOp(raised))
-    made = body.add(arith.SelectOp(is_infinite, logarithm, over(body, times(body, logarithm, x), lost)))
-    return body.add(arith.SelectOp(is_one, x, made))
+    raised = x + 1.0
+    lost = raised + -1.0
+    is_one, is_infinite = lost.equals(0.0), raised.equals(x)
+    logarithm = raised.log()
+    return is_one.select(x, is_infinite.select(logarithm, logarithm * x / lost))
 
 
 @lowers_elementwise(onnx.MishOp)
-def mish(op: onnx.MishOp, body: ElementwiseBody) -> MaybeScalar:
+def mish(op: onnx.MishOp, body: ElementwiseBody) -> Scalar:
     """`X tanh(softplus(X))`"""
-    x = body(op.X)
-    return times(body, x, body.add(math.TanhOp(soft_relu(body, x))))
+    x = body.scalar(op.X)
+    return x * soft_relu(x).tanh()
 
 
 @lowers_elementwise(onnx.SeluOp)
-def selu(op: onnx.SeluOp, body: ElementwiseBody) -> MaybeScalar:
+def selu(op: onnx.SeluOp, body: ElementwiseBody) -> Scalar:
     """`gamma X` where `X > 0`, else `gamma alpha (e^X - 1)`."""
-    x = body(op.X)
-    below = times(body, plus(body, body.add(math.ExpOp(x)), -1.0), op.alpha.value.data)
-    return times(body, where(body, "ole", x, 0.0, below, x), op.gamma.value.data)
+    x = body.scalar(op.X)
+    below = (x.exp() + -1.0) * op.alpha.value.data
+    return (x <= 0.0).select(below, x) * op.gamma.value.data
 
 
 @lowers_elementwise(onnx.CeluOp)
-def celu(op: onnx.CeluOp, body: ElementwiseBody) -> MaybeScalar:
+def celu(op: onnx.CeluOp, body: ElementwiseBody) -> Scalar:
     """`max(0, X) + min(0, alpha (e^(X / alpha) - 1))`; with alpha = 0, NaN where `X >= 0`."""
-    x, alpha = body(op.X), op.alpha.value.data
-    power = body.add(math.ExpOp(over(body, x, body.constant(alpha, x))))
-    zero = body.constant(0.0, x)
-    below = body.add(arith.MinimumfOp(times(body, plus(body, power, -1.0), alpha), zero))
-    return body.add(arith.AddfOp(body.add(arith.MaximumfOp(x, zero)), below))
+    x, alpha = body.scalar(op.X), op.alpha.value.data
+    below = (((x / alpha).exp() + -1.0) * alpha).minimum(0.0)
+    return x.maximum(0.0) + below
 
 
 @lowers_elementwise(onnx.GeluOp)
-def gelu(op: onnx.GeluOp, body: ElementwiseBody) -> MaybeScalar:
+def gelu(op: onnx.GeluOp, body: ElementwiseBody) -> Scalar | None:
     """`X Φ(X)`, with the error function or, if `approximate = "tanh"`, the tanh approximation."""
-    x = body(op.X)
-    if not is_float(x):
+    x = body.scalar(op.X)
+    if not x.is_float:
         return None
     if op.approximate.data == "tanh":
-        cube = times(body, times(body, x, x), x)
-        inner = times(body, plus(body, x, times(body, cube, 0.044715)), sqrt(2 / pi))
-        share = body.add(math.TanhOp(inner))
+        share = ((x + x * x * x * 0.044715) * sqrt(2 / pi)).tanh()
     else:
-        scaled = times(body, x, sqrt(0.5))
-        number = Scalar(body.kernel, scaled)
-        share = (error_function(number) if x.type == f64 else number.erf()).value
-    return times(body, times(body, x, 0.5), plus(body, share, 1.0))
+        scaled = x * sqrt(0.5)
+        share = error_function(scaled) if x.type == f64 else scaled.erf()
+    return x * 0.5 * (share + 1.0)
 
 
 @lowers_elementwise(nn.ShrinkOp)
-def shrink(op: nn.ShrinkOp, body: ElementwiseBody) -> MaybeScalar:
+def shrink(op: nn.ShrinkOp, body: ElementwiseBody) -> Scalar | None:
     """`X - bias` where `X > lambd`, `X + bias` where `X < -lambd`, else 0."""
-    x, bias, bound = body(op.input), op.bias.value.data, op.lambd.value.data
-    if not is_float(x):
+    x, bias, bound = body.scalar(op.input), op.bias.value.data, op.lambd.value.data
+    if not x.is_float:
         return None
-    inside = where(body, "ogt", x, bound, plus(body, x, -bias), body.constant(0, x))
-    return where(body, "olt", x, -bound, plus(body, x, bias), inside)
+    above = x + -bias
+    inside = (x > bound).select(above, 0.0)
+    below = x + bias
+    return (x < -bound).select(below, inside)
 
 
 @lowers_elementwise(tensor.IsNaNOp)
-def is_nan(op: tensor.IsNaNOp, body: ElementwiseBody) -> MaybeScalar:
+def is_nan(op: tensor.IsNaNOp, body: ElementwiseBody) -> Scalar:
     """Whether `X` is NaN."""
-    x = body(op.X)
-    return body.add(arith.CmpfOp(x, x, "uno"))
+    return body.scalar(op.X).is_nan()
 
 
 @lowers_elementwise(tensor.IsInfOp)
-def is_inf(op: tensor.IsInfOp, body: ElementwiseBody) -> MaybeScalar:
+def is_inf(op: tensor.IsInfOp, body: ElementwiseBody) -> Scalar:
     """Whether `X` is infinite with one of the signs that are detected."""
-    x = body(op.X)
-    found = body.kernel.constant(0, i1)
+    x = body.scalar(op.X)
+    found = Scalar(x.kernel, x.kernel.constant(0, i1))
     for asked, bound in ((op.detect_positive, inf), (op.detect_negative, -inf)):
         if asked.value.data:
-            found = body.add(arith.OrIOp(found, body.add(arith.CmpfOp(x, body.constant(bound, x), "oeq"))))
+            found = found | x.equals(bound)
     return found
 
 
 @lowers_elementwise(logical.BitwiseNotOp)
-def bitwise_not(op: logical.BitwiseNotOp, body: ElementwiseBody) -> MaybeScalar:
+def bitwise_not(op: logical.BitwiseNotOp, body: ElementwiseBody) -> Scalar:
     """Bitwise complement."""
-    x = body(op.X)
-    return body.add(arith.XOrIOp(x, body.constant(-1, x)))
+    return body.scalar(op.X) ^ -1
 
 
 @lowers_elementwise(onnx.MeanOp)
-def mean(op: onnx.MeanOp, body: ElementwiseBody) -> MaybeScalar:
+def mean(op: onnx.MeanOp, body: ElementwiseBody) -> Scalar:
     """The elementwise mean of all inputs."""
-    numbers = [body(value) for value in op.operands]
-    total = numbers[0]
-    for number in numbers[1:]:
-        total = plus(body, total, number)
-    return over(body, total, body.constant(len(numbers), total))
+    total, *others = (body.scalar(value) for value in op.operands)
+    for number in others:
+        total = total + number
+    return total / len(op.operands)

@@ -30,6 +30,7 @@ from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_typ
 from xonnc.lowering.onnx_to_krnl.layout_plan import is_blocked, is_like
 from xonnc.lowering.onnx_to_krnl.loop_chunks import split_into_chunks
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, volume
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -46,25 +47,23 @@ MAX_FUSED_OPS = 40
 ElementwiseFunction: TypeAlias = Callable[[OpT, "ElementwiseBody"], "SSAValue | None"]
 """Emits the scalar result of an op, or returns None if the op is not lowered in this form."""
 
+ScalarFunction: TypeAlias = Callable[[OpT, "ElementwiseBody"], "SSAValue | Scalar | None"]
+"""The same, as it is written: perhaps an expression of scalars."""
+
 ELEMENTWISE: dict[type[Operation], ElementwiseFunction[Operation]] = {}
 """The scalar function of each elementwise kind of op."""
 
 
-def lowers_elementwise(
-    *kinds: type[OpT],
-) -> Callable[
-    [Callable[[OpT, ElementwiseBody], SSAValue | None]], Callable[[OpT, ElementwiseBody], SSAValue | None]
-]:
+def lowers_elementwise(*kinds: type[OpT]) -> Callable[[ScalarFunction[OpT]], ScalarFunction[OpT]]:
     """Register the scalar function of one or more kinds of op."""
 
-    def register(
-        function: Callable[[OpT, ElementwiseBody], SSAValue | None],
-    ) -> Callable[[OpT, ElementwiseBody], SSAValue | None]:
+    def register(function: ScalarFunction[OpT]) -> ScalarFunction[OpT]:
         for kind in kinds:
 
             def checked(op: Operation, body: ElementwiseBody, kind: type[OpT] = kind) -> SSAValue | None:
                 assert isinstance(op, kind)
-                return function(op, body)
+                made = function(op, body)
+                return made.value if isinstance(made, Scalar) else made
 
             checked.__doc__ = function.__doc__
             ELEMENTWISE[kind] = checked
@@ -109,6 +108,10 @@ class ElementwiseBody:
                     number = self.kernel.to_compute_type(number, element)
             self._known[value] = number
         return self._known[value]
+
+    def scalar(self, value: SSAValue) -> Scalar:
+        """Return the scalar of a tensor in this iteration, for expressions."""
+        return Scalar(self.kernel, self(value))
 
     def define(self, value: SSAValue, number: SSAValue) -> None:
         """Set the scalar of a value."""

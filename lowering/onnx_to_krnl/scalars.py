@@ -201,6 +201,10 @@ class Scalar:
         """Clamp to [low, high]."""
         return self.maximum(low).minimum(high)
 
+    def copy_sign(self, other: Scalar) -> Scalar:
+        """The float with the sign of another."""
+        return self.made(math.CopySignOp(self.value, other.value))
+
     def power(self, exponent: Number) -> Scalar:
         """The float to the power of another."""
         return self.made(math.PowFOp(self.value, self.like(exponent).value))
