@@ -402,6 +402,11 @@ HAZARDS = [
     ),
     Case(
         "fuse_consecutive_transposes",
+        "g (float[2, 3] x) => (float[2, 3] y) {a = Transpose(x) y = Transpose<perm=[1, 0]>(a)}",
+        "Transpose",
+    ),
+    Case(
+        "fuse_consecutive_transposes",
         """g (float[2, 3] x, float[2, 3] z) => (float[2, 3] y)
         {a = Transpose(x) b = Transpose(a) y = Add(b, z)}""",
         "Add",

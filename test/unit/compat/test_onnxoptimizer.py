@@ -16,7 +16,7 @@ import pytest
 from optimizer_models import CASES, HAZARDS, Case
 
 import xonnc.compat.onnxoptimizer as onnxoptimizer
-from xonnc.compat.onnxoptimizer.manager import run
+from xonnc.compat.onnxoptimizer.manager import OLDEST_IR_VERSION, run
 from xonnc.compat.onnxoptimizer.registry import PASSES, PassAnalysisType, PassEfficiency, PassOptimizationType
 from xonnc.formats.onnx.load_model import LoadedModel
 from xonnc.formats.onnx.tensors import DTYPES, proto
@@ -380,3 +380,13 @@ def test_pads_are_added_to_those_that_are_there(name: str, axes: bool):
     (found,) = (each.ints for each in made.graph.node[0].attribute if each.name == "pads")
     assert list(found) == [2, 2, 5, 9]
     require_same(model, made)
+
+
+@pytest.mark.parametrize("case", [*CASES, *HAZARDS], ids=lambda case: case.name)
+def test_a_pass_reports_what_it_changes(case: Case):
+    loaded = LoadedModel.of(parsed(case.graph, case.opset))
+    loaded.proto.ir_version = max(loaded.proto.ir_version, OLDEST_IR_VERSION)
+    before = loaded.proto.SerializeToString(deterministic=True)
+    report = run(loaded, [case.name])
+    is_changed = loaded.proto.SerializeToString(deterministic=True) != before
+    assert bool(report.rewrites[case.name]) == is_changed
