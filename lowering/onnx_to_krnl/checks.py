@@ -17,7 +17,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xonnc.dialects.onnx.locations import describe
 from xonnc.formats.native.program import RangeCheck
 from xonnc.lowering.onnx_to_krnl.element_types import storage_type
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
@@ -153,11 +152,6 @@ def check_numbers(
 def iterations_if_nonempty(count: Size, size: Size) -> Size:
     """Return `count`, or 0 if an axis that iterations read is empty at run time."""
     return count if is_static(size) else count * min_size(size, 1)
-
-
-def index_in(kernel: KernelBuilder, number: SSAValue, size: Size, wraps: bool = True) -> SSAValue:
-    """Return an integer as an index into `size` elements, clamped; negative ones count from the end."""
-    return index_within(Scalar(kernel, number), size, wraps).value
 
 
 def index_within(number: Scalar, size: Size, wraps: bool = True) -> Scalar:
