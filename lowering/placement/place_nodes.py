@@ -163,6 +163,18 @@ def refusals_of(
     return placer.root_causes
 
 
+def planned_partitions(
+    module: ModuleOp, target: str, ctx: Context, names: Mapping[SSAValue, str]
+) -> tuple[DataflowGraph, Sequence[Partition]]:
+    """
+    Return the partitions of the network in `module`, which is not modified, with its graph.
+
+    Nodes are converted but not compiled, which may still refuse one for the DLA.
+    """
+    placer = _Placer(module, target, ctx, names)
+    return placer.graph, placer.decide()
+
+
 def _root_causes(refused: Mapping[int, str], at_boundaries: Collection[int]) -> tuple[str, ...]:
     lines = (line for node, line in sorted(refused.items()) if node not in at_boundaries)
     return tuple(dict.fromkeys(lines))
@@ -198,6 +210,11 @@ class _Placer:
         self._network_constants = frozenset(constants_of([module]))
         self._constants: dict[Partition, frozenset[DisposableElementsAttr]] = {}
         """The constants of converted partitions, which are not freed while others are compiled."""
+
+    @property
+    def graph(self) -> DataflowGraph:
+        """The network."""
+        return self._graph
 
     def run(self, on_stage: StageCallback | None) -> Placement:
         """Decide and compile until the later stages refuse no partition for the DLA."""
