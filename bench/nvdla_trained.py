@@ -299,14 +299,14 @@ def of_yolox(output: Array) -> Objects:
 BOXES: Mapping[str, Callable[[Array], Objects]] = {"nudenet": of_yolov8, "ddddocr_det": of_yolox}
 """Detectors, and how to read their outputs."""
 
-LEAST_SCORE, SCORE_ERROR, LEAST_OVERLAP = 0.25, 0.05, 0.5
+MIN_SCORE, SCORE_ERROR, MIN_OVERLAP = 0.25, 0.05, 0.5
 """Of objects that are found; how much their scores may differ; how much of their union boxes must share."""
 
 
 def same_objects(found: Objects, expected: Objects) -> float:
     """Return the fraction of the objects of either that both have: class, score and box; NaN if none."""
     (boxes, scores), (others, known) = found, expected
-    rows = (scores.max(axis=1) > LEAST_SCORE) | (known.max(axis=1) > LEAST_SCORE)
+    rows = (scores.max(axis=1) > MIN_SCORE) | (known.max(axis=1) > MIN_SCORE)
     if not rows.any():
         return float("nan")
     low = np.maximum(boxes[:, :2] - boxes[:, 2:] / 2, others[:, :2] - others[:, 2:] / 2)
@@ -315,7 +315,7 @@ def same_objects(found: Objects, expected: Objects) -> float:
     overlap = common / (boxes[:, 2:].prod(axis=1) + others[:, 2:].prod(axis=1) - common)
     same = scores.argmax(axis=1) == known.argmax(axis=1)
     same &= np.abs(scores.max(axis=1) - known.max(axis=1)) <= SCORE_ERROR
-    same &= overlap >= LEAST_OVERLAP
+    same &= overlap >= MIN_OVERLAP
     return _fraction(same[rows])
 
 
