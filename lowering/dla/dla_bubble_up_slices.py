@@ -14,7 +14,7 @@ Poolings whose windows leave rows over read such slices (docs/internals/nvdla-ha
 can take their input on the fly all the same.
 
 A slice of a concatenation drops the sources of which it reads nothing, and the layers that compute them: no
-layer may write what none reads.
+layer may write what none reads. So does a slice of the columns that transposed convolutions interleave.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from xonnc.dialects.dla.attributes import OperandMode
 from xonnc.dialects.dla.engines import ConvOp, SdpOp
-from xonnc.dialects.dla.storage import ConcatOp, SliceOp
+from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, FlowType, ImageType, cube_of, image_of, tensor_of
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
@@ -71,6 +71,8 @@ def _bubble_up(op: SliceOp) -> list[SliceOp]:
         return _slice_instead(op, layer.source, [sum(pair) for pair in offsets])
     if isinstance(layer, ConcatOp):
         return _slice_source(op, layer)
+    if isinstance(layer, ReshapeOp):
+        return _take_columns(op, layer)
     if not isinstance(layer, SdpOp) or not op.source.has_one_use() or not _keeps_the_begin(op):
         return []
     conv = layer.source.owner if isinstance(layer.source.type, FlowType) else None
@@ -179,6 +181,43 @@ def _take_rows(op: SliceOp, concat: ConcatOp) -> list[SliceOp]:
         taken.append(source)
     offsets[1] = 0
     return [*new, *_slice_instead(op, _concatenated(concat, taken), offsets)]
+
+
+def _take_columns(op: SliceOp, reshape: ReshapeOp) -> list[SliceOp]:
+    """
+    Interleave only the columns that `op` reads: those of some of the sources, seen as rows of one position.
+
+    A column of the reshape is a row of one source, if the sources divide the columns.
+    """
+    concat, columns = reshape.source.owner, cube_of(reshape.result.type).width
+    if not isinstance(concat, ConcatOp) or concat.is_interleaved is None:
+        return []
+    if not reshape.result.has_one_use() or not concat.result.has_one_use():
+        return []
+    count, (channels, height, width) = len(concat.sources), cube_of(concat.sources[0].type)
+    channel, row, column = op.offsets.get_values()
+    taken = cube_of(op.result.type).width
+    if width != 1 or columns % count or taken >= count:
+        return []
+    if not may_decide(DlaBubbleUpSlices.name, "columns", op):
+        return []
+    element, location = tensor_of(concat.result.type).element_type, concat.location
+    # In their order, the kept columns of a group and of the next one follow each other.
+    kept = sorted((column + each) % count for each in range(taken))
+    source = concat.sources[kept[0]]
+    if taken > 1:
+        rows = tensor_type((1, channels, height * taken, 1), element)
+        narrow = ConcatOp([concat.sources[each] for each in kept], 2, rows, is_interleaved=True)
+        narrow.location = location
+        Rewriter.insert_op(narrow, InsertPoint.before(concat))
+        source = narrow.result
+    shape = (1, channels, cube_of(reshape.result.type).height, columns // count * taken)
+    view = ReshapeOp(source, tensor_type(shape, element))
+    view.location = reshape.location
+    Rewriter.insert_op(view, InsertPoint.before(reshape))
+    return _slice_instead(
+        op, view.result, [channel, row, column // count * taken + kept.index(column % count)]
+    )
 
 
 def _concatenated(concat: ConcatOp, sources: Sequence[SSAValue]) -> SSAValue:

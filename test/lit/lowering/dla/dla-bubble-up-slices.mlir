@@ -141,3 +141,64 @@ func.func @all_read(%x: tensor<1x8x2x4xf16>, %y: tensor<1x8x2x4xf16>) -> (tensor
   %1 = "dla.slice"(%d) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x8x4x4xf16>) -> tensor<1x8x2x4xf16>
   func.return %0, %d, %1 : tensor<1x8x2x4xf16>, tensor<1x8x4x4xf16>, tensor<1x8x2x4xf16>
 }
+
+// -----
+
+// Columns that a transposed convolution of stride 2 interleaves, of which the even ones are read.
+// CHECK-LABEL: @one_column
+// CHECK-NEXT:    %[[R:.*]] = "dla.reshape"(%arg0) : (tensor<1x8x6x1xf16>) -> tensor<1x8x3x2xf16>
+// CHECK-NEXT:    %[[Y:.*]] = "dla.slice"(%[[R]]) <{offsets = array<i64: 0, 1, 1>}> : (tensor<1x8x3x2xf16>) -> tensor<1x8x2x1xf16>
+// CHECK-NEXT:    return %[[Y]]
+func.func @one_column(%x: tensor<1x8x6x1xf16>, %y: tensor<1x8x6x1xf16>) -> tensor<1x8x2x1xf16> {
+  %s = "dla.sdp"(%y) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x8x6x1xf16>) -> tensor<1x8x6x1xf16>
+  %c = "dla.concat"(%x, %s) <{axis = 2 : i64, is_interleaved}> : (tensor<1x8x6x1xf16>, tensor<1x8x6x1xf16>) -> tensor<1x8x12x1xf16>
+  %r = "dla.reshape"(%c) : (tensor<1x8x12x1xf16>) -> tensor<1x8x3x4xf16>
+  %0 = "dla.slice"(%r) <{offsets = array<i64: 0, 1, 2>}> : (tensor<1x8x3x4xf16>) -> tensor<1x8x2x1xf16>
+  func.return %0 : tensor<1x8x2x1xf16>
+}
+
+// -----
+
+// Two of three sources stay interleaved.
+// CHECK-LABEL: @two_columns
+// CHECK-NEXT:    %[[C:.*]] = "dla.concat"(%arg1, %arg2) <{axis = 2 : i64, is_interleaved}> : {{.*}} -> tensor<1x8x8x1xf16>
+// CHECK-NEXT:    %[[R:.*]] = "dla.reshape"(%[[C]]) : (tensor<1x8x8x1xf16>) -> tensor<1x8x2x4xf16>
+// CHECK-NEXT:    "dla.slice"(%[[R]]) <{offsets = array<i64: 0, 0, 2>}> : (tensor<1x8x2x4xf16>) -> tensor<1x8x2x2xf16>
+func.func @two_columns(%x: tensor<1x8x4x1xf16>, %y: tensor<1x8x4x1xf16>, %z: tensor<1x8x4x1xf16>) -> tensor<1x8x2x2xf16> {
+  %c = "dla.concat"(%x, %y, %z) <{axis = 2 : i64, is_interleaved}> : (tensor<1x8x4x1xf16>, tensor<1x8x4x1xf16>, tensor<1x8x4x1xf16>) -> tensor<1x8x12x1xf16>
+  %r = "dla.reshape"(%c) : (tensor<1x8x12x1xf16>) -> tensor<1x8x2x6xf16>
+  %0 = "dla.slice"(%r) <{offsets = array<i64: 0, 0, 4>}> : (tensor<1x8x2x6xf16>) -> tensor<1x8x2x2xf16>
+  func.return %0 : tensor<1x8x2x2xf16>
+}
+
+// -----
+
+// The last column of a group of three and the first of the next: the second source is not read.
+// CHECK-LABEL: @columns_of_two_groups
+// CHECK-NEXT:    %[[C:.*]] = "dla.concat"(%arg0, %arg2) <{axis = 2 : i64, is_interleaved}> : {{.*}} -> tensor<1x8x8x1xf16>
+// CHECK-NEXT:    %[[R:.*]] = "dla.reshape"(%[[C]]) : (tensor<1x8x8x1xf16>) -> tensor<1x8x2x4xf16>
+// CHECK-NEXT:    "dla.slice"(%[[R]]) <{offsets = array<i64: 0, 0, 1>}> : (tensor<1x8x2x4xf16>) -> tensor<1x8x2x2xf16>
+func.func @columns_of_two_groups(%x: tensor<1x8x4x1xf16>, %y: tensor<1x8x4x1xf16>, %z: tensor<1x8x4x1xf16>) -> tensor<1x8x2x2xf16> {
+  %c = "dla.concat"(%x, %y, %z) <{axis = 2 : i64, is_interleaved}> : (tensor<1x8x4x1xf16>, tensor<1x8x4x1xf16>, tensor<1x8x4x1xf16>) -> tensor<1x8x12x1xf16>
+  %r = "dla.reshape"(%c) : (tensor<1x8x12x1xf16>) -> tensor<1x8x2x6xf16>
+  %0 = "dla.slice"(%r) <{offsets = array<i64: 0, 0, 2>}> : (tensor<1x8x2x6xf16>) -> tensor<1x8x2x2xf16>
+  func.return %0 : tensor<1x8x2x2xf16>
+}
+
+// -----
+
+// All sources are read: by as many columns, by another reader; or the sources do not divide the columns.
+// CHECK-LABEL: @all_columns
+// CHECK-COUNT-3: is_interleaved
+func.func @all_columns(%x: tensor<1x8x4x1xf16>, %y: tensor<1x8x4x1xf16>, %z: tensor<1x8x6x1xf16>) -> (tensor<1x8x2x2xf16>, tensor<1x8x2x1xf16>, tensor<1x8x2x4xf16>, tensor<1x8x4x1xf16>) {
+  %a = "dla.concat"(%x, %y) <{axis = 2 : i64, is_interleaved}> : (tensor<1x8x4x1xf16>, tensor<1x8x4x1xf16>) -> tensor<1x8x8x1xf16>
+  %b = "dla.reshape"(%a) : (tensor<1x8x8x1xf16>) -> tensor<1x8x2x4xf16>
+  %0 = "dla.slice"(%b) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x8x2x4xf16>) -> tensor<1x8x2x2xf16>
+  %e = "dla.concat"(%x, %y) <{axis = 2 : i64, is_interleaved}> : (tensor<1x8x4x1xf16>, tensor<1x8x4x1xf16>) -> tensor<1x8x8x1xf16>
+  %f = "dla.reshape"(%e) : (tensor<1x8x8x1xf16>) -> tensor<1x8x2x4xf16>
+  %2 = "dla.slice"(%f) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x8x2x4xf16>) -> tensor<1x8x2x1xf16>
+  %g = "dla.concat"(%z, %z) <{axis = 2 : i64, is_interleaved}> : (tensor<1x8x6x1xf16>, tensor<1x8x6x1xf16>) -> tensor<1x8x12x1xf16>
+  %h = "dla.reshape"(%g) : (tensor<1x8x12x1xf16>) -> tensor<1x8x4x3xf16>
+  %3 = "dla.slice"(%h) <{offsets = array<i64: 0, 0, 1>}> : (tensor<1x8x4x3xf16>) -> tensor<1x8x4x1xf16>
+  func.return %0, %2, %f, %3 : tensor<1x8x2x2xf16>, tensor<1x8x2x1xf16>, tensor<1x8x2x4xf16>, tensor<1x8x4x1xf16>
+}

@@ -134,6 +134,28 @@ def test_rows_that_a_slice_does_not_take_are_not_computed(rows: tuple[int, int],
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.parametrize("target", ["nv_small", "nv_full"])
+@pytest.mark.parametrize("columns", [(0, 1), (1, 3), (3, 4), (4, 6), (2, 4), (5, 8)])
+def test_columns_that_a_slice_does_not_take_are_not_computed(
+    columns: tuple[int, int], target: str, tmp_path: Path
+):
+    nodes = [
+        helper.make_node("Resize", ["d", "", "f"], ["e"], "resize", mode="linear"),
+        helper.make_node("Slice", ["e", "begin", "end", "axis"], ["c"], "slice"),
+    ]
+    model = quantized_model(
+        nodes,
+        (1, 5, 2, 3),
+        0,
+        f=np.array([1, 1, 1, 3], np.float32),
+        begin=np.array([columns[0]]),
+        end=np.array([columns[1]]),
+        axis=np.array([3]),
+    )
+    found, expected, _ = simulated(model, target, tmp_path)
+    assert np.array_equal(found, expected)
+
+
 @pytest.mark.parametrize("rounding", ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
 @pytest.mark.parametrize("coordinates", ["asymmetric", "half_pixel", "pytorch_half_pixel"])
 def test_what_the_nearest_pixel_repeats_is_taken(coordinates: str, rounding: str, tmp_path: Path):
