@@ -479,7 +479,7 @@ class QuantizeLinear:
             yield [normal(rng, *some_shape(rng, 2, 4)), np.asarray(0.05, np.float32), zero], {}
         x = normal(rng, 3, 4, 2)
         for axis, size in enumerate(x.shape):
-            scale = rng.uniform(0.01, 0.1, size).astype(FLOAT)
+            scale = np.asarray(rng.uniform(0.01, 0.1, size), FLOAT)
             yield [x, scale, np.arange(size, dtype=np.int8)], {"axis": axis}
         yield [x, rng.uniform(0.01, 0.1, 4).astype(FLOAT), np.arange(4, dtype=np.int8)], {}
         yield [x, np.asarray(0.05, FLOAT), None], {}
@@ -514,7 +514,7 @@ class DequantizeLinear:
             yield [x, np.asarray(0.05, np.float32), zero], {}
         x = rng.integers(-128, 128, (3, 4, 2)).astype(np.int8)
         for axis, size in enumerate(x.shape):
-            scale = rng.uniform(0.01, 0.1, size).astype(FLOAT)
+            scale = np.asarray(rng.uniform(0.01, 0.1, size), FLOAT)
             yield [x, scale, np.arange(size, dtype=np.int8)], {"axis": axis}
         yield [x, rng.uniform(0.01, 0.1, 4).astype(FLOAT), np.arange(4, dtype=np.int8)], {}
         yield [x.astype(np.int32), np.asarray(0.05, FLOAT), None], {}

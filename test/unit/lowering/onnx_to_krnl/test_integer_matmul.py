@@ -85,15 +85,14 @@ def test_rescaled_products(dtype: str, columns: Sequence[int]):
 
 def test_scales_and_zero_points_of_fewer_dimensions_than_the_product():
     a, b = integers("int8", 3, 4, 9), integers("int8", 2, 3, 9, 5)
-    zeros, scales = (
-        (integers("int8", 3, 4, 1), integers("int8", 2, 3, 1, 5)),
-        (scale(3, 4, 1), scale(2, 3, 1, 5)),
-    )
-    left, right = (each.astype(np.int32) - zero for each, zero in zip((a, b), zeros, strict=True))
+    zeros = integers("int8", 3, 4, 1), integers("int8", 2, 3, 1, 5)
+    scales = scale(3, 4, 1), scale(2, 3, 1, 5)
+    left, right = (np.subtract(each, zero, dtype=np.int32) for each, zero in zip((a, b), zeros, strict=True))
     sums = np.matmul(left, right)
     check(Node("MatMulInteger", [a, b, *zeros], expected=[sums]))
     step, zero = np.array(6.5, np.float32), np.array(3, np.int8)
-    numbers = sums * (scales[0] * scales[1] / step).astype(np.float64)
+    factors = np.divide(np.multiply(*scales, dtype=np.float32), step, dtype=np.float32)
+    numbers = np.multiply(sums, factors, dtype=np.float64)
     expected = np.clip(np.rint(numbers) + 3, -128, 127).astype(np.int8)
     check(
         Node(
