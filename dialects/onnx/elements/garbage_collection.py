@@ -41,11 +41,15 @@ class Heap:
     living: int | None = None
     """Objects alive after the last collection, or before the first pause; counted on demand (a full walk)."""
 
+    has_frozen_objects: bool = False
+    """Whether the host program froze objects; looked up until it has, since counting them walks them all."""
+
     def end_of_pause(self) -> None:
         # The youngest generation's count goes down with each object that reference counting frees.
         self.made += gc.get_count()[0]
-        if gc.get_freeze_count():
-            # The host program froze objects; `unfreeze` would undo that.
+        self.has_frozen_objects = self.has_frozen_objects or gc.get_freeze_count() > 0
+        if self.has_frozen_objects:
+            # `unfreeze` would undo what the host program did.
             return
         if self.made > SPARE_OBJECTS and self.living is None:
             self.living = max(_count() - self.made, 0)

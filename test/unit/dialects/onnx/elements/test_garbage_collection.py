@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from unittest.mock import Mock
 from weakref import ref
 
 import pytest
@@ -73,3 +74,20 @@ def test_a_program_that_collects_nothing_is_heeded(monkeypatch: pytest.MonkeyPat
         assert kept() is not None
     finally:
         gc.enable()
+
+
+def test_frozen_objects_are_counted_once(monkeypatch: pytest.MonkeyPatch):
+    """A server that froze its objects before it forked: each count walks them all."""
+    counts: list[int] = []
+
+    def count() -> int:
+        counts.append(1000)
+        return 1000
+
+    monkeypatch.setattr(gc, "get_freeze_count", count)
+    monkeypatch.setattr(gc, "unfreeze", Mock(side_effect=AssertionError("undoes what the host program did")))
+    for _ in range(3):
+        with without_cycle_collection():
+            Node()
+    assert len(counts) == 1
+    monkeypatch.undo()
