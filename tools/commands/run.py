@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.atomic_write import atomic_writes
+from xonnc.tools import tensor_files
 from xonnc.tools.commands.run_model import (
     CompiledModel,
     EngineModel,
@@ -51,10 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[NAME=]FILE",
-        help="input (.npy); unnamed inputs are in the model's order; may be repeated",
+        help="input (.npy, .pb); unnamed inputs are in the model's order; may be repeated",
     )
     parser.add_argument(
-        "--output", action="append", default=[], metavar="[NAME=]FILE", help="output (.npy), likewise"
+        "--output", action="append", default=[], metavar="[NAME=]FILE", help="output (.npy, .pb), likewise"
     )
     parser.add_argument(
         "--target",
@@ -157,7 +158,7 @@ def run_files(
     inputs = named_files(list(map(str, args.input)), list(package.inputs), f"{source}: input", defaults)
     files = named_files(list(map(str, args.output)), list(package.outputs), f"{source}: output")
     for path in files.values():
-        require_output(path, (".npy",), source, *inputs.values())
+        require_output(path, (".npy", ".pb"), source, *inputs.values())
     trace: Path | None = None if model is None else args.trace
     if trace is not None:
         require_output(trace, (".json",), source, *inputs.values(), *files.values())
@@ -169,7 +170,12 @@ def run_files(
     profile = Profile(model, args.target or "cpu") if model is not None and model.steps else None
     with atomic_writes() as written:
         for name, path in files.items():
-            write_array(written, path, _writable(name, outputs[name]))
+            array = _writable(name, outputs[name])
+            if path.suffix.lower() == ".pb":
+                with written.open(path) as file:
+                    file.write(tensor_files.encoded(path, array))
+            else:
+                write_array(written, path, array)
         if trace is not None and profile is not None:
             with written.open(trace) as file:
                 file.write(profile.trace(source.name).encode())
@@ -236,9 +242,11 @@ def _known(names: Collection[str]) -> str:
 
 
 def _array(path: Path) -> Array:
+    if path.suffix.lower() == ".pb":
+        return tensor_files.read(path, None, None)
     tensor = read_tensor(path)
     if isinstance(tensor, bytes):
-        raise XonncError(f"{path}: inputs of packages are arrays in .npy files")
+        raise XonncError(f"{path}: inputs are arrays in .npy or .pb files")
     return tensor
 
 

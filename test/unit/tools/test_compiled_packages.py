@@ -56,7 +56,7 @@ def test_simulate_tells_what_packages_do_not_take(
     assert "input 'x' is not given" in capsys.readouterr().err
     (tmp_path / "x.bin").write_bytes(b"0")
     assert main(["simulate", str(package), "--input", str(tmp_path / "x.bin")]) == 1
-    assert "x.bin: inputs of packages are arrays in .npy files" in capsys.readouterr().err
+    assert "x.bin: inputs are arrays in .npy or .pb files" in capsys.readouterr().err
 
 
 def test_inspect_tells_of_each_loadable(package: Path, capsys: pytest.CaptureFixture[str]):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx.parser
 import pytest
+from onnx import TensorProto, numpy_helper
 
 from xonnc.errors import XonncError
 from xonnc.tools.commands.run import named_files
@@ -92,7 +93,7 @@ def test_a_package_runs(sine: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
         (["--input", "z=x.npy"], "input 'z': no such name; there are x"),
         (["--input", "x.npy", "--input", "x.npy"], "input: 2 files given; there are x"),
         (["--input", "x=none.npy"], "none.npy: no such file"),
-        (["--input", "raw.bin"], "inputs of packages are arrays in .npy files"),
+        (["--input", "raw.bin"], "inputs are arrays in .npy or .pb files"),
         (["--input", "x.npy", "--output", "no/where.npy"], "does not exist"),
     ],
 )
@@ -132,6 +133,18 @@ def test_a_model_runs_as_native_code(sine: Path, tmp_path: Path, capsys: pytest.
     heading = next(line for line in said.splitlines() if line.startswith("  profile"))
     assert heading.split()[1:] == ["time", "share", "GFLOP/s", "GB/s", "of", "peak", "kernel", "node"]
     assert np.load(result).shape
+
+
+def test_tensors_of_the_backend_tests_are_read_and_written(sine: Path, tmp_path: Path):
+    array = np.linspace(-1, 1, 192, dtype=np.float32).reshape(1, 3, 8, 8)
+    (tmp_path / "x.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
+    np.save(tmp_path / "x.npy", array)
+    for ending in (".pb", ".npy"):
+        given, result = str(tmp_path / f"x{ending}"), str(tmp_path / f"y{ending}")
+        command = ["run", str(sine), "--engine", "reference", "--input", given, "--output", result, "-q"]
+        assert main(command) == 0
+    tensor = TensorProto.FromString((tmp_path / "y.pb").read_bytes())
+    np.testing.assert_array_equal(numpy_helper.to_array(tensor), np.load(tmp_path / "y.npy"))
 
 
 @pytest.mark.parametrize("engine", [None, "reference", "onnxruntime"])
