@@ -115,43 +115,24 @@ def test_rows_that_a_pooling_does_not_read_are_not_computed(
 
 
 @pytest.mark.parametrize("target", ["nv_small", "nv_full"])
-@pytest.mark.parametrize("rows", [(1, 3), (2, 3), (4, 6), (5, 6)])
-def test_rows_that_a_slice_does_not_take_are_not_computed(rows: tuple[int, int], target: str, tmp_path: Path):
-    nodes = [
-        helper.make_node("Resize", ["d", "", "f"], ["e"], "resize", mode="linear"),
-        helper.make_node("Slice", ["e", "begin", "end", "axis"], ["c"], "slice"),
-    ]
-    model = quantized_model(
-        nodes,
-        (1, 5, 2, 3),
-        0,
-        f=np.array([1, 1, 3, 1], np.float32),
-        begin=np.array([rows[0]]),
-        end=np.array([rows[1]]),
-        axis=np.array([2]),
-    )
-    found, expected, _ = simulated(model, target, tmp_path)
-    assert np.array_equal(found, expected)
-
-
-@pytest.mark.parametrize("target", ["nv_small", "nv_full"])
-@pytest.mark.parametrize("columns", [(0, 1), (1, 3), (3, 4), (4, 6), (2, 4), (5, 8)])
-def test_columns_that_a_slice_does_not_take_are_not_computed(
-    columns: tuple[int, int], target: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("axis", "taken"),
+    [
+        *((2, rows) for rows in ((1, 3), (2, 3), (4, 6), (5, 6))),
+        *((3, columns) for columns in ((0, 1), (1, 3), (3, 4), (4, 6), (2, 4), (5, 8))),
+    ],
+)
+def test_rows_and_columns_that_a_slice_does_not_take_are_not_computed(
+    axis: int, taken: tuple[int, int], target: str, tmp_path: Path
 ):
     nodes = [
         helper.make_node("Resize", ["d", "", "f"], ["e"], "resize", mode="linear"),
         helper.make_node("Slice", ["e", "begin", "end", "axis"], ["c"], "slice"),
     ]
-    model = quantized_model(
-        nodes,
-        (1, 5, 2, 3),
-        0,
-        f=np.array([1, 1, 1, 3], np.float32),
-        begin=np.array([columns[0]]),
-        end=np.array([columns[1]]),
-        axis=np.array([3]),
-    )
+    factors = np.ones(4, np.float32)
+    factors[axis] = 3
+    begin, end = (np.array([each]) for each in taken)
+    model = quantized_model(nodes, (1, 5, 2, 3), 0, f=factors, begin=begin, end=end, axis=np.array([axis]))
     found, expected, _ = simulated(model, target, tmp_path)
     assert np.array_equal(found, expected)
 
