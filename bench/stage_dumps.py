@@ -88,7 +88,7 @@ def measured(name: str, path: Path, variant: str) -> Outcome:
         try:
             written = write_variant(path, variant, folder / "model.onnx")
             _check(written, folder, found)
-        except Exception as error:
+        except (XonncError, ValueError) as error:
             found.stages += 1
             found.wrong["compile"] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
     return found
