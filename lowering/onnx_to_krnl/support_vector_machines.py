@@ -290,8 +290,8 @@ def _couple(kernel: Kernel, row: Scalar, buffers: tuple[Buffer, Buffer, Buffer, 
             product = kernel.reduce(k, zero, lambda part, j: part + q[row, t, j] * p[row, j])
             qp[row, t] = product
             totals.append(total + product * p[row, t])
-        with kernel.reducing([iterations, k], [zero]) as ((_, t), (most_error,), errors):
-            errors.append(most_error.maximum((qp[row, t] - totals[0]).abs()))
+        with kernel.reducing([iterations, k], [zero]) as ((_, t), (max_error,), errors):
+            errors.append(max_error.maximum((qp[row, t] - totals[0]).abs()))
         is_far = ~(errors[0] < 0.005 / k) & goes_on
         with kernel.reducing([is_far.to(INDEX), k], [totals[0]]) as ((_, t), (norm,), norms):
             own = q[row, t, t]

@@ -5,8 +5,8 @@ Inputs are normal numbers, then numbers of all magnitudes and signs with zeros a
 zeros, and so on. What they must be is read from the model where it can be: sizes that follow from weights or
 from each other, indices within the axis that they are looked up in, masks of 0 and 1, words that the model
 knows. The rest, what a dynamic size or an integer may be, is found by trying until the model takes them:
-first the same size for all, then the least that leave no window without a place and fill the shapes that the
-model reshapes to, then small sizes for each by itself.
+first the same size for all, then the smallest at which every sliding window has a position and every reshape
+has as many elements as it needs, then small sizes for each by itself.
 """
 
 from __future__ import annotations
@@ -330,7 +330,7 @@ def trial_feeds(
             continue
         for largest in (MAX_INTEGER, 1, 0):
             yield drawn(shapes, largest)
-    for shapes in (*_least_shapes(ports, rules), *_searched_shapes(ports, rules)):
+    for shapes in (*_minimal_shapes(ports, rules), *_searched_shapes(ports, rules)):
         if all(prod(shape) <= MAX_ELEMENTS for shape, _ in shapes):
             yield drawn(shapes, 1)
 
@@ -354,8 +354,8 @@ def _trial_shapes(
             last = found
 
 
-def _least_shapes(ports: Sequence[ModelParameter], rules: InputConstraints) -> Iterator[Shapes]:
-    """Shapes with the least sizes that windows and shapes ask for; one symbol after the other is larger."""
+def _minimal_shapes(ports: Sequence[ModelParameter], rules: InputConstraints) -> Iterator[Shapes]:
+    """Shapes with the smallest sizes that windows and reshapes need; one symbol after the other is larger."""
     asked = (*rules.positive, *(count for count, _ in rules.multiples))
     symbols = sorted({symbol for form in asked for symbol in form.symbols})
 
