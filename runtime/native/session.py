@@ -398,17 +398,13 @@ class Session(OnnxruntimeApi):
         if self._corrected is None:
             try:
                 return self._results(feeds, out)
-            except DeclaredShapeError as error:
+            except (DeclaredShapeError, MemoryError) as error:
+                # Memory runs out where a result is declared far larger than it is.
                 if self._undeclared is None:
                     raise
                 self._corrected = self._undeclared()
-                warnings.warn(f"{error}; its inferred result shapes are ignored", stacklevel=3)
-            except MemoryError as error:
-                # A result may be declared far larger than it is.
-                if self._undeclared is None:
-                    raise
-                self._corrected = self._undeclared()
-                warnings.warn(f"{error}; the declared result shapes are ignored", stacklevel=3)
+                which = "its inferred" if isinstance(error, DeclaredShapeError) else "the declared"
+                warnings.warn(f"{error}; {which} result shapes are ignored", stacklevel=3)
         results = self._corrected.run(None, feeds)
         self._last = self._corrected._last
         return results
