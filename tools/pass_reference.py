@@ -12,6 +12,9 @@ from xonnc.passes import PASSES, pass_class
 from xonnc.rewriting.analyses import kept_by, needed_by
 from xonnc.transforms.optimization_levels import BY_NAME, DEFAULT_LEVEL, LEVELED_PASSES, LEVELS, LeveledPass
 
+LEVEL_TEXTS = {0: "O0, always", BY_NAME: "none, only --enable-pass"}
+"""What the pages say of levels whose number does not tell it."""
+
 
 def passes() -> Mapping[str, type[ModulePass]]:
     """Return the project's own passes by name, in alphabetical order."""
@@ -41,13 +44,7 @@ def metadata(name: str, of: type[ModulePass]) -> dict[str, str]:
     found: dict[str, str] = {}
     for row in LEVELED_PASSES:
         if row.name == name:
-            found["level"] = (
-                "none, only --enable-pass"
-                if row.level == BY_NAME
-                else f"O{row.level}"
-                if row.level
-                else "O0, always"
-            )
+            found["level"] = LEVEL_TEXTS.get(row.level, f"O{row.level}")
             found["stage"] = str(row.stage)
     for key, analyses in ("needs", needed_by(of)), ("keeps", kept_by(of)):
         if analyses:
