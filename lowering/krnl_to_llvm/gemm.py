@@ -226,8 +226,8 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
     if op.write_prefetch is not None:
         _prefetch_result(gemm, _result_address(gemm, row, column), height, width)
     starts = [
-        widened(builder, start, lanes)
-        for start, lanes in zip(
+        widened(builder, start, count)
+        for start, count in zip(
             _initial_sums(gemm, row, column, height, widths), loaded * height, strict=True
         )
     ]
@@ -239,8 +239,8 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
             for start in range(len(widths)):
                 builder.prefetch(b_row, (start * lanes) * size_of(word) + ahead)
         columns = [
-            builder.load(builder.address(b_row, start * lanes * terms, stored), word, lanes_)
-            for start, lanes_ in enumerate(loaded)
+            builder.load(builder.address(b_row, start * lanes * terms, stored), word, count)
+            for start, count in enumerate(loaded)
         ]
         a_offset = builder.mul_sizes(gemm.m, index) if is_transposed else builder.imul(index, terms)
         a_address = builder.address(a_row, a_offset, stored)
