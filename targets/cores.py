@@ -32,6 +32,7 @@ RANGES = {
     "prefetch_bytes": (0, 1 << 16),
     "panel_prefetch_bytes": (0, 1 << 16),
     "write_prefetch_bytes": (0, 1 << 30),
+    "next_panel_bytes": (0, 1 << 30),
 }
 """The allowed range of each property, both ends included."""
 
@@ -71,6 +72,10 @@ class Core:
     write_prefetch_bytes: int
     """
     Size of a result from which tiles prefetch the lines that they will store; 0 if that does not pay.
+    """
+    next_panel_bytes: int
+    """
+    Size of two panels of weights up to which tiles prefetch the next one into L2; 0 if that does not pay.
     """
     prefetchers: str = ""
     """A description of the hardware prefetchers."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -89,6 +90,8 @@ class GemmOp(IRDLOperation):
     dynamic_batch = opt_prop_def(DenseArrayBase.constr(i64))
     prefetch = opt_prop_def(IntegerAttr)
     """The prefetch distance of a packed B, in bytes ahead of its loads."""
+    next_panel_prefetch = opt_prop_def(IntegerAttr)
+    """Bytes of the next panel of a packed B that each step of a tile prefetches; sizes are static."""
     write_prefetch = opt_prop_def(UnitAttr)
     """Whether a tile prefetches the cache lines of C before its loop over k; N is static."""
     products = opt_prop_def(StringAttr)
@@ -147,6 +150,12 @@ class GemmOp(IRDLOperation):
             raise VerifyException(f"krnl.gemm: activation is one of {', '.join(ACTIVATIONS)}")
         if self.prefetch is not None and (self.packed is None or self.prefetch.value.data < 1):
             raise VerifyException("krnl.gemm: prefetch is a number of bytes above 0, of a packed B")
+        if self.next_panel_prefetch is not None and (
+            self.packed is None or DYNAMIC_INDEX in self.sizes or self.next_panel_prefetch.value.data < 1
+        ):
+            raise VerifyException(
+                "krnl.gemm: next_panel_prefetch is a number of bytes above 0, of a packed B and static sizes"
+            )
         if self.write_prefetch is not None and self.n.value.data == DYNAMIC_INDEX:
             raise VerifyException("krnl.gemm: write_prefetch takes a static n")
         if self.products is not None:
@@ -214,6 +223,8 @@ class ConvOp(IRDLOperation):
     """Cache line size in bytes, if pixels of the next block of channels are prefetched."""
     weight_prefetch = opt_prop_def(IntegerAttr)
     """The prefetch distance of weights, in bytes ahead of their loads."""
+    next_panel_prefetch = opt_prop_def(IntegerAttr)
+    """Bytes of the next panel of weights that each step of a tile prefetches; columns are static."""
     depthwise = opt_prop_def(UnitAttr)
     products = opt_prop_def(StringAttr)
     low = opt_prop_def(FloatAttr)
@@ -229,6 +240,11 @@ class ConvOp(IRDLOperation):
     def terms(self) -> int:
         """Terms of a sum that one instruction adds."""
         return 1 if self.products is None else BF16_TERMS
+
+    @property
+    def steps(self) -> int:
+        """Multiplications of a tile for each of its sums, each of `terms` terms."""
+        return self.depth.value.data * prod(self.kernel.get_values()) // self.terms
 
     @property
     def panels(self) -> int:
@@ -267,6 +283,12 @@ class ConvOp(IRDLOperation):
         ):
             raise VerifyException(
                 "krnl.conv: weight_prefetch is a number of bytes above 0, and no depthwise convolution has it"
+            )
+        if self.next_panel_prefetch is not None and (
+            self.depthwise is not None or self.next_panel_prefetch.value.data < 1
+        ):
+            raise VerifyException(
+                "krnl.conv: next_panel_prefetch is a number of bytes above 0, not of a depthwise convolution"
             )
         if self.depthwise is not None and (len(shape_of(self.x)) != 5 or self.tile.get_values()[1] != 1):
             raise VerifyException("krnl.conv: depthwise takes a channel-blocked x, and tiles of one block")

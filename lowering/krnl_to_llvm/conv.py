@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import I64, DenseArrayBase, FloatAttr, i32
 from xdsl.ir import Attribute, SSAValue
 
@@ -22,6 +23,7 @@ from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.lowering.krnl_to_llvm.conv_tiles import TileGrid, TileOrigin, emit_tiles
 from xonnc.lowering.krnl_to_llvm.gemm import multiply_add
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, vector_of
+from xonnc.lowering.krnl_to_llvm.next_panel import ahead_of, prefetch_share, share_of_next_panel
 
 Epilogue: TypeAlias = Callable[[SSAValue, int], SSAValue]
 """Compute the vector to store from a vector of results and its number of lanes."""
@@ -167,40 +169,16 @@ def _accumulate_dense(
     kernel, dilations, strides = _sizes(op.kernel), _sizes(op.dilations), _sizes(op.strides)
     corner = _pixel_address(conv, x, (image, builder.constant(0), row, column), _sizes(op.start), strides)
     weights = builder.address(conv.w, builder.imul(block, conv.weights_per_channel * conv.lanes), x.element)
-    # Pairs of bfloat16 values are loaded as one i32.
-    terms, word = op.terms, conv.element if op.products is None else i32
-    step = width * conv.lanes * terms
-    depth = op.depth.value.data
-
-    def term(pointer: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
-        """Emit the FMAs of one input channel, or pair of them, at one window position."""
-        at, *sums = carried
-        pointer = builder.opaque(pointer)
-        row_of_weights = builder.address(weights, at, x.element)
-        if op.weight_prefetch is not None:
-            ahead = op.weight_prefetch.value.data
-            for each in range(width):
-                builder.prefetch(row_of_weights, each * conv.lanes * size_of(word) + ahead)
-        vectors = [
-            builder.load(
-                builder.address(row_of_weights, each * conv.lanes * terms, x.element), word, conv.lanes
-            )
-            for each in range(width)
-        ]
-        # Weights are packed in the order of the loops: one running offset reaches them all.
-        results = [builder.iadd(at, builder.constant(step))]
-        for pixel in range(len(sums) // width):
-            number = builder.load(builder.address(pointer, pixel * strides[1] * x.lanes, x.element), word)
-            own = sums[pixel * width : (pixel + 1) * width]
-            results += multiply_add(builder, op.products, number, vectors, own)
-        return results
+    aheads = _share_of_next_panel(conv, weights, origin, width)
+    panel = _Panel(weights, width, len(aheads))
+    terms, depth = op.terms, op.depth.value.data
 
     def nest(
         levels: Sequence[tuple[int, int]], pointer: SSAValue, carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         """Emit nested loops; a level is a number of iterations and their distance in elements."""
         if not levels:
-            return term(pointer, carried)
+            return _accumulate_terms(conv, panel, pointer, carried)
         (count, distance), *inner = levels
         if count == 1:
             return nest(inner, pointer, carried)
@@ -222,13 +200,74 @@ def _accumulate_dense(
     # The last input block may be partly filled; its unused channels have no weights, so that it has a
     # loop nest of its own.
     full_vectors, rest = divmod(depth, x.lanes)
-    carried: Sequence[SSAValue] = [builder.constant(0), *totals]
+    carried: Sequence[SSAValue] = [builder.constant(0), *aheads, *totals]
     if full_vectors:
         carried = nest([(full_vectors, x.block), *window, (x.lanes // terms, terms)], corner, carried)
     if rest:
         remainder = builder.address(corner, full_vectors * x.block, x.element)
         carried = nest([*window, (rest // terms, terms)], remainder, carried)
-    return carried[1:]
+    return carried[1 + len(aheads) :]
+
+
+class _Panel(NamedTuple):
+    """The weights of a tile."""
+
+    weights: SSAValue
+    width: int
+    """Vectors of output channels."""
+    aheads: int
+    """Addresses in the next panel that the tile carries: 1 if it prefetches that."""
+
+
+def _accumulate_terms(
+    conv: _Conv, panel: _Panel, pointer: SSAValue, carried: Sequence[SSAValue]
+) -> list[SSAValue]:
+    """Emit the FMAs of one input channel, or pair of them, at one window position."""
+    builder, op, x, width = conv.builder, conv.op, conv.x, panel.width
+    # Pairs of bfloat16 values are loaded as one i32.
+    terms, word = op.terms, conv.element if op.products is None else i32
+    at, *others = carried
+    aheads, sums = others[: panel.aheads], others[panel.aheads :]
+    pointer = builder.opaque(pointer)
+    row_of_weights = builder.address(panel.weights, at, x.element)
+    if op.weight_prefetch is not None:
+        distance = op.weight_prefetch.value.data
+        for each in range(width):
+            builder.prefetch(row_of_weights, each * conv.lanes * size_of(word) + distance)
+    vectors = [
+        builder.load(builder.address(row_of_weights, each * conv.lanes * terms, x.element), word, conv.lanes)
+        for each in range(width)
+    ]
+    # Weights are packed in the order of the loops: one running offset reaches them all.
+    results = [builder.iadd(at, builder.constant(width * conv.lanes * terms))]
+    for ahead in aheads:
+        assert op.next_panel_prefetch is not None
+        step_bytes = op.next_panel_prefetch.value.data
+        prefetch_share(builder, ahead, step_bytes)
+        results.append(ahead_of(builder, ahead, step_bytes))
+    distance_of_pixels = _sizes(op.strides)[1] * x.lanes
+    for pixel in range(len(sums) // width):
+        number = builder.load(builder.address(pointer, pixel * distance_of_pixels, x.element), word)
+        own = sums[pixel * width : (pixel + 1) * width]
+        results += multiply_add(builder, op.products, number, vectors, own)
+    return results
+
+
+def _share_of_next_panel(
+    conv: _Conv, weights: SSAValue, origin: TileOrigin, width: int
+) -> Sequence[SSAValue]:
+    """Return where a tile prefetches the next panel of weights, if it does; a narrower panel is the last."""
+    builder, op = conv.builder, conv.op
+    (_, columns), (pixels, full_width) = _sizes(op.out), _sizes(op.tile)
+    if op.next_panel_prefetch is None or width < full_width:
+        return []
+    _, _, row, column = origin
+    tile = builder.iadd(
+        builder.imul(row, -(-columns // pixels)), builder.add(llvm.UDivOp(column, builder.constant(pixels)))
+    )
+    share = conv.weights_per_channel // op.terms * op.next_panel_prefetch.value.data
+    size = conv.weights_per_channel * width * conv.lanes * size_of(element_of(conv.op.w))
+    return [share_of_next_panel(builder, weights, size, tile, share)]
 
 
 def _prefetch_block(conv: _Conv, pointer: SSAValue, pixels: int) -> None:

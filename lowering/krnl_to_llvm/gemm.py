@@ -19,6 +19,7 @@ from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import GemmOp
 from xonnc.dialects.krnl.types import size_of
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.next_panel import ahead_of, prefetch_share, share_of_next_panel
 
 
 @dataclass(frozen=True)
@@ -223,6 +224,7 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
     stride = builder.mul_sizes(gemm.tile[1] if packed else gemm.n, terms)
     first = _packed_panel_offset(gemm, column) if packed else column
     b_column = builder.address(gemm.b, first, stored)
+    ahead = _share_of_next_panel(gemm, b_column, row) if width == gemm.tile[1] else None
     if op.write_prefetch is not None:
         _prefetch_result(gemm, _result_address(gemm, row, column), height, width)
     starts = [
@@ -235,9 +237,12 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
     def step(index: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
         b_row = builder.address(b_column, builder.imul(index, stride), stored)
         if op.prefetch is not None:
-            ahead = op.prefetch.value.data
+            distance = op.prefetch.value.data
             for start in range(len(widths)):
-                builder.prefetch(b_row, (start * lanes) * size_of(word) + ahead)
+                builder.prefetch(b_row, (start * lanes) * size_of(word) + distance)
+        if ahead is not None and op.next_panel_prefetch is not None:
+            step_bytes = op.next_panel_prefetch.value.data
+            prefetch_share(builder, ahead_of(builder, ahead, builder.imul(index, step_bytes)), step_bytes)
         columns = [
             builder.load(builder.address(b_row, start * lanes * terms, stored), word, count)
             for start, count in enumerate(loaded)
@@ -267,6 +272,16 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
         if widths[number] < loaded[number]:
             total = builder.shuffle(total, range(widths[number]))
         builder.store(total, pointer)
+
+
+def _share_of_next_panel(gemm: _GemmLowering, panel: SSAValue, row: SSAValue) -> SSAValue | None:
+    """Return where a tile that begins at a row prefetches the next panel of B, or None."""
+    builder, op, (rows, columns), k = gemm.builder, gemm.op, gemm.tile, gemm.k
+    if op.next_panel_prefetch is None or not isinstance(k, int):
+        return None
+    tile = builder.add(llvm.UDivOp(row, builder.constant(rows)))
+    share = k // op.terms * op.next_panel_prefetch.value.data
+    return share_of_next_panel(builder, panel, k * columns * size_of(element_of(op.b)), tile, share)
 
 
 def steps_of(size: int | SSAValue, terms: int) -> int | SSAValue:

@@ -257,12 +257,12 @@ class LLVMBuilder:
         found = self.add(llvm.LoadOp(pointer, vector_of(stored, lanes), alignment=size_of(element)))
         return self.icmp("ne", found, self.constant(0, found.type)) if element == i1 else found
 
-    def prefetch(self, pointer: SSAValue, distance: int, is_written: bool = False) -> None:
-        """Prefetch the cache line `distance` bytes after an address, for reading or for writing."""
+    def prefetch(self, pointer: SSAValue, distance: int, is_written: bool = False, level: int = 1) -> None:
+        """Prefetch the cache line `distance` bytes after an address into a cache, for reading or writing."""
         # Not `inbounds`: the last prefetches of a loop are past the end of the buffer, where a prefetch of
         # unmapped memory has no effect, but an inbounds address would be poison.
         ahead = self.add(llvm.GEPOp(pointer, [distance], IntegerType(8))) if distance else pointer
-        access, near, data = (self.constant(number, i32) for number in (int(is_written), 3, 1))
+        access, near, data = (self.constant(number, i32) for number in (int(is_written), 4 - level, 1))
         self.insert(llvm.CallIntrinsicOp(PREFETCH, [ahead, access, near, data], []))
 
     def load_strided(

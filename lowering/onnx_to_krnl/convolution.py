@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xonnc.dialects.krnl.loops import YieldOp
-from xonnc.dialects.krnl.tiles import ConvOp
+from xonnc.dialects.krnl.tiles import BF16_TERMS, ConvOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
@@ -117,13 +117,14 @@ def _lower_phase(
     key = conv_key(
         conv_kind(fusion.is_depthwise), channels, (kernel_shape, strides, dilations), (rows, columns)
     )
+    is_bf16 = has_bf16_operands(fusion.conv)
+    taps = _taps(weights, sub_convolution)
+    steps = prod(taps.shape[1:]) // (BF16_TERMS if is_bf16 else 1)
     if fusion.is_depthwise:
         tile = builder.tiles.depthwise(key, columns)
     else:
-        tile = builder.tiles.conv(key, columns, blocks)
+        tile = builder.tiles.conv(key, columns, blocks, steps)
 
-    is_bf16 = has_bf16_operands(fusion.conv)
-    taps = _taps(weights, sub_convolution)
     if fusion.is_depthwise:
         packed = builder.packed(taps, "depthwise", {"lanes": lanes})
     else:
@@ -147,6 +148,9 @@ def _lower_phase(
     else:
         distances = {
             "prefetch": builder.tiles.prefetched_line(kernel_shape, source.shape),
+            "next_panel_prefetch": builder.tiles.next_panel_prefetch(
+                steps, blocks, tile[1], rows * -(-columns // tile[0])
+            ),
             "weight_prefetch": builder.tiles.weight_prefetch(4 * prod(taps.shape[1:]), tile),
         }
         properties |= {name: IntegerAttr(distance, i64) for name, distance in distances.items() if distance}

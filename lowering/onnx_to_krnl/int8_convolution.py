@@ -115,7 +115,7 @@ def _lower_matmul(
     windows = window.kernel, window.strides, window.dilations
     key = conv_key("int8_conv i8", (depth, target.extents.channels), windows, out)
     tile = builder.tiles.conv(
-        key, columns if is_static(columns) else ASSUMED_ROW_PIXELS, target.extents.channels // lanes
+        key, columns if is_static(columns) else ASSUMED_ROW_PIXELS, target.extents.channels // lanes, 0
     )
     terms = 4 if products else 2
     channels = -(-product.weights.shape[0] // VECTOR) * VECTOR

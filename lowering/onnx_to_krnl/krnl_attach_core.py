@@ -23,7 +23,7 @@ from xonnc.errors import XonncError
 from xonnc.targets.cores import RANGES, Core, core_of, load_core
 from xonnc.targets.cpu import CpuTarget
 
-LATER = ("panel_prefetch_bytes", "write_prefetch_bytes")
+LATER = ("panel_prefetch_bytes", "write_prefetch_bytes", "next_panel_bytes")
 """Properties that IR of older versions does not have; they are 0 there."""
 
 SPEC, DEVICE, NAME = "dlti.target_system_spec", "CPU", "name"
@@ -46,6 +46,7 @@ class KrnlAttachCore(ModulePass):
     prefetch_bytes: int | None = None
     panel_prefetch_bytes: int | None = None
     write_prefetch_bytes: int | None = None
+    next_panel_bytes: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Set the attribute of the module."""

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
-from xonnc.dialects.krnl.tiles import GemmOp, is_regular
+from xonnc.dialects.krnl.tiles import BF16_TERMS, GemmOp, is_regular
 from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
@@ -208,7 +208,8 @@ def call_gemm(
     kernel = KernelBuilder(rows)
     attributes = {"packed": UnitAttr()} if properties is None else properties
     if "packed" in attributes:
-        attributes = {**attributes, **prefetched(builder, element_of(output), sizes, tile)}
+        terms = BF16_TERMS if "products" in attributes else 1
+        attributes = {**attributes, **prefetched(builder, element_of(output), sizes, tile, terms)}
     dynamic_sizes = [kernel.size(size) for size in sizes if not is_static(size)]
     if "dynamic_batch" in attributes:
         dynamic_sizes.append(kernel.size(count))
@@ -349,12 +350,27 @@ def gemm_tile(
 
 
 def prefetched(
-    builder: LoweringBuilder, element: Attribute, sizes: tuple[Size, Size, Size], tile: tuple[int, int]
+    builder: LoweringBuilder,
+    element: Attribute,
+    sizes: tuple[Size, Size, Size],
+    tile: tuple[int, int],
+    terms: int = 1,
 ) -> dict[str, Attribute]:
-    """Return properties that say whether a packed B and the result are prefetched."""
+    """
+    Return properties that say whether a packed B and the result are prefetched.
+
+    A step of a tile multiplies `terms` rows of B.
+    """
     properties: dict[str, Attribute] = {}
     if distance := builder.tiles.prefetch(size_of(element), sizes, tile):
         properties["prefetch"] = IntegerAttr(distance, i64)
+    m, n, k = sizes
+    if is_static(m) and is_static(n) and is_static(k):
+        lanes = builder.target.vector_bytes // size_of(element)
+        tiles = -(-m // tile[0])
+        found = builder.tiles.next_panel_prefetch(k // terms, -(-n // lanes), -(-tile[1] // lanes), tiles)
+        if found:
+            properties["next_panel_prefetch"] = IntegerAttr(found, i64)
     if builder.tiles.write_prefetch(size_of(element), sizes):
         properties["write_prefetch"] = UnitAttr()
     return properties

@@ -26,6 +26,7 @@ GOOD: Mapping[str, Any] = {
     "prefetch_bytes": 0,
     "panel_prefetch_bytes": 0,
     "write_prefetch_bytes": 0,
+    "next_panel_bytes": 0,
 }
 
 

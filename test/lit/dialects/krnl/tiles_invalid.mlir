@@ -233,6 +233,30 @@ func.func @f(%c: memref<1x64xf32>, %a: memref<1x8xf32>, %b: memref<8x64xf32>) {
 
 // -----
 
+func.func @f(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: memref<512xf32>) {
+  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is a number of bytes above 0, of a packed B and static sizes}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 8 : i64, n = 64 : i64, k = 8 : i64, tile = array<i64: 4, 32>, next_panel_prefetch = 32 : i64}> : (memref<8x64xf32>, memref<8x8xf32>, memref<512xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: memref<512xf32>) {
+  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is a number of bytes above 0, of a packed B and static sizes}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, m = 8 : i64, n = 64 : i64, k = 8 : i64, tile = array<i64: 4, 32>, next_panel_prefetch = 0 : i64}> : (memref<8x64xf32>, memref<8x8xf32>, memref<512xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<?x64xf32>, %a: memref<?x8xf32>, %b: memref<512xf32>, %m: index) {
+  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is a number of bytes above 0, of a packed B and static sizes}}
+  "krnl.gemm"(%c, %a, %b, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, packed, m = -9223372036854775808 : i64, n = 64 : i64, k = 8 : i64, tile = array<i64: 4, 32>, next_panel_prefetch = 32 : i64}> : (memref<?x64xf32>, memref<?x8xf32>, memref<512xf32>, index) -> ()
+  return
+}
+
+// -----
+
 func.func @f(%c: memref<4x?xf32>, %a: memref<4x8xf32>, %b: memref<8x?xf32>, %n: index) {
   // expected-error @+1 {{krnl.gemm: write_prefetch takes a static n}}
   "krnl.gemm"(%c, %a, %b, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, m = 4 : i64, n = -9223372036854775808 : i64, k = 8 : i64, tile = array<i64: 4, 16>, write_prefetch}> : (memref<4x?xf32>, memref<4x8xf32>, memref<8x?xf32>, index) -> ()
@@ -257,9 +281,25 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 // -----
 
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
+  // expected-error @+1 {{krnl.conv: next_panel_prefetch is a number of bytes above 0, not of a depthwise convolution}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, next_panel_prefetch = 0 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  return
+}
+
+// -----
+
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<144xf32>) {
   // expected-error @+1 {{krnl.conv: weight_prefetch is a number of bytes above 0, and no depthwise convolution has it}}
   "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, depthwise, weight_prefetch = 64 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<144xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<144xf32>) {
+  // expected-error @+1 {{krnl.conv: next_panel_prefetch is a number of bytes above 0, not of a depthwise convolution}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, depthwise, next_panel_prefetch = 64 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<144xf32>) -> ()
   return
 }
 

@@ -125,6 +125,40 @@ func.func private @announced(%y: memref<1x1x1x4x16xf32>, %x: memref<1x2x1x4x16xf
 
 // -----
 
+// Each of two tiles of rows prefetches half of the next panel of 8x32 weights, 64 bytes a step, into the second-level
+// cache: the panel is 1,024 bytes further, a tile's share 8 * 64 bytes, and the locality 2.
+// CHECK-LABEL: llvm.func internal @next_panel
+// CHECK:         %[[LEVEL:.*]] = llvm.mlir.constant(2 : i32) : i32
+// CHECK:         %[[SHARE:.*]] = llvm.mlir.constant(512) : i64
+// CHECK:         %[[NEXT:.*]] = llvm.getelementptr %{{.*}}[1024] : (!llvm.ptr) -> !llvm.ptr, i8
+// CHECK:         %[[START:.*]] = llvm.mul %{{.*}}, %[[SHARE]] : i64
+// CHECK:         llvm.getelementptr %[[NEXT]][%[[START]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+// CHECK:         llvm.call_intrinsic "llvm.prefetch.p0"(%{{.*}}, %{{.*}}, %[[LEVEL]], %{{.*}})
+// CHECK:         llvm.intr.fma
+func.func private @next_panel(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: memref<512xf32>) {
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, next_panel_prefetch = 64 : i64, m = 8 : i64, n = 64 : i64, k = 8 : i64, tile = array<i64: 4, 32>}> : (memref<8x64xf32>, memref<8x8xf32>, memref<512xf32>) -> ()
+  return
+}
+
+// -----
+
+// The same for a convolution: a panel is 16 channels by 32, 2,048 bytes; the first of two rows prefetches the first half
+// of the next one, two lines of 64 bytes a step where 128 are asked for. A narrower last panel has none after it.
+// CHECK-LABEL: llvm.func internal @next_panel_of_convolution
+// CHECK:         llvm.getelementptr %{{.*}}[2048] : (!llvm.ptr) -> !llvm.ptr, i8
+// CHECK:         llvm.call_intrinsic "llvm.prefetch.p0"
+// CHECK:         llvm.getelementptr %{{.*}}[64] : (!llvm.ptr) -> !llvm.ptr, i8
+// CHECK:         llvm.call_intrinsic "llvm.prefetch.p0"
+// CHECK:         llvm.getelementptr %{{.*}}[128] : (!llvm.ptr) -> !llvm.ptr, i8
+// CHECK-NOT:     llvm.prefetch
+// CHECK:         llvm.return
+func.func private @next_panel_of_convolution(%y: memref<1x3x2x4x16xf32>, %x: memref<1x1x2x4x16xf32>, %w: memref<768xf32>, %i: index, %n: index) {
+  "krnl.conv"(%y, %x, %w, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2, 0>, depth = 16 : i64, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 2, 4>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 4, 2>, next_panel_prefetch = 128 : i64}> : (memref<1x3x2x4x16xf32>, memref<1x1x2x4x16xf32>, memref<768xf32>, index, index) -> ()
+  return
+}
+
+// -----
+
 // Weights of a convolution are prefetched as many bytes ahead as `weight_prefetch` says: two vectors in each
 // step, of two blocks of channels.
 // CHECK-LABEL: llvm.func internal @weights_ahead

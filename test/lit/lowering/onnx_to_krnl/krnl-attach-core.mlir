@@ -1,5 +1,5 @@
 // RUN: onnx-opt %s --krnl-attach-core="core=znver4 l2-bytes=2097152" --split-input-file | filecheck %s
-// RUN: onnx-opt %s --krnl-attach-core="core=haswell l1-bytes=49152 l1-ways=12 l2-ways=16 l3-bytes=0 l3-ways=0 line-bytes=128 prefetch-bytes=4096 panel-prefetch-bytes=1024 write-prefetch-bytes=65536" --split-input-file | filecheck %s --check-prefix=ALL
+// RUN: onnx-opt %s --krnl-attach-core="core=haswell l1-bytes=49152 l1-ways=12 l2-ways=16 l3-bytes=0 l3-ways=0 line-bytes=128 prefetch-bytes=4096 panel-prefetch-bytes=1024 write-prefetch-bytes=65536 next-panel-bytes=131072" --split-input-file | filecheck %s --check-prefix=ALL
 // RUN: onnx-opt %s --fuse-onnx="processor=avx512" --assign-layout="processor=avx512" --convert-onnx-to-krnl="processor=avx512" --split-input-file | filecheck %s --check-prefix=KRNL
 
 // The core's parameters become a module attribute; options override single ones.
@@ -8,7 +8,7 @@
 // CHECK-SAME:    "fma_bytes" = 64 : i64
 // CHECK-SAME:    "l2_bytes" = 2097152 : i64
 // CHECK-LABEL: func.func @usual
-// ALL:         "l1_bytes" = 49152 : i64, "l1_ways" = 12 : i64, "l2_bytes" = 262144 : i64, "l2_ways" = 16 : i64, "l3_bytes" = 0 : i64, "l3_ways" = 0 : i64, "line_bytes" = 128 : i64, "prefetch_bytes" = 4096 : i64, "panel_prefetch_bytes" = 1024 : i64, "write_prefetch_bytes" = 65536 : i64
+// ALL:         "l1_bytes" = 49152 : i64, "l1_ways" = 12 : i64, "l2_bytes" = 262144 : i64, "l2_ways" = 16 : i64, "l3_bytes" = 0 : i64, "l3_ways" = 0 : i64, "line_bytes" = 128 : i64, "prefetch_bytes" = 4096 : i64, "panel_prefetch_bytes" = 1024 : i64, "write_prefetch_bytes" = 65536 : i64, "next_panel_bytes" = 131072 : i64
 // Without the attribute, a default core of the processor is assumed: its first-level cache of 32 KiB does not
 // hold 128 KiB of weights, which are therefore prefetched, as they are read once.
 // KRNL-LABEL:  func.func @usual
@@ -117,4 +117,53 @@ func.func @smaller_result(%x: tensor<1023x64xf32>) -> tensor<1023x256xf32> {
   %w = onnx.Constant dense<1.0> : tensor<64x256xf32>
   %0 = "onnx.MatMul"(%x, %w) : (tensor<1023x64xf32>, tensor<64x256xf32>) -> tensor<1023x256xf32>
   onnx.Return %0 : tensor<1023x256xf32>
+}
+
+// -----
+
+// 768 KiB of weights come from beyond the second-level cache of 1 MiB, which holds two panels of 256x48: each of 16
+// tiles of rows prefetches 12 bytes of the next panel in each of its 256 steps.
+// KRNL-LABEL:  func.func @next_panels
+// KRNL:          next_panel_prefetch = 12 : i64
+func.func @next_panels(%x: tensor<128x256xf32>) -> tensor<128x768xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<256x768xf32>
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<128x256xf32>, tensor<256x768xf32>) -> tensor<128x768xf32>
+  onnx.Return %0 : tensor<128x768xf32>
+}
+
+// -----
+
+// The second-level cache holds weights of 512 KiB.
+// KRNL-LABEL:  func.func @near_panels
+// KRNL:          "krnl.gemm"
+// KRNL-NOT:      next_panel_prefetch
+func.func @near_panels(%x: tensor<128x256xf32>) -> tensor<128x512xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<256x512xf32>
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<128x256xf32>, tensor<256x512xf32>) -> tensor<128x512xf32>
+  onnx.Return %0 : tensor<128x512xf32>
+}
+
+// -----
+
+// 3x3 weights of 256 channels: two panels of three blocks do not fit, as in @narrow_panels, but of two.
+// KRNL-LABEL:  func.func @convolution_of_far_weights
+// KRNL:          next_panel_prefetch = {{[0-9]+}} : i64{{.*}}tile = array<i64: 7, 2>
+func.func @convolution_of_far_weights(%x: tensor<1x256x7x7xf32>) -> tensor<1x256x7x7xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<256x256x3x3xf32>
+  %b = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Conv"(%x, %w, %b) <{pads = [1, 1, 1, 1]}> : (tensor<1x256x7x7xf32>, tensor<256x256x3x3xf32>, none) -> tensor<1x256x7x7xf32>
+  onnx.Return %0 : tensor<1x256x7x7xf32>
+}
+
+// -----
+
+// Two panels of 3x3 weights of 64 channels fit.
+// KRNL-LABEL:  func.func @narrow_panels
+// KRNL-NOT:      next_panel_prefetch
+// KRNL:          tile = array<i64: 7, 3>
+func.func @narrow_panels(%x: tensor<1x64x7x7xf32>) -> tensor<1x96x7x7xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<96x64x3x3xf32>
+  %b = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Conv"(%x, %w, %b) <{pads = [1, 1, 1, 1]}> : (tensor<1x64x7x7xf32>, tensor<96x64x3x3xf32>, none) -> tensor<1x96x7x7xf32>
+  onnx.Return %0 : tensor<1x96x7x7xf32>
 }

@@ -35,7 +35,7 @@ AVX2 = load_cpu("avx2")
 )
 def test_tiles_fit_the_registers(columns: int, blocks: int, name: str):
     target = load_cpu(name)
-    for pixels, width in conv_tiles(columns, blocks, target):
+    for pixels, width in conv_tiles(columns, blocks, 9, target):
         assert pixels * width + width + 1 <= target.registers
         assert pixels <= columns
         assert width <= blocks
@@ -47,7 +47,7 @@ def test_tiles_fit_the_registers(columns: int, blocks: int, name: str):
     [(56, 4, (14, 2)), (28, 8, (14, 2)), (14, 16, (14, 2)), (7, 32, (7, 3))],
 )
 def test_tiles_of_zen4(columns: int, blocks: int, tile: tuple[int, int]):
-    assert Tiles(ZEN4).conv("", columns, blocks) == tile
+    assert Tiles(ZEN4).conv("", columns, blocks, 9) == tile
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_tiles_of_zen4(columns: int, blocks: int, tile: tuple[int, int]):
 )
 def test_tiles_of_16_registers(columns: int, blocks: int, tile: tuple[int, int]):
     target = replace(AVX2, core=load_core("znver4"))
-    assert Tiles(target).conv("", columns, blocks) == tile
+    assert Tiles(target).conv("", columns, blocks, 9) == tile
 
 
 def test_few_accumulators_are_bound_by_latency():
     slow = replace(AVX2, core=replace(AVX2.core, fma_latency=16))
     # One block of eight channels: as many pixels as there are registers, whatever is left of the row.
-    pixels, width = Tiles(slow).conv("", 16, 1)
+    pixels, width = Tiles(slow).conv("", 16, 1, 9)
     assert pixels * width >= 8
 
 
@@ -123,6 +123,33 @@ def test_weights_of_convolutions_read_by_several_tiles_from_the_second_cache_are
         assert Tiles(replace(ZEN4, core=load_core(core))).weight_prefetch(4 * 512 * 9, (7, 3)) == 0
 
 
+SAPPHIRE_RAPIDS = replace(ZEN4, core=load_core("sapphirerapids"))
+
+
+def test_tiles_of_a_panel_share_the_lines_of_the_next_one():
+    tiles = Tiles(SAPPHIRE_RAPIDS)
+    # 16 tiles of rows, three vectors a step: 12 bytes each, rounded up for 7 tiles.
+    assert tiles.next_panel_prefetch(768, 192, 3, 16) == 12
+    assert tiles.next_panel_prefetch(768, 192, 3, 7) == 28
+    # One tile reads each panel once.
+    assert tiles.next_panel_prefetch(768, 192, 3, 1) == 0
+    # L2 of 2 MiB holds weights of half its size; of 1.5 MiB for two panels.
+    assert tiles.next_panel_prefetch(1024, 16, 2, 4) == 0
+    assert tiles.next_panel_prefetch(1024, 17, 2, 4) == 32
+    assert tiles.next_panel_prefetch(6144, 16, 2, 4) == 32
+    assert tiles.next_panel_prefetch(6145, 16, 2, 4) == 0
+    # Not measured there.
+    assert Tiles(ZEN4).next_panel_prefetch(768, 192, 3, 16) == 0
+
+
+def test_convolutions_have_panels_of_which_two_fit_the_second_cache():
+    # 3x3 windows of 512 channels: 590 KB of weights for two vectors of channels.
+    assert Tiles(SAPPHIRE_RAPIDS).conv("", 7, 32, 512 * 9) == (7, 2)
+    assert Tiles(SAPPHIRE_RAPIDS).conv("", 7, 32, 128) == (7, 3)
+    without = replace(SAPPHIRE_RAPIDS, core=replace(SAPPHIRE_RAPIDS.core, next_panel_bytes=0))
+    assert Tiles(without).conv("", 7, 32, 512 * 9) == (7, 3)
+
+
 def test_blocks_of_channels_beyond_the_first_cache_are_prefetched():
     tiles = Tiles(ZEN4)
     assert tiles.prefetched_line((1, 1), (1, 4, 56, 56, 16)) == 64
@@ -153,7 +180,8 @@ def test_a_core_without_a_number():
 
 
 def test_properties_that_older_ir_lacks_are_0():
-    older = set(RANGES) - {"panel_prefetch_bytes", "write_prefetch_bytes"}
+    later = {"panel_prefetch_bytes", "write_prefetch_bytes", "next_panel_bytes"}
+    older = set(RANGES) - later
     core = load_core("skylake-avx512")
     entries = [DataLayoutEntryAttr(key, IntegerAttr(getattr(core, key), i64)) for key in sorted(older)]
     device = TargetDeviceSpecAttr.new([ArrayAttr(entries)])
@@ -161,7 +189,7 @@ def test_properties_that_older_ir_lacks_are_0():
     found = attached_core(ModuleOp([], {SPEC: spec}))
     assert found is not None
     assert {key: getattr(found, key) for key in older} == {key: getattr(core, key) for key in older}
-    assert (found.panel_prefetch_bytes, found.write_prefetch_bytes) == (0, 0)
+    assert {getattr(found, key) for key in later} == {0}
 
 
 def test_a_system_without_a_processor_says_nothing():
@@ -175,8 +203,8 @@ def test_measured_tiles_replace_computed_ones():
     attach_core(module, ZEN4.core)
     tiles = Tiles.of("avx512vnni", False, module)
     assert tiles.target.core.name == "znver4"
-    assert tiles.conv("conv 1x1 64->64 56x56 f32", 56, 4) == (6, 4)
-    assert tiles.conv("conv 1x1 64->64 28x28 f32", 56, 4) == (14, 2)
+    assert tiles.conv("conv 1x1 64->64 56x56 f32", 56, 4, 64) == (6, 4)
+    assert tiles.conv("conv 1x1 64->64 28x28 f32", 56, 4, 64) == (14, 2)
 
 
 @pytest.mark.parametrize(

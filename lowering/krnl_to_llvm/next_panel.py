@@ -1,0 +1,38 @@
+"""
+Prefetching of the next panel of weights into L2, spread over the tiles that multiply by the present one.
+
+The first tile that reads a panel is bound by L3 or memory, the others find it in L2. So the tiles of a panel
+share the lines of the next one, and each step of a tile asks for a few bytes of its share
+(docs/internals/cpu-kernels.md §4.1).
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import i8
+from xdsl.ir import SSAValue
+
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
+
+LINE = 64
+"""Bytes of a cache line, or fewer."""
+
+
+def share_of_next_panel(
+    builder: LLVMBuilder, panel: SSAValue, panel_bytes: int, tile: SSAValue, share: int
+) -> SSAValue:
+    """Return the address of the part of the next panel, of `share` bytes, that a tile fetches."""
+    return ahead_of(builder, ahead_of(builder, panel, panel_bytes), builder.imul(tile, share))
+
+
+def ahead_of(builder: LLVMBuilder, pointer: SSAValue, distance: int | SSAValue) -> SSAValue:
+    """Return an address that may be past the end of the buffer, which `inbounds` would make poison."""
+    if isinstance(distance, int):
+        return builder.add(llvm.GEPOp(pointer, [distance], i8))
+    return builder.add(llvm.GEPOp(pointer, [llvm.GEP_USE_SSA_VAL], i8, ssa_indices=[distance]))
+
+
+def prefetch_share(builder: LLVMBuilder, pointer: SSAValue, step_bytes: int) -> None:
+    """Prefetch the bytes of a share that a step asks for."""
+    for start in range(0, step_bytes, LINE):
+        builder.prefetch(pointer, start, level=2)
