@@ -76,12 +76,13 @@ class PoolMode(StrEnum):
 
 class ConstantLayout(StrEnum):
     """
-    Memory layout of a constant: convolution kernels, plain or compressed, one entry per channel, or a
-    feature cube.
+    Memory layout of a constant: convolution kernels, plain, compressed or transformed for Winograd's
+    algorithm, one entry per channel, or a feature cube.
     """
 
     KERNELS = "kernels"
     COMPRESSED_KERNELS = "compressed_kernels"
+    WINOGRAD_KERNELS = "winograd_kernels"
     PER_KERNEL = "per_kernel"
     CUBE = "cube"
 

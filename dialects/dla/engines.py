@@ -61,6 +61,12 @@ IntegerArray: TypeAlias = DenseArrayBase[IntegerType]
 SPATIAL_AXES = ("height", "width")
 PAD_SIDES = ("top", "left", "bottom", "right")
 
+WINOGRAD_KERNEL = 3
+"""Rows and columns of the kernels that Winograd's algorithm takes."""
+
+WINOGRAD_TILE = 4
+"""Rows and columns of a convolution with Winograd's algorithm are multiples of this."""
+
 
 def integers(values: Sequence[int]) -> IntegerArray:
     """`array<i64: …>`."""
@@ -91,8 +97,7 @@ def window_count(size: int, kernel: int, stride: int, dilation: int, before: int
 @irdl_op_definition
 class ConvOp(IRDLOperation):
     """
-    A direct convolution, its sums left in the accumulator for the SDP (docs/internals/nvdla-hardware.md
-    §4.1).
+    A convolution, its sums left in the accumulator for the SDP (docs/internals/nvdla-hardware.md §4.1).
 
     1. `source` is `1xCxHxW`, `weights` are `KxCxRxS`, the accumulator is `1xKxH'xW'`.
     2. `H' = (H + top + bottom - (dilation (R - 1) + 1)) div stride + 1`, `W'` likewise.
@@ -101,6 +106,9 @@ class ConvOp(IRDLOperation):
        into its channels, those of the first column first; there is no dilation along the columns.
     5. `means` are one number for each channel of an image, in place of the offset of `in_cvt`, which converts
        integers as they are read (docs/internals/nvdla-hardware.md §3.3).
+    6. With `is_winograd` Winograd's algorithm F(2x2, 3x3) computes the sums, with rounding of its own: of a
+       feature cube, by kernels of 3 x 3 with the layout `winograd_kernels`, without strides and dilation;
+       H' and W' are multiples of 4 (docs/internals/nvdla-hardware.md §3.4).
 
     ```mlir
     %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>,
@@ -122,6 +130,7 @@ class ConvOp(IRDLOperation):
     pad_value = prop_def(BaseAttr(IntegerAttr), default_value=IntegerAttr(0, i64))
     in_cvt = opt_prop_def(ConverterAttr)
     means = opt_prop_def(DenseArrayBase.constr(i64))
+    is_winograd = opt_prop_def(UnitAttr)
     banks = opt_prop_def(BankPlanAttr)
 
     traits = traits_def(Pure())
@@ -190,6 +199,23 @@ class ConvOp(IRDLOperation):
         )
         check_shape("the accumulator", result, expected)
         check_single_reader(self.accumulator, "the accumulator", SdpOp)
+        if self.is_winograd is not None:
+            self._verify_winograd(strides, dilations)
+
+    def _verify_winograd(self, strides: Sequence[int], dilations: Sequence[int]) -> None:
+        if image_of(self.source.type) is not None:
+            raise VerifyException("is_winograd is for feature cubes, found an image")
+        if self.kernel != (WINOGRAD_KERNEL, WINOGRAD_KERNEL) or {*strides, *dilations} != {1}:
+            raise VerifyException(
+                f"is_winograd takes 3x3 kernels with strides and dilations of 1, found "
+                f"{'x'.join(map(str, self.kernel))}, strides {strides} and dilations {dilations}"
+            )
+        result = cube_of(self.accumulator.type)
+        if result.height % WINOGRAD_TILE or result.width % WINOGRAD_TILE:
+            raise VerifyException(
+                f"is_winograd gives rows and columns in multiples of {WINOGRAD_TILE}, found "
+                f"{result.height}x{result.width}"
+            )
 
     def _verify_weights(self) -> None:
         channels, weights = cube_of(self.source.type).channels, shape_of(self.weights.type)

@@ -30,7 +30,7 @@ from xdsl.traits import Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.dla.attributes import ConstantLayout, MemoryRole
-from xonnc.dialects.dla.engines import check_shape, integers, values_of
+from xonnc.dialects.dla.engines import ConvOp, check_shape, integers, values_of
 from xonnc.dialects.dla.types import (
     CONSTANT,
     CUBE_OR_IMAGE,
@@ -59,11 +59,13 @@ class ConstantOp(IRDLOperation):
     """
     Weights or an SDP operand. The payload keeps the model's numbers; emission packs them as `layout` says.
 
-    1. `layout` is `kernels` or `compressed_kernels` (`KxCxRxS`), `per_kernel` (`C` or `Cx2`) or `cube`
-       (`1xCxHxW`).
+    1. `layout` is `kernels`, `compressed_kernels` or `winograd_kernels` (`KxCxRxS`), `per_kernel` (`C` or
+       `Cx2`) or `cube` (`1xCxHxW`).
     2. The payload's shape is the result's.
     3. Compressed kernels have the number of their elements that are not zero, `nonzero`; others do not. A
        mask tells which these are (docs/internals/nvdla-hardware.md §3.4).
+    4. Kernels have the layout `winograd_kernels` if the convolutions that read them are Winograd's, and only
+       then; they are stored transformed to 4 x 4.
 
     ```mlir
     %w = "dla.constant"() <{layout = "per_kernel", value = dense<0.0> : tensor<16xf32>}>
@@ -108,6 +110,15 @@ class ConstantOp(IRDLOperation):
             raise VerifyException(f"rank {rank} does not go with layout {self.layout}")
         if (self.nonzero is None) == (self.layout is ConstantLayout.COMPRESSED_KERNELS):
             raise VerifyException(f"nonzero is for compressed kernels; the layout is {self.layout}")
+        is_winograd = self.layout is ConstantLayout.WINOGRAD_KERNELS
+        for use in self.result.uses:
+            reader = use.operation
+            reads_winograd = isinstance(reader, ConvOp) and reader.is_winograd is not None
+            if is_winograd != reads_winograd:
+                raise VerifyException(
+                    f"layout winograd_kernels is for convolutions with is_winograd; the layout is "
+                    f"{self.layout}, the reader {reader.name}"
+                )
 
 
 @irdl_op_definition

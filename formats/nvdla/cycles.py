@@ -135,14 +135,16 @@ def conv_cycles(target: NvdlaTarget, work: ConvWork, sdp_rate: float) -> ConvCyc
     """
     Return the cycles of the convolution core, whose results the SDP takes at `sdp_rate` elements a cycle.
 
-    A step processes one channel block and one tap, for a stripe of positions and a group of kernels. It lasts
-    as long as the stripe, but at least as long as loading the weights of the next step, one MAC cell per
-    cycle. A stripe starts only when its positions have slots in the accumulator.
+    A step processes one channel block and one tap, or all taps of the few channels that fit in Winograd mode,
+    for a stripe of positions and a group of kernels. It lasts as long as the stripe, but at least as long as
+    loading the weights of the next step, one MAC cell per cycle. A stripe starts only when its positions have
+    slots in the accumulator.
     """
     blocks = ceil_div(work.channels, target.atomic_c)
     steps = blocks * ceil_div(work.height, work.rows_at_once) * work.width
     positions = work.positions
     if work.is_winograd:
+        steps = ceil_div(work.channels * work.height * work.width, target.atomic_c)
         positions = ceil_div(positions, WINOGRAD_POSITIONS)
     found = list(image_stripes(target, work) if work.is_image else stripes(target, positions))
     group = kernel_group(target, work.precision)

@@ -23,6 +23,8 @@ MAX_CONTRACT_STRIDE: Final = limits.CONTRACT_STRIDE.most
 IMAGE_LINE_ALIGNMENT: Final = 32
 """Line strides of images are multiples of this many bytes (§3.3)."""
 LRN_SIZES: Final = limits.LRN_SIZES
+WINOGRAD_SIDE: Final = 4
+"""Rows and columns of Winograd's transformed kernels; sizes of the output are multiples of it (§3.4)."""
 
 
 def ceil_div(value: int, divisor: int) -> int:
@@ -71,6 +73,16 @@ def image_entries_per_slice(
 def image_line_bytes(width: int, pixel_bytes: int) -> int:
     """Return the least line stride of an image (§3.3)."""
     return round_up(width * pixel_bytes, IMAGE_LINE_ALIGNMENT)
+
+
+def winograd_channels(precision: Precision, channels: int) -> int:
+    """Return the channels of Winograd's input and kernels, padded to whole units of 32 bytes (§3.4)."""
+    return round_up(channels, 32 // precision.bytes)
+
+
+def winograd_extended(outputs: int) -> int:
+    """Return the rows or columns of input in the buffer for `outputs` rows or columns by Winograd (§3.4)."""
+    return outputs + WINOGRAD_SIDE
 
 
 def winograd_entries_per_slice(

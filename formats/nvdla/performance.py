@@ -71,7 +71,8 @@ class HardwareLayer:
     `start` is when the layer is enabled, `computes` the first multiplication or element, `end` the last
     result. `node` is the model's node whose result it writes, if known; `peak_macs` are the
     multiply-accumulate operations per cycle; `prefetched_bytes` were loaded while the layer before computed;
-    `on_chip_bytes` of those read and written are in the on-chip memory.
+    `on_chip_bytes` of those read and written are in the on-chip memory. `is_winograd`: the multiplications
+    are those of Winograd's algorithm.
     """
 
     task: int
@@ -90,6 +91,15 @@ class HardwareLayer:
     shares: CycleShares
     node: str = ""
     on_chip_bytes: int = 0
+    is_winograd: bool = False
+
+    @property
+    def engine_text(self) -> str:
+        """The engines, such as `CONV+SDP`, and the algorithm of a convolution that is not direct."""
+        return "+".join(
+            f"{engine} (Winograd)" if self.is_winograd and engine == "CONV" else engine
+            for engine in self.engines
+        )
 
     @property
     def traffic_bytes(self) -> int:
@@ -254,6 +264,7 @@ def _layer(
         compute_cycles=demand.elements if demand.conv is None else demand.conv.multiply,
         shares=shares,
         on_chip_bytes=demand.on_chip,
+        is_winograd=work is not None and work.is_winograd,
     )
 
 
@@ -322,7 +333,7 @@ def demand_of(chain: Sequence[Operation], target: NvdlaTarget, cached: tuple[int
         conv=conv_cycles(target, work, _sdp_rate(chain, target)),
         data_bank_bytes=first.op.data_bank * bank,
         weight_bank_bytes=first.op.weight_bank * bank,
-        held_data=data or cached[0],
+        held_data=_held_data(first.op, data, target) or cached[0],
         held_weights=min(weights or cached[1], first.op.weight_bank * bank),
         on_chip_data=_on_chip(sources),
         on_chip_streamed=_on_chip([access for access in operands if access.steps]),
@@ -338,6 +349,13 @@ def _row_cycles(cube: DataCube, work: ConvWork, target: NvdlaTarget) -> float:
     """Return the cycles beyond a beat a cycle for writing the rows of a cube into the buffer."""
     atoms = 1 if work.is_image else surfaces(target, work.precision, cube.channel)
     return row_cycles(atoms, cube.width) * cube.height
+
+
+def _held_data(op: ConvOp, data: int, target: NvdlaTarget) -> int:
+    """Return the bytes of the buffer for the `data` that are loaded; Winograd's are padded there."""
+    if data and op.conv_mode == ConvMode.WINOGRAD:
+        return op.input_height_csc * op.entry_per_slice * target.cbuf_entry_bytes
+    return data
 
 
 def _sdp_rate(chain: Sequence[Operation], target: NvdlaTarget) -> float:

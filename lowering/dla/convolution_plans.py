@@ -25,6 +25,7 @@ def window_of(op: ConvOp) -> Window2D:
         (dilations[0], dilations[1]),
         (top, left, bottom, right),
         0 if image is None else pixel_bytes(image),
+        op.is_winograd is not None,
     )
 
 

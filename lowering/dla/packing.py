@@ -23,9 +23,22 @@ from xonnc.dialects.dla.types import shape_of, tensor_of
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.types import numpy_dtype
 from xonnc.formats.nvdla.enumerations import Precision
-from xonnc.formats.nvdla.geometry import ceil_div, kernel_group, round_up, weight_bytes
+from xonnc.formats.nvdla.geometry import (
+    WINOGRAD_SIDE,
+    ceil_div,
+    kernel_group,
+    round_up,
+    weight_bytes,
+    winograd_channels,
+)
 from xonnc.lowering.dla_planning.precision import MAX_FP16, precision_of
 from xonnc.targets import NvdlaTarget
+
+WINOGRAD_G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
+"""The transformation of kernels for F(2x2, 3x3)."""
+
+WINOGRAD_BLOCK = 4
+"""Channels that Winograd's algorithm multiplies at once."""
 
 OPERAND_UNIT = 32
 """The SDP's operand DMA reads whole units of 32 bytes (docs/internals/nvdla-hardware.md §3.5)."""
@@ -40,6 +53,9 @@ def constant_bytes(op: ConstantOp, target: NvdlaTarget) -> int:
             return weight_bytes(target, shape[0], prod(shape[1:]) * bpe)
         case ConstantLayout.COMPRESSED_KERNELS:
             return CompressedSizes.of(op, target).total
+        case ConstantLayout.WINOGRAD_KERNELS:
+            channels = winograd_channels(precision_of(op.result.type), shape[1])
+            return weight_bytes(target, shape[0], channels * WINOGRAD_SIDE**2 * bpe)
         case ConstantLayout.PER_KERNEL:
             row = shape[1] if len(shape) == 2 else 1
             # Integers of either width go with INT8 cubes, whose groups have a channel for every byte.
@@ -122,6 +138,9 @@ class PackedConstant:
                 packed = pack_kernels(array, dtype, group, self.target.atomic_c)
                 if self.compressed is not None:
                     return compress(packed, group * prod(array.shape[1:]), self.compressed)
+            case ConstantLayout.WINOGRAD_KERNELS:
+                channels = winograd_channels(precision, array.shape[1])
+                packed = pack_winograd(array, dtype, kernel_group(self.target, precision), channels)
             case ConstantLayout.PER_KERNEL:
                 packed = converted(array, dtype).reshape(-1)
             case ConstantLayout.CUBE:
@@ -157,6 +176,29 @@ def pack_kernels(weights: npt.NDArray[Any], dtype: np.dtype[Any], group: int, bl
             packed[position : position + part.size].reshape(part.shape)[...] = part
             position += part.size
     return packed
+
+
+def winograd_transformed(kernels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return `G g G^T` of kernels `KxCx3x3`, which Winograd's algorithm multiplies by: `KxCx4x4`."""
+    return WINOGRAD_G @ kernels.astype(np.float64) @ WINOGRAD_G.T
+
+
+def pack_winograd(
+    weights: npt.NDArray[Any], dtype: np.dtype[Any], group: int, channels: int
+) -> npt.NDArray[Any]:
+    """
+    Transform and pack weights `KxCx3x3` of a Winograd convolution: groups of `group` kernels, within them
+    blocks of 4 of the `channels`, those added 0, within those kernels, rows, columns, channels.
+    """
+    kernels, given = weights.shape[:2]
+    packed = np.zeros((kernels, channels * WINOGRAD_SIDE**2), dtype)
+    for first in range(0, kernels, group):
+        here = weights[first : first + group]
+        padded = np.zeros((len(here), channels, WINOGRAD_SIDE, WINOGRAD_SIDE), dtype)
+        padded[:, :given] = converted(winograd_transformed(here), dtype)
+        blocks = padded.reshape(len(here), -1, WINOGRAD_BLOCK, WINOGRAD_SIDE, WINOGRAD_SIDE)
+        packed[first : first + group] = blocks.transpose(1, 0, 3, 4, 2).reshape(len(here), -1)
+    return packed.reshape(-1)
 
 
 def compress(packed: npt.NDArray[Any], group: int, sizes: CompressedSizes) -> bytes:

@@ -13,6 +13,8 @@ from itertools import pairwise
 from math import ceil
 from typing import Final
 
+from xonnc.formats.nvdla.geometry import WINOGRAD_SIDE, winograd_extended
+
 MAX_TILES: Final = 64
 """More tiles than this are planned only if the buffer needs them."""
 
@@ -40,6 +42,9 @@ class ConvBufferDemand:
     is that of the dilated kernel. `weight_bytes` is the size of all kernels, `group_bytes` that of one kernel
     group, the kernels that the MAC array computes at once. `compressed_bytes` are read instead of
     `weight_bytes` where the weights are compressed; the convolution is then computed in one tile.
+
+    `is_winograd`: Winograd's algorithm has the padding of the input in the buffer too. Its `output_height` is
+    a multiple of 4, as are the rows of each tile of the plan.
     """
 
     height: int
@@ -52,6 +57,48 @@ class ConvBufferDemand:
     weight_bytes: int
     group_bytes: int
     compressed_bytes: int | None = None
+    is_winograd: bool = False
+
+    @property
+    def step(self) -> int:
+        """The number of output rows of a tile is a multiple of this."""
+        return WINOGRAD_SIDE if self.is_winograd else 1
+
+    @property
+    def steps(self) -> int:
+        """The output rows in units of `step`."""
+        return self.output_height // self.step
+
+    def buffer_rows(self, outputs: int) -> int:
+        """Return the rows of the buffer for `outputs` rows of the result, those of padding included."""
+        if self.is_winograd:
+            return winograd_extended(outputs)
+        return (outputs - 1) * self.stride + self.kernel_height
+
+    @property
+    def full_rows(self) -> int:
+        """The rows of the buffer for the whole convolution."""
+        return self.buffer_rows(self.output_height) if self.is_winograd else self.height
+
+    @property
+    def least_rows(self) -> int:
+        """The rows of the buffer for the smallest tile."""
+        return min(self.buffer_rows(self.step), self.full_rows)
+
+    def most_outputs(self, resident_rows: int) -> int:
+        """Return the output rows of the largest tile in `resident_rows` rows of the buffer."""
+        outputs = (resident_rows - self.buffer_rows(1)) // self.stride + 1
+        return outputs // self.step * self.step
+
+    def tile_rows(self, tile: RowTile) -> int:
+        """Return the rows of the buffer for a tile."""
+        return self.buffer_rows(tile.outputs) if self.is_winograd else tile.inputs
+
+    def held_bytes(self, tile: RowTile, entry_bytes: int) -> int:
+        """Return the bytes of the buffer for a tile's data; the padding of Winograd's input takes some."""
+        if self.is_winograd:
+            return self.tile_rows(tile) * self.entries_per_slice * entry_bytes
+        return tile.inputs * self.row_bytes
 
     @property
     def read_bytes(self) -> int:
@@ -121,7 +168,7 @@ def candidate_plans(
 def _bank_splits(rows: ConvBufferDemand, buffer: ConvBuffer) -> Iterator[tuple[int, int]]:
     all_weights = ceil(rows.weight_bytes / buffer.bank_bytes)
     one_group = ceil(rows.group_bytes / buffer.bank_bytes)
-    banks_needed = ceil(rows.entries_per_slice * rows.height / buffer.entries)
+    banks_needed = ceil(rows.entries_per_slice * rows.full_rows / buffer.entries)
     for weight_banks in (all_weights, min(2 * one_group, all_weights), one_group):
         yield buffer.banks - weight_banks, weight_banks
     yield banks_needed, buffer.banks - banks_needed
@@ -134,8 +181,8 @@ def _plans(
     fits = weight_banks * buffer.bank_bytes >= rows.group_bytes and data_banks > 0
     if not fits or data_banks + weight_banks > buffer.banks:
         return
-    resident_rows = min(data_banks * buffer.entries // rows.entries_per_slice, rows.height)
-    if resident_rows < min(rows.kernel_height, rows.height):
+    resident_rows = min(data_banks * buffer.entries // rows.entries_per_slice, rows.full_rows)
+    if resident_rows < rows.least_rows:
         return
     is_resident = weight_banks * buffer.bank_bytes >= rows.weight_bytes
     for tiles in dict.fromkeys(_tilings(rows, resident_rows, data_banks * buffer.entries)):
@@ -153,11 +200,11 @@ def _tilings(rows: ConvBufferDemand, resident_rows: int, entries: int) -> Iterat
     fewest = row_tiles(rows, resident_rows)
     yield fewest
     yield _full_tiles(rows, resident_rows)
-    half = max(entries // 2 // rows.entries_per_slice, rows.kernel_height)
-    fitting_twice = len(row_tiles(rows, half)) if half < rows.height else 2
+    half = max(entries // 2 // rows.entries_per_slice, rows.least_rows)
+    fitting_twice = len(row_tiles(rows, half)) if half < rows.full_rows else 2
     counts = {fitting_twice, 2 * fitting_twice, 4 * fitting_twice}
     for count in sorted(counts):
-        if not len(fewest) < count <= min(rows.output_height, MAX_TILES):
+        if not len(fewest) < count <= min(rows.steps, MAX_TILES):
             continue
         yield equal_tiles(rows, count)
         for shortened in (
@@ -165,33 +212,34 @@ def _tilings(rows: ConvBufferDemand, resident_rows: int, entries: int) -> Iterat
             _shortened(rows, count, 4, 1),
             _shortened(rows, count, 2, 2),
         ):
-            if max(tile.inputs for tile in shortened) <= resident_rows:
+            if max(map(rows.tile_rows, shortened)) <= resident_rows:
                 yield shortened
 
 
 def row_tiles(rows: ConvBufferDemand, resident_rows: int) -> tuple[RowTile, ...]:
     """Return as few tiles as `resident_rows` input rows allow, of nearly equal height."""
-    if resident_rows >= rows.height:
+    if resident_rows >= rows.full_rows:
         return (_row_tile(rows, 0, rows.output_height),)
-    # A tile of n output rows reads (n - 1) * stride + kernel_height input rows; solved for n.
-    largest = (resident_rows - rows.kernel_height) // rows.stride + 1
-    return equal_tiles(rows, ceil(rows.output_height / largest))
+    return equal_tiles(rows, ceil(rows.output_height / rows.most_outputs(resident_rows)))
 
 
 def _full_tiles(rows: ConvBufferDemand, resident_rows: int) -> tuple[RowTile, ...]:
     """Return tiles that take `resident_rows` input rows each, the last one the rest."""
     ends = [0]
     while ends[-1] < rows.output_height:
-        end = ends[-1] + 1
-        while end < rows.output_height and _row_tile(rows, ends[-1], end + 1).inputs <= resident_rows:
-            end += 1
+        end = ends[-1] + rows.step
+        while (
+            end < rows.output_height
+            and rows.tile_rows(_row_tile(rows, ends[-1], end + rows.step)) <= resident_rows
+        ):
+            end += rows.step
         ends.append(end)
     return tuple(_row_tile(rows, begin, end) for begin, end in pairwise(ends))
 
 
 def equal_tiles(rows: ConvBufferDemand, count: int) -> tuple[RowTile, ...]:
     """Return `count` tiles of nearly equal height."""
-    ends = [rows.output_height * index // count for index in range(count + 1)]
+    ends = [rows.steps * index // count * rows.step for index in range(count + 1)]
     return tuple(_row_tile(rows, begin, end) for begin, end in pairwise(ends))
 
 
@@ -201,10 +249,11 @@ def _shortened(rows: ConvBufferDemand, count: int, first: int, last: int) -> tup
     ends = [0]
     for index in range(1, count):
         # Every tile has a row.
-        least, most = ends[-1] + 1, rows.output_height - (count - index)
-        end = round(rows.output_height * sum(weights[:index]) / sum(weights))
+        least, most = ends[-1] + 1, rows.steps - (count - index)
+        end = round(rows.steps * sum(weights[:index]) / sum(weights))
         ends.append(min(max(end, least), most))
-    return tuple(_row_tile(rows, begin, end) for begin, end in pairwise([*ends, rows.output_height]))
+    bounds = [end * rows.step for end in (*ends, rows.steps)]
+    return tuple(_row_tile(rows, begin, end) for begin, end in pairwise(bounds))
 
 
 def _row_tile(rows: ConvBufferDemand, begin: int, end: int) -> RowTile:

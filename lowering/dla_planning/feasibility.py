@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from math import inf
+from math import inf, prod
 
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla import geometry
@@ -63,17 +63,18 @@ def buffer_demand(
     target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window2D
 ) -> ConvBufferDemand:
     """Return what a convolution puts into the buffer."""
-    bpe = precision.bytes
-    bytes_per_kernel = source.channels * window.kernel[0] * window.kernel[1] * bpe
     group = min(geometry.kernel_group(target, precision), kernels)
-    if window.pixel_bytes:
+    bytes_per_kernel = prod(window.kernel_shape(precision, source.channels)) * precision.bytes
+    atoms = geometry.surfaces(target, precision, source.channels)
+    row_bytes = atoms * source.width * target.memory_atom_bytes
+    if window.is_winograd:
+        entries = _winograd_entries(target, precision, source, window)
+    elif window.pixel_bytes:
         padded = window.pads[1] + source.width + window.pads[3]
         entries = geometry.image_entries_per_slice(target, precision, padded, source.channels)
         row_bytes = geometry.image_line_bytes(source.width, window.pixel_bytes)
     else:
         entries = geometry.feature_entries_per_slice(target, precision, source.width, source.channels)
-        atoms = geometry.surfaces(target, precision, source.channels)
-        row_bytes = atoms * source.width * target.memory_atom_bytes
     return ConvBufferDemand(
         height=source.height,
         output_height=window.output_size(source)[0],
@@ -84,7 +85,15 @@ def buffer_demand(
         row_bytes=row_bytes,
         weight_bytes=geometry.weight_bytes(target, kernels, bytes_per_kernel),
         group_bytes=geometry.weight_bytes(target, group, bytes_per_kernel),
+        is_winograd=window.is_winograd,
     )
+
+
+def _winograd_entries(target: NvdlaTarget, precision: Precision, source: CubeShape, window: Window2D) -> int:
+    """Return the entries of the buffer for a row, whose columns are stored with the padding."""
+    columns = geometry.winograd_extended(window.output_size(source)[1])
+    channels = geometry.winograd_channels(precision, source.channels)
+    return geometry.winograd_entries_per_slice(target, precision, columns, channels, 1, 1)
 
 
 def buffer_of(target: NvdlaTarget, is_compressed: bool = False) -> ConvBuffer:

@@ -46,11 +46,7 @@ def tile_demands(
     `passed` is what the pass of the SDP behind it takes; by default a bias per kernel and the results.
     """
     columns = window.output_size(source)[1]
-    kernel = source.channels, *window.kernel
-    if window.pixel_bytes:
-        # The columns of a kernel over pixels are folded into its channels (docs/internals/nvdla-hardware.md
-        # §3.4).
-        kernel = source.channels * window.kernel[1], window.kernel[0], 1
+    kernel = window.kernel_shape(precision, source.channels)
     written = geometry.surfaces(target, precision, kernels) * columns * target.memory_atom_bytes
     atoms = 1 if window.pixel_bytes else geometry.surfaces(target, precision, source.channels)
     row = row_cycles(atoms, source.width)
@@ -64,7 +60,15 @@ def tile_demands(
         first_weights = geometry.ceil_div(rows.compressed_bytes, groups)
     for tile in plan.tiles:
         is_loaded = tile is plan.tiles[0] or not plan.weights_resident
-        work = ConvWork(precision, kernels, *kernel, tile.outputs, columns, is_image=bool(window.pixel_bytes))
+        work = ConvWork(
+            precision,
+            kernels,
+            *kernel,
+            tile.outputs,
+            columns,
+            is_image=bool(window.pixel_bytes),
+            is_winograd=window.is_winograd,
+        )
         data = tile.inputs * rows.row_bytes
         yield Demand(
             data=data,
@@ -77,7 +81,7 @@ def tile_demands(
             conv=conv_cycles(target, work, passed.rate),
             data_bank_bytes=plan.data_banks * bank,
             weight_bank_bytes=plan.weight_banks * bank,
-            held_data=data,
+            held_data=rows.held_bytes(tile, target.cbuf_entry_bytes),
             held_weights=min(weights, plan.weight_banks * bank),
         )
 

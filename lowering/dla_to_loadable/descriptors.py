@@ -29,12 +29,12 @@ from xonnc.dialects.dla.attributes import (
 )
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.storage import ConstantOp
-from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of, image_of, shape_of
+from xonnc.dialects.dla.types import CubeShape, FlowType, PackedType, SurfaceType, cube_of, image_of, shape_of
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla import enumerations as hw
 from xonnc.formats.nvdla import records
-from xonnc.formats.nvdla.geometry import operand_group
+from xonnc.formats.nvdla.geometry import WINOGRAD_SIDE, operand_group, winograd_extended
 from xonnc.lowering.dla.convolution_plans import window_of
 from xonnc.lowering.dla.lifetimes import CVSRAM
 from xonnc.lowering.dla.packing import CompressedSizes
@@ -88,6 +88,26 @@ POOL_MODES = {
 }
 
 
+def _by_winograd(direct: records.ConvOp, source: CubeShape) -> records.ConvOp:
+    """
+    Return the operation `direct` in Winograd mode: the input is extended to whole tiles and the channels to
+    whole units (docs/internals/nvdla-hardware.md §3.4).
+    """
+    width = winograd_extended(direct.input_width_cmac)
+    height = winograd_extended(direct.input_height_cmac)
+    return replace(
+        direct,
+        conv_mode=hw.ConvMode.WINOGRAD,
+        fetch_grain=WINOGRAD_SIDE,
+        release=height,
+        input_width_csc=width,
+        input_height_csc=height,
+        input_channel_csc=direct.kernel_channel_csc,
+        pad_x_right=width - source.width - direct.pad_x_left,
+        pad_y_bottom=height - source.height - direct.pad_y_top,
+    )
+
+
 def _compressed_cubes(plain: records.DataCube, sizes: CompressedSizes) -> list[records.DataCube]:
     """Return the cubes of the parts of compressed weights that are where `plain` is."""
     cubes: list[records.DataCube] = []
@@ -116,14 +136,14 @@ class DescriptorWriter:
         self._address_of = address_of
 
     def conv(self, op: ConvOp) -> Descriptors:
-        """Describe a direct convolution of a feature cube or an image."""
+        """Describe a convolution of a feature cube or an image."""
         assert op.banks is not None, "dla-split gives banks"
         banks: BankPlan = op.banks.data
         source, result = cube_of(op.source.type), cube_of(op.accumulator.type)
-        channels, height, width = shape_of(op.weights.type)[1:]
         top, left, bottom, right = op.pads.get_values()
         precision, image = precision_of(op.source.type), image_of(op.source.type)
         kernels, window = shape_of(op.weights.type)[0], window_of(op)
+        channels, height, width = window.kernel_shape(precision, source.channels)
         rows = buffer_demand(self._target, precision, source, kernels, window)
         means = (0, 0, 0, 0) if op.means is None else (*op.means.get_values(), 0, 0, 0)[:4]
         operation = records.ConvOp(
@@ -165,6 +185,8 @@ class DescriptorWriter:
             in_cvt=records.CvtParam(scale=1) if op.in_cvt is None else _converter(op.in_cvt),
             out_cvt=records.CvtParam(scale=1, truncate=op.truncate.value.data, enable=1),
         )
+        if window.is_winograd:
+            operation = _by_winograd(operation, source)
         weights = op.weights.type
         assert isinstance(weights, PackedType), "dla-allocate places constants"
         plain = records.DataCube(
@@ -193,7 +215,10 @@ class DescriptorWriter:
         """Describe an SDP pass, from memory or fused to a convolution."""
         flows = isinstance(op.source.type, FlowType)
         source_precision = precision_of(op.result.type if flows else op.source.type)
+        conv = op.source.owner
+        is_winograd = isinstance(conv, ConvOp) and conv.is_winograd is not None
         operation = records.SdpOp(
+            conv_mode=hw.ConvMode.WINOGRAD if is_winograd else hw.ConvMode.DIRECT,
             src_precision=source_precision,
             dst_precision=precision_of(op.result.type),
             out_cvt=_converter(op.out_cvt),

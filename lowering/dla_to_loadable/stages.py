@@ -28,6 +28,7 @@ from xonnc.lowering.dla.dla_share_constants import DlaShareConstants
 from xonnc.lowering.dla.dla_skip_rows import DlaSkipRows
 from xonnc.lowering.dla.dla_split import DlaSplit
 from xonnc.lowering.dla.dla_split_kernels import DlaSplitKernels
+from xonnc.lowering.dla.dla_use_winograd import DlaUseWinograd
 from xonnc.lowering.dla_to_loadable.emit_loadable import loadable_of
 from xonnc.lowering.dla_to_loadable.report import CompileReport, report_of
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import ConvertOnnxToDla, convert
@@ -49,7 +50,15 @@ STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
     ("dla", (ConvertOnnxToDla, _bubble_up_slices, DlaSplitKernels, DlaResolveViews, DlaFuse)),
     (
         "scheduled",
-        (_share_constants, DlaSkipRows, DlaSchedule, DlaOrderBranches, DlaCompressWeights, DlaSplit),
+        (
+            _share_constants,
+            DlaSkipRows,
+            DlaSchedule,
+            DlaOrderBranches,
+            DlaUseWinograd,
+            DlaCompressWeights,
+            DlaSplit,
+        ),
     ),
     ("allocated", (DlaPlaceInCvsram, DlaAllocate)),
 )

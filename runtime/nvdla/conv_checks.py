@@ -11,12 +11,13 @@ from xonnc.formats.nvdla.geometry import (
     MAX_DILATION,
     MAX_DIMENSION,
     MAX_KERNEL,
+    WINOGRAD_SIDE,
     feature_entries_per_slice,
     image_entries_per_slice,
     winograd_entries_per_slice,
 )
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
-from xonnc.runtime.nvdla.conv_weights import WINOGRAD_CHANNELS, WINOGRAD_SIDE
+from xonnc.runtime.nvdla.conv_weights import WINOGRAD_CHANNELS
 from xonnc.runtime.nvdla.operation_context import OperationContext
 
 # Kernel rows that the core multiplies in one step, by the value of the field post_extension.

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
+from xonnc.formats.nvdla.geometry import WINOGRAD_SIDE
 from xonnc.runtime.nvdla.array_types import U8, AnyArray
 
 WINOGRAD_CHANNELS = 4
-WINOGRAD_SIDE = 4
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ PASSES: Mapping[str, str] = {
     "dla-skip-rows": "lowering.dla.dla_skip_rows:DlaSkipRows",
     "dla-split": "lowering.dla.dla_split:DlaSplit",
     "dla-split-kernels": "lowering.dla.dla_split_kernels:DlaSplitKernels",
+    "dla-use-winograd": "lowering.dla.dla_use_winograd:DlaUseWinograd",
     "fuse-channels-onnx": "transforms.fuse_channels_onnx:FuseChannels",
     "fuse-onnx": "lowering.onnx_to_krnl.fuse_onnx:FuseOnnx",
     "fuse-operators-onnx": "transforms.fuse_operators_onnx:FuseOperators",

@@ -412,9 +412,8 @@ def _descending(item: tuple[str, int]) -> tuple[int, str]:
 
 def _layers(compilation: Compilation) -> None:
     for layer in compilation.report.layers:
-        engines = "+".join(layer.engines)
         work = f"{quantity(layer.cycles)} cycles ({layer.bound} bound), {size(layer.traffic_bytes)} moved"
-        row("layer", f"{layer.node}: {engines}, {work}")
+        row("layer", f"{layer.node}: {layer.engine_text}, {work}")
 
 
 def _as_json(model: Path, compilation: Compilation, output: Path | None) -> dict[str, object]:

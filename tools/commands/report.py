@@ -416,7 +416,7 @@ def table(layers: tuple[HardwareLayer, ...]) -> list[str]:
         rows.append(
             (
                 str(index),
-                "+".join(layer.engines),
+                layer.engine_text,
                 layer.node or "–",
                 f"{layer.start}",
                 f"{layer.computes}",

@@ -244,7 +244,7 @@ def _timeline(steps: Sequence[Step], target: NvdlaTarget) -> Timeline:
 def _task(layer: HardwareLayer, begin: float) -> Task:
     return Task(
         layer.node or f"layer of task {layer.task}",
-        "+".join(layer.engines),
+        layer.engine_text,
         begin + layer.start,
         begin + layer.computes,
         begin + layer.end,

@@ -18,9 +18,6 @@ from xonnc.formats.nvdla.records import ConvOp, ConvSurface, DataCube
 from xonnc.formats.nvdla.tasks import Address, static_bytes
 from xonnc.targets import NvdlaTarget
 
-_WINOGRAD = 4
-"""Width and height of Winograd kernels and of tiles of the output (§3.4)."""
-
 
 class Conv(NamedTuple):
     """A convolution whose fields are valid individually."""
@@ -124,7 +121,8 @@ def input_size(conv: Conv) -> Iterator[str]:
     op, src = conv.op, conv.surface.src_data
     width, height = src.width, src.height
     if conv.is_winograd:
-        width, height = op.input_width_cmac + _WINOGRAD, op.input_height_cmac + _WINOGRAD
+        width = geometry.winograd_extended(op.input_width_cmac)
+        height = geometry.winograd_extended(op.input_height_cmac)
         yield from _too_far("pad_x_right", width, src.width + op.pad_x_left + op.pad_x_right)
         yield from _too_far("pad_y_bottom", height, src.height + op.pad_y_top + op.pad_y_bottom)
     yield from outside("input_width_csc", op.input_width_csc, width, width)
@@ -150,7 +148,7 @@ def channels_agree(conv: Conv) -> Iterator[str]:
             yield f"kernel_channel_csc {op.kernel_channel_csc}; it is a multiple of {channels}"
         return
     if conv.is_winograd:
-        channels = geometry.round_up(channels, 32 // conv.precision.bytes)
+        channels = geometry.winograd_channels(conv.precision, channels)
     yield from outside("input_channel_csc", op.input_channel_csc, channels, channels)
     yield from outside("kernel_channel_csc", op.kernel_channel_csc, channels, channels)
 
@@ -213,8 +211,8 @@ def output_size(conv: Conv) -> Iterator[str]:
     yield from outside("input_height_cmac", op.input_height_cmac, dst.height, dst.height)
     if conv.is_winograd:
         for field, size in (("dst_data.width", dst.width), ("dst_data.height", dst.height)):
-            if size % _WINOGRAD:
-                yield f"{field} {size}; winograd's output is a multiple of {_WINOGRAD}"
+            if size % geometry.WINOGRAD_SIDE:
+                yield f"{field} {size}; winograd's output is a multiple of {geometry.WINOGRAD_SIDE}"
         return
     height, width = conv.window
     columns = (src.width + op.pad_x_left + op.pad_x_right - width) // op.conv_stride_x + 1
@@ -238,8 +236,12 @@ def winograd_shape(conv: Conv) -> Iterator[str]:
     if not conv.is_winograd:
         return
     op = conv.op
-    yield from outside("kernel_width_csc", op.kernel_width_csc, _WINOGRAD, _WINOGRAD)
-    yield from outside("kernel_height_csc", op.kernel_height_csc, _WINOGRAD, _WINOGRAD)
+    yield from outside(
+        "kernel_width_csc", op.kernel_width_csc, geometry.WINOGRAD_SIDE, geometry.WINOGRAD_SIDE
+    )
+    yield from outside(
+        "kernel_height_csc", op.kernel_height_csc, geometry.WINOGRAD_SIDE, geometry.WINOGRAD_SIDE
+    )
     for field in ("conv_stride_x", "conv_stride_y", "dilation_x", "dilation_y"):
         yield from outside(field, getattr(op, field), 1, 1)
 

@@ -26,3 +26,16 @@ func.func @placed(%x: !dla.surface<tensor<1x16x8x8xf16>, "input_0" at 0, line 25
      : (!dla.flow<tensor<1x32x8x3xf32>>) -> !dla.surface<tensor<1x32x8x3xf16>, "activations" at 0, line 96, surface 768>
   func.return
 }
+
+// Winograd's algorithm: transformed kernels, rows and columns in multiples of 4.
+// CHECK-LABEL: @winograd
+// CHECK:         "dla.constant"() <{layout = "winograd_kernels"
+// CHECK:         "dla.conv"
+// CHECK-SAME:      is_winograd
+func.func @winograd(%x: tensor<1x16x8x8xf16>) -> tensor<1x32x8x8xf16> {
+  %w = "dla.constant"() <{layout = "winograd_kernels", value = dense<0.5> : tensor<32x16x3x3xf16>}> : () -> tensor<32x16x3x3xf16>
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, is_winograd, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}>
+     : (tensor<1x16x8x8xf16>, tensor<32x16x3x3xf16>) -> !dla.flow<tensor<1x32x8x8xf32>>
+  %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x32x8x8xf32>>) -> tensor<1x32x8x8xf16>
+  func.return %y : tensor<1x32x8x8xf16>
+}

@@ -11,7 +11,7 @@
 // -----
 
 func.func @layout() {
-  // expected-error @+1 {{layout is kernels, compressed_kernels, per_kernel, cube, found rows}}
+  // expected-error @+1 {{layout is kernels, compressed_kernels, winograd_kernels, per_kernel, cube, found rows}}
   %b = "dla.constant"() <{layout = "rows", value = dense<0.0> : tensor<16xf32>}> : () -> tensor<16xf16>
   func.return
 }
@@ -132,5 +132,16 @@ func.func @aligned_rows(%x: tensor<1x8x2x2xi8>) {
 func.func @aligned_channels(%x: tensor<1x5x2x2xi8>) {
   // expected-error @+1 {{the result is 1x13x2x2, found 1x10x2x2}}
   %c = "dla.concat"(%x, %x) <{axis = 1 : i64, alignment = 8 : i64}> : (tensor<1x5x2x2xi8>, tensor<1x5x2x2xi8>) -> tensor<1x10x2x2xi8>
+  func.return
+}
+
+// -----
+
+func.func @direct_convolution(%x: tensor<1x16x8x8xf16>) {
+  // expected-error @+1 {{layout winograd_kernels is for convolutions with is_winograd; the layout is winograd_kernels, the reader dla.conv}}
+  %w = "dla.constant"() <{layout = "winograd_kernels", value = dense<0.5> : tensor<32x16x3x3xf16>}> : () -> tensor<32x16x3x3xf16>
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}>
+     : (tensor<1x16x8x8xf16>, tensor<32x16x3x3xf16>) -> !dla.flow<tensor<1x32x8x8xf32>>
+  %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x32x8x8xf32>>) -> tensor<1x32x8x8xf16>
   func.return
 }

@@ -8,6 +8,7 @@
 // RUN: not onnx-opt %s --dla-schedule='target=nv_smal' 2>&1 | filecheck %s
 // RUN: not onnx-opt %s --dla-split='target=nv_smal' 2>&1 | filecheck %s
 // RUN: not onnx-opt %s --dla-split-kernels='target=nv_smal' 2>&1 | filecheck %s
+// RUN: not onnx-opt %s --dla-use-winograd='target=nv_smal' 2>&1 | filecheck %s
 
 // Each pass of the back end takes the target as an option.
 

@@ -80,6 +80,12 @@ def test_stripes(target: str, positions: int, expected: list[tuple[int, int]]):
             ConvWork(FP16, 16, 64, 4, 4, 8, 8, is_winograd=True),
             (16 * 16, 16 * 16, 47 + 64),
         ),
+        # 48 channels are 12 steps of 4.
+        (
+            "nv_full",
+            ConvWork(FP16, 16, 48, 4, 4, 8, 8, is_winograd=True),
+            (12 * 16, 12 * 16, 47 + 64),
+        ),
         # Three images, 27 positions in one stripe.
         ("nv_full", ConvWork(FP16, 16, 64, 1, 1, 3, 3, batch=3), (27, 27, 47 + 27)),
     ],

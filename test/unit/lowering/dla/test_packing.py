@@ -10,11 +10,18 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import f16
 
+from oracles.nvdla.winograd import transformed_kernels
 from xonnc.dialects.dla.attributes import ConstantLayout
 from xonnc.dialects.dla.storage import ConstantOp
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.types import tensor_type
-from xonnc.lowering.dla.packing import PackedConstant, converted, pack_cube, pack_kernels
+from xonnc.lowering.dla.packing import (
+    PackedConstant,
+    converted,
+    pack_cube,
+    pack_kernels,
+    pack_winograd,
+)
 from xonnc.targets import load_target
 
 HALF = np.dtype(np.float16)
@@ -38,6 +45,35 @@ def test_kernels(shape: tuple[int, int, int, int]):
     weights = np.arange(np.prod(shape), dtype=np.float32).reshape(shape) % 1000
     packed = pack_kernels(weights, HALF, 16, 64)
     assert packed.tolist() == packed_as_the_spec_says(weights, 16, 64)
+
+
+def winograd_as_the_spec_says(weights: npt.NDArray[np.float32], group: int, channels: int) -> list[float]:
+    """The loops of docs/internals/nvdla-hardware.md §3.4, over `G g G^T`."""
+    factors = np.zeros((len(weights), channels, 4, 4))
+    factors[:, : weights.shape[1]] = transformed_kernels(weights.astype(np.float64))
+    return [
+        float(factors[k, c, r, s])
+        for first in range(0, len(weights), group)
+        for begin in range(0, channels, 4)
+        for k in range(first, min(first + group, len(weights)))
+        for r, s in product(range(4), range(4))
+        for c in range(begin, begin + 4)
+    ]
+
+
+@pytest.mark.parametrize(("kernels", "channels", "padded"), [(5, 3, 16), (16, 64, 64), (33, 20, 32)])
+def test_winograd_kernels(kernels: int, channels: int, padded: int, context: Context):
+    weights = np.random.default_rng(4).standard_normal((kernels, channels, 3, 3)).astype(np.float32)
+    expected = winograd_as_the_spec_says(weights, 16, padded)
+    assert pack_winograd(weights, HALF, 16, padded).tolist() == expected
+    op = ConstantOp(
+        DisposablePool.of(context).create(weights),
+        ConstantLayout.WINOGRAD_KERNELS,
+        tensor_type(weights.shape, f16),
+    )
+    data = bytes(PackedConstant.of(op, load_target("nv_full")))
+    assert len(data) == -(-kernels * padded * 32 // 128) * 128
+    assert np.frombuffer(data, np.float16)[: len(expected)].tolist() == expected
 
 
 def test_cubes():

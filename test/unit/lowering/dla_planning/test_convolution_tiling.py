@@ -6,7 +6,9 @@ output.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from math import ceil
+from typing import Any
 
 from xonnc.lowering.dla_planning.convolution_tiling import (
     ConvBuffer,
@@ -25,7 +27,7 @@ def traffic(plan: ConvolutionPlan) -> float:
 
 
 def rows(**changes: int) -> ConvBufferDemand:
-    values = {
+    values: dict[str, Any] = {
         "height": 32,
         "output_height": 32,
         "kernel_height": 3,
@@ -36,7 +38,8 @@ def rows(**changes: int) -> ConvBufferDemand:
         "weight_bytes": 2 * BANK,
         "group_bytes": BANK // 2,
     }
-    return ConvBufferDemand(**(values | changes))
+    values.update(changes)
+    return ConvBufferDemand(**values)
 
 
 def test_everything_fits():
@@ -149,3 +152,42 @@ def test_tiles_take_as_many_rows_as_fit():
     plans = list(candidate_plans(case, FULL, [(14, 2)]))
     assert [tile.outputs for tile in plans[0].tiles] == [2, 2, 3]
     assert [tile.outputs for tile in plans[1].tiles] == [4, 3]
+
+
+def test_tiles_of_winograd_are_in_the_buffer_with_the_padding():
+    generator = random.Random(6)
+    several = 0
+    for _ in range(200):
+        height, top = generator.randint(4, 200), generator.randrange(3)
+        # The padding at the bottom grows until the rows are a multiple of 4.
+        output = -(-(height + top - generator.randrange(3)) // 4) * 4
+        case = replace(
+            rows(
+                height=height,
+                output_height=output,
+                pad_top=top,
+                entries_per_slice=generator.randint(1, 300),
+                weight_bytes=generator.randint(1, 20) * BANK,
+            ),
+            is_winograd=True,
+        )
+        for plan in candidate_plans(case, FULL):
+            several += len(plan.tiles) > 1
+            position = 0
+            for tile in plan.tiles:
+                assert tile.first_output == position
+                assert tile.outputs % 4 == 0
+                assert tile.outputs > 0
+                held = (tile.outputs + 4) * case.entries_per_slice
+                assert held <= plan.data_banks * FULL.entries
+                assert case.held_bytes(tile, 128) == held * 128
+                assert tile.pad_top + tile.inputs + tile.pad_bottom == tile.outputs + 2
+                position += tile.outputs
+            assert position == output
+    assert several > 100
+
+
+def test_tiles_of_winograd_need_eight_rows():
+    for entries, fits in ((480, True), (481, False)):
+        case = replace(rows(entries_per_slice=entries, group_bytes=BANK), is_winograd=True)
+        assert (plan_convolution(case, FULL, traffic) is not None) == fits
