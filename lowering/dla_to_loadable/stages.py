@@ -6,7 +6,9 @@ Each stage consists of passes that `onnx-opt` runs too, under the names given he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -15,6 +17,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool
+from xonnc.errors import UnknownNameError, suggest
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.lowering.dla.dla_allocate import DlaAllocate
 from xonnc.lowering.dla.dla_bubble_up_slices import DlaBubbleUpSlices
@@ -64,6 +67,40 @@ STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
 )
 """The stages between `simplified` and `emitted`, and the passes of each."""
 
+OPTIONAL_PASSES: tuple[str, ...] = (
+    DlaFuse.name,
+    DlaShareConstants.name,
+    DlaSkipRows.name,
+    DlaOrderBranches.name,
+    DlaUseWinograd.name,
+    DlaCompressWeights.name,
+    DlaPlaceInCvsram.name,
+)
+"""The passes without which a loadable is correct, but slower or larger."""
+
+_DISABLED: ContextVar[frozenset[str]] = ContextVar("disabled DLA passes", default=frozenset())
+
+
+@contextmanager
+def disabling_passes(names: Collection[str]) -> Generator[None]:
+    """Leave out the passes `names` too in the block; raise `XonncError` for one that is not optional."""
+    for name in names:
+        require_optional_pass(name)
+    token = _DISABLED.set(_DISABLED.get().union(names))
+    try:
+        yield
+    finally:
+        _DISABLED.reset(token)
+
+
+def require_optional_pass(name: str) -> str:
+    """Return the name of an optional pass; raise `UnknownNameError` for any other."""
+    if name not in OPTIONAL_PASSES:
+        hint = suggest(name, OPTIONAL_PASSES) or f"; those are {', '.join(OPTIONAL_PASSES)}"
+        raise UnknownNameError(f"no pass '{name}' of NVDLA that may be disabled{hint}")
+    return name
+
+
 StageCallback = Callable[[str, ModuleOp], None]
 """Is told the name of each stage and shown the module as it is after it."""
 
@@ -80,10 +117,12 @@ class CompiledLoadable:
 
 def _stages_after_converting(target: str) -> Iterator[tuple[str, list[ModulePass]]]:
     """
-    Yield the passes of each stage except `convert-onnx-to-dla`, which is run by `convert` to get the engines.
+    Yield the passes of each stage except `convert-onnx-to-dla`, which is run by `convert` to get the engines,
+    and those that are disabled.
     """
-    for name, passes in STAGES:
-        yield name, [make_pass(target) for make_pass in passes if make_pass is not ConvertOnnxToDla]
+    for stage, makers in STAGES:
+        passes = [make_pass(target) for make_pass in makers if make_pass is not ConvertOnnxToDla]
+        yield stage, [one for one in passes if one.name not in _DISABLED.get()]
 
 
 def run_stages_after_converting(

@@ -7,7 +7,7 @@ Compile ONNX models for NVDLA: import, simplification, quantization, lowering an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -33,7 +33,7 @@ from xonnc.formats.onnx.load_model import LoadedModel, load
 from xonnc.formats.onnx.model_summary import ModelSummary, comparison_table, summarize
 from xonnc.lowering.dla_to_loadable.report import CompileReport
 from xonnc.lowering.dla_to_loadable.stages import STAGES as DLA_STAGES
-from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, compile_converted
+from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, compile_converted, disabling_passes
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import convert, has_dynamic_inputs
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
@@ -122,6 +122,7 @@ def compile_model(
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
     input_shapes: Shapes | None = None,
+    disable_pass: Collection[str] = (),
 ) -> Compilation:
     """
     Compile an ONNX model to an NVDLA loadable.
@@ -136,6 +137,7 @@ def compile_model(
         images: image inputs by name (`""`: the only input), which the DLA reads in a pixel format.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
         input_shapes: sizes of dynamic inputs by name; the DLA takes fixed sizes.
+        disable_pass: optional passes of the back end to leave out, such as `dla-use-winograd`.
 
     Returns: the compilation. Its loadable has passed all static checks.
 
@@ -143,7 +145,7 @@ def compile_model(
         RefusalError: with every node that the target cannot take.
         InvalidModelError: for an invalid model.
         XonncError: for a file that is not a model.
-        UnknownNameError: for an unknown target.
+        UnknownNameError: for an unknown target, or a pass that is not optional.
 
     Example:
         >>> compilation = xonnc.compile_model("resnet50.onnx", "nv_full")
@@ -153,7 +155,8 @@ def compile_model(
     front = run_frontend(
         path, on_stage, calibrate, images, strict, input_shapes=input_shapes, propagates_pairs=True
     )
-    compiled = _compile_whole(front, target, on_stage)
+    with disabling_passes(disable_pass):
+        compiled = _compile_whole(front, target, on_stage)
     problems = check_loadable(compiled.loadable, hardware)
     if problems:
         raise InternalCompilerError(f"the loadable breaks a rule, of {len(problems)} found: {problems[0]}")

@@ -87,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
     """Compile, write the output and print a report."""
     from xonnc.compiler import STAGES
     from xonnc.formats.package.archive import SUFFIX
+    from xonnc.lowering.dla_to_loadable.stages import disabling_passes
     from xonnc.plugins.backends import backend_of, require_target
 
     if args.target is not None:
@@ -117,9 +118,10 @@ def run(args: argparse.Namespace) -> int:
             f"{output}: a package, which may have parts on the CPU; --require-dla makes a .nvdla"
         )
     try:
-        if wants_package or (output is None and not args.require_dla):
-            return _run_package(args, output)
-        return _run_loadable(args, output or args.model.with_suffix(".nvdla"))
+        with disabling_passes(args.disable_pass):
+            if wants_package or (output is None and not args.require_dla):
+                return _run_package(args, output)
+            return _run_loadable(args, output or args.model.with_suffix(".nvdla"))
     except stages.StoppedAfterStage:
         stages.print_stop(args, None if args.dry_run else output)
         return 0

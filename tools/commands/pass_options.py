@@ -41,7 +41,7 @@ def add_arguments(add: Callable[..., argparse.Action], llvm: str = "") -> None:
     )
     for option, does, check in (
         ("--enable-pass", "enable a pass of a higher level", require_pass),
-        ("--disable-pass", "disable a pass of this level", require_optional),
+        ("--disable-pass", "disable a pass of this level, or an optional one of NVDLA", _require_optional),
     ):
         add(
             option,
@@ -77,6 +77,20 @@ def _layout(text: str) -> tuple[str, str]:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def _require_optional(name: str) -> str:
+    """Return the name of a pass that may be disabled; raise `XonncError` for any other."""
+    if not _is_of_dla(name):
+        return require_optional(name)
+    from xonnc.lowering.dla_to_loadable.stages import require_optional_pass
+
+    return require_optional_pass(name)
+
+
+def _is_of_dla(name: str) -> bool:
+    """Whether a pass is one of NVDLA's back end, whose names begin alike."""
+    return name.startswith("dla-")
+
+
 def _checked(check: Callable[[str], str]) -> Callable[[str], str]:
     """Return an argparse type that accepts the names `check` accepts."""
 
@@ -90,11 +104,11 @@ def _checked(check: Callable[[str], str]) -> Callable[[str], str]:
 
 
 def given(args: argparse.Namespace) -> dict[str, bool]:
-    """Return which of the options were given, by spelling."""
+    """Return which of the options that are not for NVDLA were given, by spelling."""
     return {
         f"-O{args.level}": args.level is not None,
         "--enable-pass": bool(args.enable_pass),
-        "--disable-pass": bool(args.disable_pass),
+        "--disable-pass": not all(map(_is_of_dla, args.disable_pass)),
         "--no-fast-math": args.fast_math is False,
         "--layout": bool(args.layout),
     }
