@@ -22,7 +22,8 @@ from xonnc.dialects.krnl.tiles import ConvOp
 from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.lowering.krnl_to_llvm.conv_tiles import TileGrid, TileOrigin, emit_tiles
 from xonnc.lowering.krnl_to_llvm.gemm import multiply_add
-from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
+from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 from xonnc.lowering.krnl_to_llvm.next_panel import ahead_of, prefetch_share, share_of_next_panel
 
 Epilogue: TypeAlias = Callable[[SSAValue, int], SSAValue]

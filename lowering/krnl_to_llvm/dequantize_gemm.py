@@ -30,7 +30,8 @@ from xonnc.lowering.krnl_to_llvm.gemm import (
     step_range,
     step_sizes,
 )
-from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
+from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 
 MANTISSA_BITS = 23
 EXPONENT_BIAS = 127

@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.quantized_tiles import FIXED_POINT_TERMS, DequantizeGemmOp
-from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
+from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 
 LIMIT = float(1 << 22)
 """The largest magnitude of an integer."""

@@ -18,7 +18,8 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import GemmOp
 from xonnc.dialects.krnl.types import size_of
-from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of
+from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 from xonnc.lowering.krnl_to_llvm.next_panel import ahead_of, prefetch_share, share_of_next_panel
 
 

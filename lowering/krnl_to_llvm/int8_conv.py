@@ -18,7 +18,8 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.krnl.int8_tiles import Int8ConvOp
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.lowering.krnl_to_llvm.conv_tiles import TileGrid, TileOrigin, emit_tiles
-from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of
+from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 
 Epilogue: TypeAlias = Callable[[Sequence[SSAValue]], SSAValue]
 """Compute the vector to store from sums, per-channel parameters, and pixels of other images."""

@@ -15,7 +15,9 @@ from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.elements.dense import stored_form
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.errors import XonncError
-from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, LLVMBuilder, lowered_type, returned_type
+from xonnc.lowering.krnl_to_llvm import llvm_ops
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lowered_type, returned_type
+from xonnc.lowering.krnl_to_llvm.llvm_ops import POINTER
 from xonnc.lowering.krnl_to_llvm.loops import BodyLowering
 from xonnc.lowering.native.read_program import CallSequence, Conditional, KernelCall, KernelGroup, WhileLoop
 
@@ -104,7 +106,7 @@ def _emit_sequence(builder: LLVMBuilder, table: SSAValue, sequence: CallSequence
                 )
                 _call(builder, step, table, [builder.constant(0), end])
             case KernelGroup():
-                builder.insert(llvm.CallOp(step.function, table))
+                builder.insert(llvm_ops.call(step.function, [table]))
             case Conditional():
                 _emit_if(builder, table, step)
             case WhileLoop():
@@ -114,33 +116,34 @@ def _emit_sequence(builder: LLVMBuilder, table: SSAValue, sequence: CallSequence
 def _emit_if(builder: LLVMBuilder, table: SSAValue, step: Conditional) -> None:
     condition = _load_condition(builder, table, step.condition)
     then, otherwise, after = Block(), Block(), Block()
-    builder.insert(llvm.CondBrOp(condition, then, [], otherwise, []))
+    builder.insert(llvm_ops.conditional_branch(condition, then, otherwise))
     for block, sequence in ((then, step.then), (otherwise, step.otherwise)):
         builder.start_block(block)
         _emit_sequence(builder, table, sequence)
-        builder.insert(llvm.BrOp(after))
+        builder.insert(llvm_ops.branch(after))
     builder.start_block(after)
 
 
 def _emit_while(builder: LLVMBuilder, table: SSAValue, step: WhileLoop) -> None:
     head, inside, after = Block(), Block(), Block()
-    builder.insert(llvm.BrOp(head))
+    builder.insert(llvm_ops.branch(head))
     builder.start_block(head)
-    builder.insert(llvm.CondBrOp(_load_condition(builder, table, step.condition), inside, [], after, []))
+    condition = _load_condition(builder, table, step.condition)
+    builder.insert(llvm_ops.conditional_branch(condition, inside, after))
     builder.start_block(inside)
     _emit_sequence(builder, table, step.body)
-    builder.insert(llvm.BrOp(head))
+    builder.insert(llvm_ops.branch(head))
     builder.start_block(after)
 
 
 def _load_condition(builder: LLVMBuilder, table: SSAValue, index: int) -> SSAValue:
     """Load the boolean in a buffer."""
-    return builder.load(builder.add(llvm.LoadOp(_slot(builder, table, index), POINTER)), i1)
+    return builder.load(builder.add(llvm_ops.load(_slot(builder, table, index), POINTER)), i1)
 
 
 def _slot(builder: LLVMBuilder, table: SSAValue, index: int) -> SSAValue:
     """Return the address of a slot of the table."""
-    return builder.add(llvm.GEPOp(table, [index], POINTER, inbounds=True)) if index else table
+    return builder.add(llvm_ops.address(table, index, POINTER)) if index else table
 
 
 def emit_single_call(name: str, step: KernelCall) -> llvm.FuncOp:
@@ -155,12 +158,13 @@ def emit_single_call(name: str, step: KernelCall) -> llvm.FuncOp:
 
 
 def _call(builder: LLVMBuilder, step: KernelCall, table: SSAValue, iterations: Sequence[SSAValue]) -> None:
-    pointers = [builder.add(llvm.LoadOp(_slot(builder, table, index), POINTER)) for index in step.buffers]
+    pointers = [builder.add(llvm_ops.load(_slot(builder, table, index), POINTER)) for index in step.buffers]
     sizes = [_size(builder, table, index) for index in step.size_values]
     takes_range = step.iterations or step.iterations_parameter is not None
-    builder.insert(llvm.CallOp(step.kernel, *pointers, *sizes, *(iterations if takes_range else ())))
+    arguments = [*pointers, *sizes, *(iterations if takes_range else ())]
+    builder.insert(llvm_ops.call(step.kernel, arguments))
 
 
 def _size(builder: LLVMBuilder, table: SSAValue, index: int) -> SSAValue:
     """Load a dynamic dimension, which is stored in the table itself."""
-    return builder.add(llvm.LoadOp(_slot(builder, table, index), i64))
+    return builder.add(llvm_ops.load(_slot(builder, table, index), i64))

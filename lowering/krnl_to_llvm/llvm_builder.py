@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from functools import cache
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
@@ -23,15 +22,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.types import is_buffer, is_integer, is_vector, size_of
-from xonnc.dialects.krnl.vector_llvm import FCmpOp, SelectOp
+from xonnc.lowering.krnl_to_llvm import llvm_ops
+from xonnc.lowering.krnl_to_llvm.llvm_ops import POINTER, vector_of
 
-POINTER = llvm.LLVMPointerType()
-
-
-@cache
-def vector_of(element: Attribute, lanes: int) -> Attribute:
-    """Return the type of a vector of `lanes` elements; 0 lanes mean a scalar."""
-    return VectorType(element, [lanes]) if lanes else element
+INDEX = IndexType()
+BYTE = IntegerType(8)
 
 
 def lanes_of(value: SSAValue) -> int:
@@ -48,7 +43,7 @@ def lowered_type(type_: Attribute) -> Attribute:
     """Return the LLVM type of a krnl value: buffers become pointers, indices i64."""
     if is_buffer(type_):
         return POINTER
-    return i64 if type_ == IndexType() else type_
+    return i64 if type_ == INDEX else type_
 
 
 def returned_type(types: Iterable[Attribute]) -> Attribute | None:
@@ -93,7 +88,7 @@ class LLVMBuilder:
         if len(values) < 2:
             return values[0] if values else None
         type_ = llvm.LLVMStructType.from_type_list([each.type for each in values])
-        packed = self.add(llvm.UndefOp(type_))
+        packed = self.add(llvm_ops.undefined(type_))
         for index, value in enumerate(values):
             packed = self.add(llvm.InsertValueOp(DenseArrayBase.from_list(i64, [index]), packed, value))
         return packed
@@ -103,7 +98,7 @@ class LLVMBuilder:
     ) -> list[SSAValue]:
         """Call a function and return its results, unpacked."""
         types = [lowered_type(each) for each in results]
-        call = llvm.CallOp(name, *arguments, return_type=returned_type(results))
+        call = llvm_ops.call(name, arguments, returned_type(results))
         self.insert(call)
         if len(types) < 2:
             return list(call.results)
@@ -129,7 +124,7 @@ class LLVMBuilder:
         else:
             assert is_integer(type_)
             attribute = IntegerAttr[IntegerType](int(value), type_)
-        op = llvm.ConstantOp(attribute, type_)
+        op = llvm_ops.constant(attribute, type_)
         first = self.entry.first_op
         if first is None:
             self.entry.add_op(op)
@@ -148,54 +143,52 @@ class LLVMBuilder:
                     return self.constant(held.data, type_)
                 case _:
                     pass
-        empty = self.add(llvm.UndefOp(type_))
-        first = self.add(llvm.InsertElementOp(empty, value, self.constant(0, i32)))
+        empty = self.add(llvm_ops.undefined(type_))
+        first = self.add(llvm_ops.insert_element(empty, value, self.constant(0, i32)))
         return self.shuffle(first, [0] * lanes)
 
     def shuffle(self, value: SSAValue, lanes: Sequence[int]) -> SSAValue:
         """Shuffle: return these lanes of a vector, in this order."""
-        mask = DenseArrayBase.from_list(i32, list(lanes))
-        return self.add(llvm.ShuffleVectorOp(value, value, mask, vector_of(element_of(value), len(lanes))))
+        return self.add(llvm_ops.shuffle(value, value, lanes))
 
     def lane(self, value: SSAValue, lane: int) -> SSAValue:
         """Extract one lane of a vector."""
-        return self.add(llvm.BitcastOp(self.shuffle(value, [lane]), element_of(value)))
+        return self.add(llvm_ops.cast(llvm.BitcastOp, self.shuffle(value, [lane]), element_of(value)))
 
     def fadd(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a + b`"""
-        return self.add(llvm.FAddOp(a, b))
+        return self.add(llvm_ops.binary(llvm.FAddOp, a, b))
 
     def fsub(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a - b`"""
-        return self.add(llvm.FSubOp(a, b))
+        return self.add(llvm_ops.binary(llvm.FSubOp, a, b))
 
     def fmul(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a * b`"""
-        return self.add(llvm.FMulOp(a, b))
+        return self.add(llvm_ops.binary(llvm.FMulOp, a, b))
 
     def fma(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
         """Fused multiply-add: `a * b + c` with one rounding."""
-        return self.add(llvm.FMAOp(a, b, c))
+        return self.add(llvm_ops.fma(a, b, c))
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
         """Select `a` in lanes where the condition is true, else `b`."""
-        return self.add(SelectOp(condition, a, b))
+        return self.add(llvm_ops.select(condition, a, b))
 
     def fcmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """Compare floats, by the name of an LLVM predicate."""
-        return self.add(FCmpOp(a, b, predicate))
+        return self.add(llvm_ops.fcmp(predicate, a, b))
 
     def icmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """Compare integers, by the name of an LLVM predicate."""
-        flag = llvm.ICmpPredicateFlag(predicate).to_int()
-        return self.add(llvm.ICmpOp(a, b, IntegerAttr(flag, i64)))
+        return self.add(llvm_ops.icmp(predicate, a, b))
 
     def intrinsic(self, name: str, *values: SSAValue, result: Attribute | None = None) -> SSAValue:
         """Call an LLVM intrinsic that is overloaded on the type of its operands, and on `result` if given."""
         suffix = _suffix(values[0].type)
         if result is not None:
             suffix = f"{_suffix(result)}.{suffix}"
-        return self.add(llvm.CallIntrinsicOp(f"llvm.{name}.{suffix}", values, [result or values[0].type]))
+        return self.add(llvm_ops.intrinsic(f"llvm.{name}.{suffix}", values, [result or values[0].type]))
 
     def size(self, size: int | SSAValue) -> SSAValue:
         """Return a static or dynamic size as an i64 value."""
@@ -205,7 +198,7 @@ class LLVMBuilder:
         """`index * factor` of integers; a factor of 1 is folded."""
         if isinstance(factor, int) and factor == 1:
             return index
-        return self.add(llvm.MulOp(index, self.size(factor)))
+        return self.add(llvm_ops.binary(llvm.MulOp, index, self.size(factor)))
 
     def mul_sizes(self, a: int | SSAValue, b: int | SSAValue) -> int | SSAValue:
         """Return the product of two sizes, static if both are."""
@@ -219,26 +212,22 @@ class LLVMBuilder:
 
     def iadd(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a + b` of integers."""
-        return self.add(llvm.AddOp(a, b))
+        return self.add(llvm_ops.binary(llvm.AddOp, a, b))
 
     def delinearize(self, index: SSAValue, size: int) -> tuple[SSAValue, SSAValue]:
         """Split a linear index over two axes: quotient and remainder by `size`, the inner extent."""
         if size == 1:
             return index, self.constant(0)
-        quotient = self.add(llvm.UDivOp(index, self.constant(size)))
-        return quotient, self.add(llvm.SubOp(index, self.imul(quotient, size)))
+        quotient = self.add(llvm_ops.binary(llvm.UDivOp, index, self.constant(size)))
+        return quotient, self.add(llvm_ops.binary(llvm.SubOp, index, self.imul(quotient, size)))
 
     def address(self, buffer: SSAValue, index: SSAValue | int, element: Attribute) -> SSAValue:
         """Return the address of element `index` of a buffer."""
-        element = IntegerType(8) if element == i1 else element
         if index == 0:
             return buffer
-        if isinstance(index, int) and index <= MAX_CONSTANT_INDEX:
-            return self.add(llvm.GEPOp(buffer, [index], element, inbounds=True))
-        index = self.size(index)
-        return self.add(
-            llvm.GEPOp(buffer, [llvm.GEP_USE_SSA_VAL], element, ssa_indices=[index], inbounds=True)
-        )
+        if isinstance(index, int) and index > MAX_CONSTANT_INDEX:
+            index = self.size(index)
+        return self.add(llvm_ops.address(buffer, index, BYTE if element == i1 else element))
 
     def opaque(self, pointer: SSAValue) -> SSAValue:
         """
@@ -249,21 +238,22 @@ class LLVMBuilder:
         registers.
         """
         all_ones = self.constant(-1)
-        return self.add(llvm.CallIntrinsicOp(POINTER_MASK, [pointer, all_ones], [pointer.type]))
+        return self.add(llvm_ops.intrinsic(POINTER_MASK, [pointer, all_ones], [pointer.type]))
 
     def load(self, pointer: SSAValue, element: Attribute, lanes: int = 0) -> SSAValue:
         """Load one element, or `lanes` contiguous ones; a boolean is stored as a byte."""
-        stored = IntegerType(8) if element == i1 else element
-        found = self.add(llvm.LoadOp(pointer, vector_of(stored, lanes), alignment=size_of(element)))
-        return self.icmp("ne", found, self.constant(0, found.type)) if element == i1 else found
+        if element == i1:
+            found = self.load(pointer, BYTE, lanes)
+            return self.icmp("ne", found, self.constant(0, found.type))
+        return self.add(llvm_ops.load(pointer, vector_of(element, lanes), size_of(element)))
 
     def prefetch(self, pointer: SSAValue, distance: int, is_written: bool = False, level: int = 1) -> None:
         """Prefetch the cache line `distance` bytes after an address into a cache, for reading or writing."""
         # Not `inbounds`: the last prefetches of a loop are past the end of the buffer, where a prefetch of
         # unmapped memory has no effect, but an inbounds address would be poison.
-        ahead = self.add(llvm.GEPOp(pointer, [distance], IntegerType(8))) if distance else pointer
+        ahead = self.add(llvm_ops.address(pointer, distance, BYTE, inbounds=False)) if distance else pointer
         access, near, data = (self.constant(number, i32) for number in (int(is_written), 4 - level, 1))
-        self.insert(llvm.CallIntrinsicOp(PREFETCH, [ahead, access, near, data], []))
+        self.insert(llvm_ops.intrinsic(PREFETCH, [ahead, access, near, data], []))
 
     def load_strided(
         self, pointer: SSAValue, element: Attribute, lanes: int, step: int | Fraction
@@ -295,15 +285,14 @@ class LLVMBuilder:
 
     def shuffle_pair(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
         """Shuffle: return these lanes of the concatenation of two vectors, in this order."""
-        mask = DenseArrayBase.from_list(i32, list(lanes))
-        return self.add(llvm.ShuffleVectorOp(a, b, mask, vector_of(element_of(a), len(lanes))))
+        return self.add(llvm_ops.shuffle(a, b, lanes))
 
     def store(self, value: SSAValue, pointer: SSAValue) -> None:
         """Store a scalar, or a vector to contiguous elements; a boolean is stored as a byte."""
         element = element_of(value)
         if element == i1:
-            value = self.add(llvm.ZExtOp(value, vector_of(IntegerType(8), lanes_of(value))))
-        self.insert(llvm.StoreOp(value, pointer, alignment=size_of(element)))
+            value = self.add(llvm_ops.cast(llvm.ZExtOp, value, vector_of(BYTE, lanes_of(value))))
+        self.insert(llvm_ops.store(value, pointer, size_of(element)))
 
     def start_block(self, block: Block) -> None:
         """Append a block to the function and make it the current one."""
@@ -325,14 +314,14 @@ class LLVMBuilder:
         """
         head = Block(arg_types=[i64, *(value.type for value in carried)])
         inside, after = Block(), Block()
-        self.insert(llvm.BrOp(head, lower, *carried))
+        self.insert(llvm_ops.branch(head, [lower, *carried]))
         self.start_block(head)
         index, *iter_args = head.args
-        self.insert(llvm.CondBrOp(self.icmp("slt", index, upper), inside, [], after, []))
+        self.insert(llvm_ops.conditional_branch(self.icmp("slt", index, upper), inside, after))
         self.start_block(inside)
         results = body(index, iter_args)
-        following = self.add(llvm.AddOp(index, self.constant(step)))
-        self.insert(llvm.BrOp(head, following, *results))
+        following = self.iadd(index, self.constant(step))
+        self.insert(llvm_ops.branch(head, [following, *results]))
         self.start_block(after)
         return iter_args
 

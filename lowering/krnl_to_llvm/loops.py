@@ -36,7 +36,8 @@ from xonnc.lowering.krnl_to_llvm.conv import emit_conv
 from xonnc.lowering.krnl_to_llvm.dequantize_gemm import emit_dequantize_gemm
 from xonnc.lowering.krnl_to_llvm.gemm import emit_gemm
 from xonnc.lowering.krnl_to_llvm.int8_conv import Epilogue, emit_int8_conv
-from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, LLVMBuilder, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of
+from xonnc.lowering.krnl_to_llvm.llvm_ops import POINTER, vector_of
 from xonnc.lowering.krnl_to_llvm.quantized_gemm import emit_quantized_gemm
 from xonnc.lowering.krnl_to_llvm.transpose import transpose
 from xonnc.lowering.krnl_to_llvm.vectorization import (
@@ -244,7 +245,7 @@ class BodyLowering:
         strides = self._strides.get(buffer) or [stride or 0 for stride in buffer_strides(buffer)]
         for index, stride in zip(indices, strides, strict=True):
             part = self.builder.imul(self.values[index], stride)
-            offset = part if offset is None else self.builder.add(llvm.AddOp(offset, part))
+            offset = part if offset is None else self.builder.iadd(offset, part)
         pointer = self.values[buffer]
         return pointer if offset is None else self.builder.address(pointer, offset, element_of(buffer))
 

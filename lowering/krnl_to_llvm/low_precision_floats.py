@@ -28,7 +28,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of
+from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 
 F32_MANTISSA, F32_BIAS = 23, 127
 F32_INFINITE = 0x7F800000

@@ -14,7 +14,8 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import SSAValue
 
-from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, element_of, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, element_of, lanes_of
+from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 
 LOG2_E = 1.44269504088896341
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4

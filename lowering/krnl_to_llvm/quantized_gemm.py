@@ -23,7 +23,8 @@ from xonnc.lowering.krnl_to_llvm.gemm import (
     step_range,
     step_sizes,
 )
-from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of
+from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 
 MAX_SUMS = 8
 """Vectors of a tile at most: each takes a register of integer sums, and one of floats."""

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i1
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, RemainderOp, ToOddOp
-from xonnc.lowering.krnl_to_llvm import low_precision_floats, math_functions
-from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, element_of, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm import llvm_ops, low_precision_floats, math_functions
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, element_of, lanes_of
+from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 
-BINARY: dict[type[Operation], Callable[[SSAValue, SSAValue], Operation]] = {
+BINARY: dict[type[Operation], type[Operation]] = {
     arith.AddfOp: llvm.FAddOp,
     arith.AddiOp: llvm.AddOp,
     arith.AndIOp: llvm.AndOp,
@@ -69,7 +70,7 @@ EXPANDED: dict[type[Operation], Callable[[LLVMBuilder, SSAValue], SSAValue]] = {
 }
 """Operations that are expanded into polynomials (`math_functions.py`)."""
 
-CASTS: dict[type[Operation], Callable[[SSAValue, Attribute], Operation]] = {
+CASTS: dict[type[Operation], type[Operation]] = {
     arith.BitcastOp: llvm.BitcastOp,
     arith.ExtFOp: llvm.FPExtOp,
     arith.ExtSIOp: llvm.SExtOp,
@@ -128,13 +129,13 @@ def emit(builder: LLVMBuilder, op: Operation, operands: list[SSAValue]) -> SSAVa
         case DecodeOp() | EncodeOp() | ToOddOp():
             return _convert_low_precision(builder, op, values[0])
         case _ if kind in BINARY:
-            return builder.add(BINARY[kind](*values))
+            return builder.add(llvm_ops.binary(BINARY[kind], *values))
         case _ if kind in INTRINSICS:
             return builder.intrinsic(INTRINSICS[kind], *values)
         case _ if kind in EXPANDED:
             return EXPANDED[kind](builder, values[0])
         case _ if kind in CASTS:
-            return builder.add(CASTS[kind](values[0], vector_of(op.results[0].type, lanes)))
+            return builder.add(llvm_ops.cast(CASTS[kind], values[0], vector_of(op.results[0].type, lanes)))
         case _:
             result = vector_of(op.results[0].type, lanes)
             return builder.intrinsic(TO_INTEGER[kind], values[0], result=result)

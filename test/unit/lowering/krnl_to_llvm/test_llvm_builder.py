@@ -7,7 +7,8 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Region
 
-from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, LLVMBuilder
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
+from xonnc.lowering.krnl_to_llvm.llvm_ops import POINTER
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, Block, Region
 
 from xonnc.errors import XonncError
-from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, LLVMBuilder
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
+from xonnc.lowering.krnl_to_llvm.llvm_ops import POINTER
 from xonnc.lowering.llvm_to_c.c_functions import c_function
 from xonnc.lowering.llvm_to_c.vector_functions import VectorFunctions
 from xonnc.lowering.native.read_program import KernelGroup

@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import f32, f64, i8, i64
 from xdsl.ir import Attribute, Block, Region
 
 from xonnc.dialects.krnl.types import size_of
-from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, LLVMBuilder
+from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
+from xonnc.lowering.krnl_to_llvm.llvm_ops import POINTER
 from xonnc.lowering.llvm_to_c.c_functions import c_function
 from xonnc.lowering.llvm_to_c.c_source import PRELUDE
 from xonnc.lowering.llvm_to_c.scalar_expressions import c_type
