@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -139,14 +140,20 @@ def load_target(name: str) -> NvdlaTarget:
         path = Path(name)
         if not path.is_file():
             raise XonncError(f"{name}: no such target file")
-    elif name in target_names():
-        path = FOLDER / f"{name}.toml"
-    else:
+        return _target(path, read_toml(path))
+    return _bundled(name)
+
+
+@cache
+def _bundled(name: str) -> NvdlaTarget:
+    """Return a target that comes with the compiler."""
+    names = target_names()
+    if name not in names:
         raise UnknownNameError(
-            f"no target '{name}'{suggest(name, target_names()) or '.'} "
-            f"There are {', '.join(target_names())}; "
+            f"no target '{name}'{suggest(name, names) or '.'} There are {', '.join(names)}; "
             "a .toml file of your own serves as well"
         )
+    path = FOLDER / f"{name}.toml"
     return _target(path, read_toml(path))
 
 

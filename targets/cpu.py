@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from xonnc.errors import XonncError, suggest
@@ -48,6 +49,7 @@ def cpu_names() -> list[str]:
     return [target.name for target in order]
 
 
+@cache
 def load_cpu(name: str) -> CpuTarget:
     """Load the CPU target called `name`; raise `XonncError` for an unknown name or an invalid description."""
     path = FOLDER / f"{name}.toml"

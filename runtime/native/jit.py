@@ -96,6 +96,12 @@ def host_name() -> str:
     return _binding().get_host_cpu_name()
 
 
+@cache
+def _host_flags() -> str:
+    """Return the features of this processor as LLVM takes them."""
+    return _binding().get_host_cpu_features().flatten()
+
+
 def is_foreign(triple: str) -> bool:
     """Whether `triple` names another architecture than that of this machine."""
     return bool(triple) and triple.split("-")[0] != _binding().get_default_triple().split("-")[0]
@@ -125,10 +131,8 @@ def object_code(text: str, features: Sequence[str] | None, triple: str = "", lev
         binding.initialize_native_asmparser()
         target = binding.Target.from_default_triple()
     machine = target.create_target_machine(
-        cpu=binding.get_host_cpu_name() if features is None else "",
-        features=binding.get_host_cpu_features().flatten()
-        if features is None
-        else ",".join(f"+{feature}" for feature in features),
+        cpu=host_name() if features is None else "",
+        features=_host_flags() if features is None else ",".join(f"+{feature}" for feature in features),
         opt=level,
         reloc="pic",
         codemodel="default",
@@ -146,8 +150,8 @@ def _emitted(binding: _Binding, machine: _TargetMachine, text: str, level: int) 
 
 def _host_machine(binding: _Binding, level: int = 2) -> _TargetMachine:
     return binding.Target.from_default_triple().create_target_machine(
-        cpu=binding.get_host_cpu_name(),
-        features=binding.get_host_cpu_features().flatten(),
+        cpu=host_name(),
+        features=_host_flags(),
         opt=level,
         reloc="default",
         codemodel="jitdefault",
@@ -156,8 +160,7 @@ def _host_machine(binding: _Binding, level: int = 2) -> _TargetMachine:
 
 def host_identity() -> str:
     """Return name and features of this processor, as the key for machine code compiled for it."""
-    binding = _binding()
-    return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+    return f"{host_name()} {_host_flags()}"
 
 
 def machine_code(text: str, level: int = 2) -> bytes:
