@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# Tests start hundreds of processes: each would compile the sources, and pytest rewrite its modules, anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test check format lit unit docs bench conformance generate clean
 
