@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import cast
@@ -38,23 +38,28 @@ BY_SESSION = "strings, maps; by the session"
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def generators() -> Mapping[str, Callable[[], str]]:
+    """Return what writes each generated page, by its file name in `docs`."""
+    return {
+        "api.md": api_page,
+        "commands.md": commands_page,
+        "dialects.md": dialects_page,
+        "native-operators.md": _native_operators,
+        "nvdla-checks.md": _nvdla_checks,
+        "nvdla-limits.md": _nvdla_limits,
+        "nvdla-operators.md": _nvdla_operators,
+        "nvdla-refusals.md": _nvdla_refusals,
+        "onnx-optimizer.md": optimizer_page,
+        "optimization-levels.md": optimization_levels_page,
+        "passes.md": passes_page,
+        "peer-flags.md": _peer_flags,
+        "targets.md": _targets,
+    }
+
+
 def pages() -> Mapping[str, str]:
     """Return the generated pages by their file name in `docs`."""
-    return {
-        "api.md": api_page(),
-        "commands.md": commands_page(),
-        "dialects.md": dialects_page(),
-        "native-operators.md": _native_operators(),
-        "nvdla-checks.md": _nvdla_checks(),
-        "nvdla-limits.md": _nvdla_limits(),
-        "nvdla-operators.md": _nvdla_operators(),
-        "nvdla-refusals.md": _nvdla_refusals(),
-        "onnx-optimizer.md": optimizer_page(),
-        "optimization-levels.md": optimization_levels_page(),
-        "passes.md": passes_page(),
-        "peer-flags.md": _peer_flags(),
-        "targets.md": _targets(),
-    }
+    return {name: generate() for name, generate in generators().items()}
 
 
 def write() -> None:

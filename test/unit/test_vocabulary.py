@@ -102,16 +102,17 @@ def _text_of(path: Path) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize("file", _text_files())
 def test_no_private_words(file: str):
+    texts = list(_text_of(ROOT / file))
     found = [
         f"{file}:{line}: {match.group()!r}: say {list(BANNED.values())[int(match.lastgroup[1:])]!r}"
-        for line, text in _text_of(ROOT / file)
+        for line, text in texts
         for match in _WORDS.finditer(text)
         if match.lastgroup and (file, match.group()) not in OLD_SPELLINGS
     ]
     if file.endswith(".py") and not file.startswith("test/"):
         found += [
             f"{file}:{line}: {text!r}: name it {PRIVATE_NAMES[text]!r}"
-            for line, text in _text_of(ROOT / file)
+            for line, text in texts
             if text in PRIVATE_NAMES
         ]
     assert not found, "\n".join(found)

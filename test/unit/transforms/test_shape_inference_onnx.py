@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 
 import onnx
@@ -30,10 +31,14 @@ from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, Inference
 
 use_inference(infer_results)
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", RuntimeWarning)
-    NODE_TESTS = {case.name: case for case in onnx.backend.test.loader.load_model_tests(kind="node")}
-"""Single operators with static types, which onnx declares."""
+
+@cache
+def node_tests() -> Mapping[str, onnx.ModelProto]:
+    """Return models of single operators with static types, which onnx declares; making them takes seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        cases = onnx.backend.test.loader.load_model_tests(kind="node")
+    return {case.name: case.model for case in cases if case.model is not None}
 
 
 def imported(model: onnx.ModelProto) -> ModuleOp:
@@ -79,11 +84,9 @@ def verdicts() -> dict[str, str]:
     """The verdict on each node test; the worst of its results."""
     order = ("wrong", "rank unknown", "less exact", "not compared", "equal")
     found: dict[str, str] = {}
-    for name, case in NODE_TESTS.items():
-        if case.model is None:
-            continue
+    for name, model in node_tests().items():
         try:
-            module = imported(case.model)
+            module = imported(model)
         except XonncError:
             continue
         function, declared = forgotten(module)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import Protocol
 
@@ -40,7 +41,7 @@ class Node:
     opset: int = 23
     outputs: int = 1
     rtol: float = 2e-5
-    expected: Sequence[Array] | None = None
+    expected: Sequence[Array] | Callable[[], Sequence[Array]] | None = None
     """Expected outputs, where the reference is wrong or does not have the operator."""
     domain: str = ""
     domain_opset: int = 5
@@ -63,8 +64,12 @@ class Node:
 
     def wanted(self) -> Sequence[Array]:
         """Return the expected outputs, by default those of the reference evaluator."""
+        return self._wanted
+
+    @cached_property
+    def _wanted(self) -> Sequence[Array]:
         if self.expected is not None:
-            return self.expected
+            return self.expected() if callable(self.expected) else self.expected
         node = self._node()
         everything = {f"x{index}": each for index, each in enumerate(self.inputs) if each is not None}
         ports = [
