@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import onnx
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
+from xonnc.dialects.onnx.interface_names import are_dictionaries
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import message_codec
 from xonnc.formats.onnx.constants import array_of
@@ -122,6 +122,6 @@ def _attributes(attributes: Attribute | None, count: int) -> Sequence[Mapping[st
     """The attributes of arguments or results, one dictionary each."""
     if attributes is None:
         return [dict[str, Attribute]()] * count
-    if not isa(attributes, ArrayAttr[DictionaryAttr]) or len(attributes) != count:
+    if not are_dictionaries(attributes) or len(attributes) != count:
         raise XonncError(f"{attributes}: attributes of {count} arguments or results are needed")
     return [each.data for each in attributes]

@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import Any
 
 import onnx.defs
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
-from xdsl.utils.hints import isa
 
+from xonnc.dialects.onnx.interface_names import are_dictionaries
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops.builtin import CustomOp
 from xonnc.dialects.onnx.registry import added_classes, versions_of
@@ -62,7 +62,7 @@ def unknown_operators(module: ModuleOp) -> dict[str, Operation]:
 
 def _own_functions(module: ModuleOp) -> set[tuple[str, str]]:
     attribute = module.attributes.get("onnx.functions")
-    if not isa(attribute, ArrayAttr[DictionaryAttr]):
+    if not are_dictionaries(attribute):
         return set()
     return {(_text(each.data, "domain"), _text(each.data, "name")) for each in attribute}
 

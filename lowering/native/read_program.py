@@ -11,8 +11,6 @@ import numpy as np
 from xdsl.dialects import arith, memref, scf, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    ArrayAttr,
-    DictionaryAttr,
     IntegerAttr,
     ModuleOp,
     StringAttr,
@@ -22,7 +20,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
-from xdsl.utils.hints import isa
 
 from xonnc.dialects.krnl import loops
 from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, location_of, no_kernel
@@ -31,6 +28,7 @@ from xonnc.dialects.krnl.fusion import FusedOp
 from xonnc.dialects.krnl.memory import CallOp, DeferredCallOp, GlobalOp, KeepOp, SeedOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.interface_names import are_dictionaries
 from xonnc.dialects.onnx.locations import node_names, origin
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -275,7 +273,7 @@ def _value(index: Storage, type_: Attribute) -> ProgramValue:
 def _tensor_specs(
     attributes: Attribute | None, values: Sequence[SSAValue], builder: _ProgramBuilder
 ) -> list[TensorSpec]:
-    entries = list(attributes) if isa(attributes, ArrayAttr[DictionaryAttr]) else []
+    entries = list(attributes) if are_dictionaries(attributes) else []
     ports: list[TensorSpec] = []
     for number, value in enumerate(values):
         name = entries[number].data.get("onnx.name") if number < len(entries) else None

@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from xonnc.dialects.onnx.interface_names import argument_names
+from xonnc.dialects.onnx.interface_names import are_dictionaries, argument_names
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla.enumerations import PixelFormat, Precision
 from xonnc.formats.nvdla.pixel_normalization import Normalization
@@ -104,7 +104,7 @@ def set_images(module: ModuleOp, images: Mapping[str, ImageInput]) -> None:
             f"no input '{unknown[0]}'{suggest(unknown[0], names)} to be an image; "
             f"there are {', '.join(names)}"
         )
-    given = list(function.arg_attrs) if isa(function.arg_attrs, ArrayAttr[DictionaryAttr]) else []
+    given = list(function.arg_attrs) if are_dictionaries(function.arg_attrs) else []
     given += [DictionaryAttr({})] * (len(names) - len(given))
     function.arg_attrs = ArrayAttr(
         [
@@ -116,7 +116,7 @@ def set_images(module: ModuleOp, images: Mapping[str, ImageInput]) -> None:
 
 def images_of(function: FuncOp) -> dict[int, ImageInput]:
     """Return the inputs that are images, by argument index."""
-    given = list(function.arg_attrs) if isa(function.arg_attrs, ArrayAttr[DictionaryAttr]) else []
+    given = list(function.arg_attrs) if are_dictionaries(function.arg_attrs) else []
     found = {
         index: entry.data[IMAGE_ATTRIBUTE]
         for index, entry in enumerate(given)
@@ -127,7 +127,7 @@ def images_of(function: FuncOp) -> dict[int, ImageInput]:
 
 def set_normalizations(function: FuncOp, normalizations: Mapping[int, Normalization]) -> None:
     """Store the normalization of each image with one value per channel."""
-    if not normalizations or not isa(function.arg_attrs, ArrayAttr[DictionaryAttr]):
+    if not normalizations or not are_dictionaries(function.arg_attrs):
         return
     images = images_of(function)
     entries = list(function.arg_attrs)

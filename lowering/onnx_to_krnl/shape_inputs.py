@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.utils.hints import isa
 
+from xonnc.dialects.onnx.interface_names import are_dictionaries
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.tensor import ShapeOp, SizeOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
@@ -65,7 +65,7 @@ MAX_ELEMENTS = 64
 def shape_determining_inputs(module: ModuleOp) -> list[str]:
     """Return the names of inputs that such operands are computed from."""
     function = next((op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks), None)
-    if function is None or not isa(function.arg_attrs, ArrayAttr[DictionaryAttr]):
+    if function is None or not are_dictionaries(function.arg_attrs):
         return []
     block = function.body.block
     names = [attributes.data.get("onnx.name") for attributes in function.arg_attrs]

@@ -13,15 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from xonnc.argument_types import checks_arguments
 from xonnc.compiler import Calibrate, FrontendResult, InternalCompilerError, ModelInput, run_frontend
 from xonnc.contexts import StageCallback
-from xonnc.dialects.onnx.interface_names import argument_names
+from xonnc.dialects.onnx.interface_names import are_dictionaries, argument_names
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import StringType, element_type, is_ranked, is_tensor, numpy_dtype
@@ -361,7 +360,7 @@ def unique_value_names(graph: DataflowGraph) -> dict[SSAValue, str]:
 
 def _result_names(function: FuncOp) -> list[str]:
     count = len(function.function_type.outputs)
-    given = list(function.res_attrs) if isa(function.res_attrs, ArrayAttr[DictionaryAttr]) else []
+    given = list(function.res_attrs) if are_dictionaries(function.res_attrs) else []
     names = [entry.data.get("onnx.name") for entry in given] + [None] * (count - len(given))
     return [name.data if isinstance(name, StringAttr) else f"output_{i}" for i, name in enumerate(names)]
 

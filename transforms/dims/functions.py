@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.traits import IsTerminator
-from xdsl.utils.hints import isa
 
+from xonnc.dialects.onnx.interface_names import are_dictionaries
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.transforms.dims.expressions import DimExpr
 from xonnc.transforms.dims.shape_analysis import ShapeAnalysis
@@ -40,7 +40,7 @@ def names_of(
     values: Sequence[SSAValue], attributes: Attribute | None
 ) -> Iterator[tuple[SSAValue, dict[int, str]]]:
     """Yield arguments or returned values with their dimension names."""
-    entries = attributes.data if isa(attributes, ArrayAttr[DictionaryAttr]) else ()
+    entries = attributes.data if are_dictionaries(attributes) else ()
     for index, value in enumerate(values):
         names = entries[index].data.get(DIM_PARAMS) if index < len(entries) else None
         yield value, read_dim_params(names.data) if isinstance(names, StringAttr) else {}
@@ -89,7 +89,7 @@ def dim_names(value: SSAValue, facts: ShapeAnalysis) -> dict[int, str]:
 def name_results(function: FuncOp, facts: ShapeAnalysis) -> None:
     """Name the dynamic result dimensions that follow from those of the arguments."""
     values = returned(function)
-    entries = function.res_attrs.data if isa(function.res_attrs, ArrayAttr[DictionaryAttr]) else ()
+    entries = function.res_attrs.data if are_dictionaries(function.res_attrs) else ()
     made: list[DictionaryAttr] = []
     for index, (value, declared) in enumerate(names_of(values, function.res_attrs)):
         shape = value.type.get_shape() if is_ranked(value.type) else None

@@ -10,9 +10,9 @@ import onnx
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.interface_names import are_dictionaries
 from xonnc.dialects.onnx.ops.builtin import CustomOp
 from xonnc.dialects.onnx.types import NONE, element_type, unranked
 from xonnc.errors import XonncError
@@ -38,7 +38,7 @@ def simplify_functions(module: ModuleOp, simplify: Callable[[ModuleOp, Context],
     input.
     """
     attribute = module.attributes.get(FUNCTIONS)
-    if not isa(attribute, ArrayAttr[DictionaryAttr]):
+    if not are_dictionaries(attribute):
         return
     functions = [_function(each) for each in attribute]
     nested = {(node.domain, node.op_type) for each in functions for node in _nodes(each.node)}

@@ -25,9 +25,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.hints import isa
 
-from xonnc.dialects.onnx.interface_names import argument_names, given_names
+from xonnc.dialects.onnx.interface_names import are_dictionaries, argument_names, given_names
 from xonnc.dialects.onnx.locations import node_location
 from xonnc.dialects.onnx.ops.tensor import TransposeOp
 from xonnc.dialects.onnx.types import is_ranked
@@ -190,7 +189,7 @@ def _with_names(
     attributes: Attribute | None, index: int, perm: Sequence[int]
 ) -> ArrayAttr[DictionaryAttr] | None:
     """Return the attributes of arguments or results with permuted dimension names."""
-    if not isa(attributes, ArrayAttr[DictionaryAttr]):
+    if not are_dictionaries(attributes):
         return None
     entries = [dict(entry.data) for entry in attributes]
     params = entries[index].get(DIM_PARAMS)

@@ -17,9 +17,9 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument
 from xdsl.traits import IsTerminator
-from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.interface_names import are_dictionaries
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, is_ranked, tensor_type, unranked
@@ -160,7 +160,7 @@ def _function(module: ModuleOp) -> FuncOp | None:
 def _inputs(function: FuncOp) -> list[_Input]:
     arguments = function.body.block.args
     attributes = function.arg_attrs
-    entries = list(attributes) if isa(attributes, ArrayAttr[DictionaryAttr]) else []
+    entries = list(attributes) if are_dictionaries(attributes) else []
     found: list[_Input] = []
     for index, argument in enumerate(arguments):
         data: Mapping[str, Attribute] = entries[index].data if index < len(entries) else {}
@@ -173,7 +173,7 @@ def _inputs(function: FuncOp) -> list[_Input]:
 
 def _named_inputs(function: FuncOp | None) -> dict[str, _Input]:
     """Return the named inputs, by name."""
-    if function is None or not isa(function.arg_attrs, ArrayAttr[DictionaryAttr]):
+    if function is None or not are_dictionaries(function.arg_attrs):
         return {}
     found: dict[str, _Input] = {}
     for each, attributes in zip(_inputs(function), function.arg_attrs, strict=True):
@@ -222,7 +222,7 @@ def _write_names(function: FuncOp, inputs: Sequence[_Input]) -> None:
     """Write the names of dynamic dimensions."""
     names = {each.value: each for each in inputs}
     attributes = function.arg_attrs
-    if isa(attributes, ArrayAttr[DictionaryAttr]):
+    if are_dictionaries(attributes):
         entries = [dict(each.data) for each in attributes]
     elif any(each.names for each in inputs):
         entries: list[dict[str, Attribute]] = [{} for _ in function.body.block.args]

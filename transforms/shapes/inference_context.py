@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr, NoneType, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
-from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.interface_names import are_dictionaries
 from xonnc.dialects.onnx.locations import describe, output_names
 from xonnc.dialects.onnx.op import operator_name
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -373,7 +373,7 @@ def _name(value: SSAValue) -> str:
         return dict(enumerate(output_names(value.op))).get(value.index, "")
     function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
     attributes = function.arg_attrs if isinstance(function, FuncOp) else None
-    if not isinstance(value, BlockArgument) or not isa(attributes, ArrayAttr[DictionaryAttr]):
+    if not isinstance(value, BlockArgument) or not are_dictionaries(attributes):
         return ""
     name = attributes.data[value.index].data.get("onnx.name")
     return name.data if isinstance(name, StringAttr) else ""
