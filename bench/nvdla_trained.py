@@ -49,6 +49,7 @@ from xonnc.packages import compile_placement, unique_value_names
 from xonnc.runtime.package import load_package
 from xonnc.runtime.reference import ReferenceModel
 from xonnc.simplifier import simplify
+from xonnc.targets import load_target
 from xonnc.tools.commands.calibration_options import selection_text
 
 Array = npt.NDArray[Any]
@@ -237,7 +238,7 @@ def _shares(folder: Path) -> list[str]:
             fixed
         )
         ranges = with_separate_outputs(lambda module: calibrate_module(module, [feeds]))
-        front = run_frontend(fixed, calibrate=ranges, propagates_pairs=True)
+        front = run_frontend(fixed, calibrate=ranges, nvdla=load_target(PLACED[0]))
     found: list[str] = []
     for target in PLACED:
         names = unique_value_names(graph_of(front.module))

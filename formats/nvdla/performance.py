@@ -37,6 +37,7 @@ from xonnc.formats.nvdla.records import (
     DataCube,
     PdpOp,
     PdpSurface,
+    RubikOp,
     SdpOp,
     SdpSurface,
 )
@@ -92,6 +93,11 @@ class HardwareLayer:
     node: str = ""
     on_chip_bytes: int = 0
     is_winograd: bool = False
+    precision: str = ""
+    """
+    The precision of what is read, and of what is written if it differs: `int8`, `int8 to fp16`; empty for the
+    emulator.
+    """
 
     @property
     def engine_text(self) -> str:
@@ -215,7 +221,25 @@ def _layers(task: DlaTask | EmuTask, target: NvdlaTarget, timeline: Timeline) ->
         engines = tuple(operation.engine.name for operation in chain)
         work = next((found for operation in chain if (found := conv_work(operation)) is not None), None)
         layer_of |= dict.fromkeys(members, len(timeline.spans))
-        yield _layer(task.id, indexes, engines, demand, timeline, after, work, target)
+        layer = _layer(task.id, indexes, engines, demand, timeline, after, work, target)
+        yield replace(layer, precision=_precision(chain))
+
+
+def _precision(chain: Sequence[Operation]) -> str:
+    """Return the precision that operations read, and the one that they write if it differs."""
+    first, last = chain[0].op, chain[-1].op
+    match first:
+        case ConvOp() | CdpOp():
+            read = first.in_precision
+        case SdpOp():
+            read = first.src_precision
+        case PdpOp() | RubikOp():
+            read = first.precision
+        case _:
+            return ""
+    written = last.dst_precision if isinstance(last, SdpOp) else read
+    names = [found.name.lower() for each in (read, written) if (found := precision_of(each)) is not None]
+    return " to ".join(dict.fromkeys(names))
 
 
 def _chains(task: DlaTask) -> Iterator[list[Operation]]:

@@ -26,6 +26,7 @@ from xonnc.dialects.onnx.locations import joined as joined_locations
 from xonnc.lowering.dla.convolution_plans import fits_in_one_tile
 from xonnc.lowering.dla.fused_layers import FusedLayer
 from xonnc.lowering.dla.pipelined_plans import cycles_of
+from xonnc.lowering.dla_planning.precision import precision_of, processed_precision
 from xonnc.lowering.onnx_to_dla.dla_builder import Operand
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.targets import NvdlaTarget, load_target
@@ -66,7 +67,7 @@ def _fuse_into(op: SdpOp, slots: int) -> None:
 def _joined(op: SdpOp, slots: int) -> SdpOp | None:
     for source, stages in _readings(op):
         before = _only_reader(source)
-        if before is None:
+        if before is None or converts_precision(before):
             continue
         packed = _packed(before, stages, slots)
         if packed is None or not may_decide(DlaFuse.name, "SDP passes", op):
@@ -123,6 +124,11 @@ def _producer(value: SSAValue) -> SdpOp | None:
     if not isinstance(owner, SdpOp) or isinstance(value.type, FlowType) or not value.has_one_use():
         return None
     return owner
+
+
+def converts_precision(op: SdpOp) -> bool:
+    """Whether an SDP pass writes another precision than the one that it computes in."""
+    return processed_precision(op) is not precision_of(op.result.type)
 
 
 def _packed(before: SdpOp, stages: Sequence[Operand], slots: int) -> list[Operand] | None:
@@ -215,7 +221,7 @@ def _can_flow(op: PdpOp, target: NvdlaTarget) -> bool:
     no column split, and a convolution in one tile, if that is no slower than tiles beside each other.
     """
     producer = _producer(op.source)
-    if producer is None or op.split_num.value.data != 1:
+    if producer is None or converts_precision(producer) or op.split_num.value.data != 1:
         return False
     conv = producer.source.owner
     if not isinstance(conv, ConvOp):

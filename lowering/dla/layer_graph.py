@@ -11,6 +11,7 @@ from xonnc.dialects.dla.engines import SdpOp
 from xonnc.dialects.dla.types import cube_of, shape_of
 from xonnc.lowering.dla.fused_layers import VIEW_OPS, FusedLayer, fused_layers
 from xonnc.lowering.dla.views import Views, is_in_memory, is_on_chip, root_bytes
+from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.memory_planning.scheduling import (
     Schedule,
     ScheduleStep,
@@ -136,16 +137,21 @@ class LayerGraph:
 
 def elementwise_operands(fused: FusedLayer) -> tuple[SSAValue, ...]:
     """
-    Return the cubes that a layer reads elementwise as it writes: operands of its last SDP pass in memory.
+    Return the cubes that a layer reads elementwise as it writes: operands of its last SDP pass in memory, in
+    the layout of its result.
     """
     op = fused.ops[-1]
     if not isinstance(op, SdpOp):
         return ()
-    shape = cube_of(op.result.type)
+    shape, precision = cube_of(op.result.type), precision_of(op.result.type)
     cubes = [
         operand for operand in op.operands if operand in fused.cubes and len(shape_of(operand.type)) == 4
     ]
-    return tuple(operand for operand in cubes if cube_of(operand.type) == shape)
+    return tuple(
+        operand
+        for operand in cubes
+        if cube_of(operand.type) == shape and precision_of(operand.type) is precision
+    )
 
 
 def _read(layer: FusedLayer) -> Iterator[SSAValue]:

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 from xonnc.dialects.dla.types import ImageType, SurfaceType, cube_of, image_of
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla import geometry
-from xonnc.formats.nvdla.enumerations import PixelFormat
+from xonnc.formats.nvdla.enumerations import PixelFormat, Precision
 from xonnc.formats.nvdla.pixels import PIXEL_LAYOUTS
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.targets import NvdlaTarget
@@ -67,7 +67,14 @@ def descriptor_bytes(type_: SurfaceType, target: NvdlaTarget) -> int:
 
 
 def surface_count(type_: Attribute, target: NvdlaTarget) -> int:
-    """Return the surfaces of a cube; an image has one."""
+    """
+    Return the surfaces of a cube; an image has one.
+
+    INT16 cubes are steps between INT8 and FP16: the SDP reads or writes their surfaces in pairs
+    (docs/internals/nvdla-hardware.md §3.5).
+    """
     if image_of(type_) is not None:
         return 1
-    return geometry.surfaces(target, precision_of(type_), cube_of(type_).channels)
+    precision = precision_of(type_)
+    count = geometry.surfaces(target, precision, cube_of(type_).channels)
+    return geometry.round_up(count, 2) if precision is Precision.INT16 else count

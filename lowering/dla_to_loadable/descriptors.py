@@ -39,7 +39,7 @@ from xonnc.lowering.dla.convolution_plans import window_of
 from xonnc.lowering.dla.lifetimes import CVSRAM
 from xonnc.lowering.dla.packing import CompressedSizes
 from xonnc.lowering.dla_planning.feasibility import buffer_demand, column_splits
-from xonnc.lowering.dla_planning.precision import precision_of
+from xonnc.lowering.dla_planning.precision import precision_of, processed_precision
 from xonnc.lowering.dla_planning.surface_sizes import descriptor_bytes, format_of
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget
@@ -213,8 +213,7 @@ class DescriptorWriter:
 
     def sdp(self, op: SdpOp) -> Descriptors:
         """Describe an SDP pass, from memory or fused to a convolution."""
-        flows = isinstance(op.source.type, FlowType)
-        source_precision = precision_of(op.result.type if flows else op.source.type)
+        source_precision = processed_precision(op)
         conv = op.source.owner
         is_winograd = isinstance(conv, ConvOp) and conv.is_winograd is not None
         operation = records.SdpOp(

@@ -25,7 +25,7 @@ from xonnc.lowering.dla.lifetimes import ACTIVATIONS
 from xonnc.lowering.dla.network_checks import memory_of, network
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_to_loadable.emit_loadable import tasks
-from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NODES_ATTRIBUTE
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NODES_ATTRIBUTE, PRECISIONS_ATTRIBUTE
 from xonnc.targets import NvdlaTarget
 
 
@@ -35,12 +35,13 @@ class CompileReport:
     Sizes in bytes, cycles of the core's clock, and milliseconds.
 
     `layers_by_engine` counts hardware layers, `nodes_by_engine` nodes of the simplified model by engine
-    (`view`: no operation needed).
+    (`view`: no operation needed), `nodes_by_precision` those that compute by precision.
     """
 
     target: str
     layers_by_engine: dict[str, int]
     nodes_by_engine: dict[str, int]
+    nodes_by_precision: dict[str, int]
     performance: Performance
     conv_splits: dict[str, int]
     activation_bytes: int
@@ -90,7 +91,8 @@ def report_of(module: ModuleOp, target: NvdlaTarget, loadable: Loadable) -> Comp
     return CompileReport(
         target=target.name,
         layers_by_engine=dict(Counter(engine for layer in cost.layers for engine in layer.engines)),
-        nodes_by_engine=_nodes_by_engine(function),
+        nodes_by_engine=_counts(function, NODES_ATTRIBUTE),
+        nodes_by_precision=_counts(function, PRECISIONS_ATTRIBUTE),
         performance=cost,
         conv_splits=_conv_splits(all_fused),
         activation_bytes=_memory_bytes(module, MemoryRole.ACTIVATIONS),
@@ -112,8 +114,8 @@ def _allocated_bytes(value: SSAValue, target: NvdlaTarget) -> int:
     return surfaces(target, precision_of(type_), cube.channels) * cube.positions * target.memory_atom_bytes
 
 
-def _nodes_by_engine(function: FuncOp) -> dict[str, int]:
-    nodes = function.attributes.get(NODES_ATTRIBUTE)
+def _counts(function: FuncOp, key: str) -> dict[str, int]:
+    nodes = function.attributes.get(key)
     if not isinstance(nodes, DictionaryAttr):
         return {}
     return {name: count.value.data for name, count in nodes.data.items() if isinstance(count, IntegerAttr)}

@@ -7,7 +7,7 @@ Everything that the target cannot run is collected and reported together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -60,6 +60,7 @@ from xonnc.lowering.onnx_to_dla.dla_builder import (
 )
 from xonnc.lowering.onnx_to_dla.image_inputs import images_of, set_normalizations
 from xonnc.lowering.onnx_to_dla.keep_float import REASON, stays_float
+from xonnc.lowering.onnx_to_dla.node_precision import precision_of_node, runs_in_fp16
 from xonnc.lowering.onnx_to_dla.quantization_attributes import set_qparams
 from xonnc.lowering.onnx_to_dla.quantized_builder import QUANTIZED, QuantizedDlaBuilder
 from xonnc.targets import NvdlaTarget, load_target
@@ -67,6 +68,9 @@ from xonnc.targets.limits import DIMENSION, lacks_precision
 
 NODES_ATTRIBUTE = "dla.nodes"
 """The function's attribute with the number of ONNX nodes that each engine executes."""
+
+PRECISIONS_ATTRIBUTE = "dla.node_precisions"
+"""The function's attribute with the number of ONNX nodes that are computed in each precision."""
 
 WAY_OUT = "; in a package (-o model.xpkg) it runs on the CPU"
 """The remedy for a refused node whose rule names no better one."""
@@ -106,7 +110,7 @@ class NodePlacement:
     """
     The lowering of one node, the operation `op`: the engine of its first hardware layer (`view` if it takes
     none), or the reason why the target cannot run it. Both are empty if an operand comes from a refused node.
-    `readers` are the nodes that read its first result.
+    `readers` are the nodes that read its first result. `precision` is the one that it is computed in.
     """
 
     op: Operation
@@ -115,6 +119,7 @@ class NodePlacement:
     engine: str
     reason: str | None
     readers: tuple[str, ...]
+    precision: str | None = None
 
 
 @dataclass(frozen=True)
@@ -192,7 +197,7 @@ def _convert_function(
     function: FuncOp, builder: DlaBuilder, placements: list[NodePlacement]
 ) -> list[Refusal]:
     refusals: list[Refusal] = []
-    engines: Counter[str] = Counter()
+    known = len(placements)
     ops = list[OnnxOp | FuncReturnOp](op for op in function.body.block.ops if isinstance(op, OnnxOp))
     if ops:
         builder.start(ops[0])
@@ -222,11 +227,12 @@ def _convert_function(
                 builder.define_placeholder(result)
         else:
             engine = builder.engine
-            engines[engine] += 1
-        placements.append(_placement(op, engine, reason))
+        placements.append(_placement(op, engine, reason, precision_of_node(op, builder.precision)))
     if not refusals:
-        function.attributes[NODES_ATTRIBUTE] = DictionaryAttr(
-            {engine: IntegerAttr(count, i64) for engine, count in sorted(engines.items())}
+        placed = placements[known:]
+        function.attributes[NODES_ATTRIBUTE] = _counts(each.engine for each in placed)
+        function.attributes[PRECISIONS_ATTRIBUTE] = _counts(
+            each.precision for each in placed if each.precision is not None
         )
         for op in reversed(ops):
             drop_attributes(op)
@@ -241,6 +247,11 @@ def _convert_function(
     return refusals
 
 
+def _counts(names: Iterable[str]) -> DictionaryAttr:
+    """Return how often each name occurs."""
+    return DictionaryAttr({name: IntegerAttr(count, i64) for name, count in sorted(Counter(names).items())})
+
+
 def _add_refusal(refusals: list[Refusal], op: OnnxOp, refused: UnsupportedOperator) -> None:
     """Add the refusal of `op`, or of the operator before it that is the cause, once for all behind it."""
     boundary, blamed = refused.boundary, refused.cause or op
@@ -250,7 +261,7 @@ def _add_refusal(refusals: list[Refusal], op: OnnxOp, refused: UnsupportedOperat
 
 
 def _lower(op: OnnxOp, builder: DlaBuilder) -> None:
-    if stays_float(op):
+    if stays_float(op) and not runs_in_fp16(op):
         raise UnsupportedOperator(REASON)
     builder.lower(op)
 
@@ -266,12 +277,18 @@ def _erase_unread(function: FuncOp) -> None:
             Rewriter.erase_op(op)
 
 
-def _placement(op: OnnxOp, engine: str, reason: str | None) -> NodePlacement:
+def _placement(op: OnnxOp, engine: str, reason: str | None, precision: str | None) -> NodePlacement:
     readers = (use.operation for use in op.results[0].uses) if op.results else ()
     names = tuple(describe(reader) for reader in readers if not isinstance(reader, ReturnOp | FuncReturnOp))
     way_out = "" if reason is None or ";" in reason else WAY_OUT
     return NodePlacement(
-        op, describe(op), _operator(op), engine, None if reason is None else reason + way_out, names
+        op,
+        describe(op),
+        _operator(op),
+        engine,
+        None if reason is None else reason + way_out,
+        names,
+        precision,
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import UnrealizedConversionCastOp, i8
-from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.dla.attributes import Converter
@@ -42,6 +42,8 @@ from xonnc.lowering.onnx_to_dla.dla_builder import (
     cube_shape,
 )
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
+from xonnc.lowering.onnx_to_dla.mixed_precision import Fp16Builder, RealCube
+from xonnc.lowering.onnx_to_dla.node_precision import runs_in_fp16
 from xonnc.lowering.onnx_to_dla.table_lookup import BINARY_TABLE_OPS, TableLookup, elementwise_function
 from xonnc.targets import NvdlaTarget
 
@@ -115,6 +117,12 @@ class QuantizedDlaBuilder(DlaBuilder):
         self._functions: dict[SSAValue, TableLookup] = {}
         """Results of elementwise operators as functions of the stored integers that they derive from."""
         self._quantized: dict[tuple[SSAValue, QuantizationParameters], SSAValue] = {}
+        self._reals = Fp16Builder(target, pool, self)
+
+    def start(self, op: Operation) -> None:
+        """Set the insertion point before `op`, the next operator."""
+        super().start(op)
+        self._reals.start_with(op, self._added)
 
     def add_input(self, argument: SSAValue, shape: tuple[int, ...], cube: CubeShape) -> str | None:
         """
@@ -123,6 +131,10 @@ class QuantizedDlaBuilder(DlaBuilder):
         element = element_type(argument.type)
         if element not in FLOATS and element not in OFFSETS:
             return f"{argument.type} (the engines store 8-bit integers); feed floats, int8 or uint8"
+        if element in FLOATS and any(runs_in_fp16(use.operation) for use in argument.uses):
+            given = self._reals.real_input(argument, shape, cube)
+            self._values[given.value] = given
+            return None
         placed = Rewriter.replace_value_with_new_type(argument, self.cube_type(cube))
         if element in OFFSETS:
             self.qparams_by_value[placed] = QuantizationParameters(1.0, -OFFSETS[element])
@@ -139,6 +151,9 @@ class QuantizedDlaBuilder(DlaBuilder):
             if (image_value := self.image_value(op.x)) is not None:
                 self.define_image(op.y, self._quantized_image(op, image_value))
                 return
+        if runs_in_fp16(op):
+            self._lower_in_fp16(op)
+            return
         table = self._table(op)
         if table is not None and self._needs_table_lookup(op):
             self._values[op.results[0]] = table
@@ -153,6 +168,16 @@ class QuantizedDlaBuilder(DlaBuilder):
                 raise
             made = table
         self._values.update(zip(op.results, made if isinstance(made, list) else [made], strict=False))
+
+    def _lower_in_fp16(self, op: OnnxOp) -> None:
+        """Lower an operator that is not computed in integers."""
+        for value in op.operands:
+            self.refuse_image(value)
+        self._reals.lower(op)
+        for result in op.results:
+            shape = static_shape(result.type)
+            if shape is not None:
+                self._values[result] = RealCube(result, shape, self._reals)
 
     def _table(self, op: OnnxOp) -> TableLookup | None:
         """
@@ -240,6 +265,8 @@ class QuantizedDlaBuilder(DlaBuilder):
                 return self._on_grid(cube, QuantizationParameters(1.0, -offset))
             case Affine(stored=QuantizedCube(value=cube, qparams=qparams)):
                 return self._on_grid(cube, qparams)
+            case RealCube():
+                return self._reals.output(value)
             case _:
                 self.refuse(
                     "a float output; insert QuantizeLinear and DequantizeLinear after it, or calibrate"
@@ -258,11 +285,14 @@ class QuantizedDlaBuilder(DlaBuilder):
     def define_placeholder(self, value: SSAValue) -> None:
         """
         Define integer results of a refused operator, so that its readers are still checked. Float results
-        have no scale yet: their readers up to the next QuantizeLinear find no operand.
+        have no scale yet, but in FP16: their readers up to the next QuantizeLinear find no operand.
         """
         shape, element = static_shape(value.type), element_type(value.type)
         cube = None if shape is None else cube_shape(shape)
-        if shape is not None and cube is not None and element in OFFSETS:
+        if shape is not None and runs_in_fp16(value.owner):
+            self._reals.define_placeholder(value)
+            self._values[value] = RealCube(value, shape, self._reals)
+        elif shape is not None and cube is not None and element in OFFSETS:
             stand_in = UnrealizedConversionCastOp.get([], [self.cube_type(cube)])
             self._values[value] = StoredIntegers(self(stand_in), shape, OFFSETS[element])
 

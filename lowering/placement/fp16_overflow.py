@@ -1,15 +1,15 @@
 """
-Exponentials whose results overflow float16 although the final result is small.
+Exponentials and squares that overflow float16 although the final result is small.
 
 `log(sum(exp(x)))` is close to the largest `x`, but `exp(x)` exceeds float16 from 11.1 on. The DLA would
 saturate to 65504, whose logarithm is a plausible but wrong value. Such nodes run on the CPU unless the graph
-proves an upper bound of `x`.
+proves an upper bound of `x`. Scales bound the variance of quantized numbers and the products of two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, log
+from math import inf, log, prod
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
@@ -39,6 +39,8 @@ from xonnc.dialects.onnx.ops.math import (
     SumOp,
     TanhOp,
 )
+from xonnc.dialects.onnx.ops.nn import InstanceNormalizationOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.dialects.onnx.ops.reduction import (
     ReduceLogSumOp,
     ReduceLogSumV13Op,
@@ -52,6 +54,7 @@ from xonnc.dialects.onnx.ops.reduction import (
 )
 from xonnc.dialects.onnx.ops.tensor import CastOp, ConcatOp, IdentityOp, ReshapeOp, SqueezeOp, UnsqueezeOp
 from xonnc.lowering.dla_planning.precision import MAX_FP16
+from xonnc.lowering.onnx_to_dla.qdq_pairs import pair_of
 
 LARGEST_EXPONENT = log(MAX_FP16)
 
@@ -84,11 +87,16 @@ BRINGING_BACK = (DivOp, LogOp, PowOp, ReciprocalOp, ReduceLogSumOp, ReduceLogSum
 
 def overflows(nodes: Sequence[Operation]) -> dict[Operation, str]:
     """
-    Return why float16 does not suffice for exponentials, and for nodes that pass their results on, although
-    it represents what becomes of them.
+    Return why float16 does not suffice for squares, for exponentials, and for nodes that pass their results
+    on, although it represents what becomes of them.
     """
     result: dict[Operation, str] = {}
     for op in nodes:
+        if (square := _largest_square(op)) > MAX_FP16:
+            result[op] = (
+                f"intermediate results up to {square:g} (float16 ends at {MAX_FP16:g}); scale the numbers "
+                "down"
+            )
         if not isinstance(op, ExpOp) or upper_bound(op.input) <= LARGEST_EXPONENT:
             continue
         between, reader = _brought_back(op)
@@ -100,6 +108,26 @@ def overflows(nodes: Sequence[Operation]) -> dict[Operation, str]:
             )
             result |= dict.fromkeys(between, reason)
     return result
+
+
+def _largest_square(op: Operation) -> float:
+    """Return a bound of the squares or products of quantized numbers that `op` computes, 0 if unknown."""
+    match op:
+        case InstanceNormalizationOp():
+            # A number differs from the mean by at most the width of the range.
+            bounds = _quantized(op.input)
+            return 0.0 if bounds is None else (bounds[1] - bounds[0]) ** 2
+        case MulOp():
+            factors = [_quantized(op.A), _quantized(op.B)]
+            return prod(0.0 if each is None else max(map(abs, each)) for each in factors)
+        case _:
+            return 0.0
+
+
+def _quantized(value: SSAValue) -> tuple[float, float] | None:
+    """Return the least and the largest number of a dequantized tensor with one scale."""
+    pair = pair_of(value.owner) if isinstance(value.owner, DequantizeLinearOp) else None
+    return None if pair is None else (float(pair.numbers[0]), float(pair.numbers[-1]))
 
 
 def _brought_back(op: Operation) -> tuple[set[Operation], Operation | None]:
@@ -132,6 +160,8 @@ def _of_result(op: Operation) -> float:
     """Return the upper bound of the result of `op`."""
     if isinstance(op, BOUNDED_BY_ONE):
         return 1.0
+    if isinstance(op, DequantizeLinearOp) and (bounds := _quantized(op.y)) is not None:
+        return bounds[1]
     if isinstance(op, CastOp | IdentityOp | ReshapeOp):
         return upper_bound(op.operands[0])
     match op:

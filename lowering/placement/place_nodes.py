@@ -34,6 +34,7 @@ from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import (
 )
 from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS
 from xonnc.lowering.onnx_to_dla.keep_float import REASON, stays_float
+from xonnc.lowering.onnx_to_dla.node_precision import runs_in_fp16
 from xonnc.lowering.onnx_to_dla.qdq_pairs import INSERTED, is_quantized
 from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.placement.assignment import nodes_on_dla
@@ -360,8 +361,13 @@ class _Placer:
 
 def impossible(op: Operation, target: NvdlaTarget) -> str | None:
     """Return why no partition for `target` can contain `op`, `None` if one may."""
-    tables = [table for precision, table in LOWERINGS_BY_PRECISION.items() if precision in target.precisions]
-    if stays_float(op):
+    in_fp16 = runs_in_fp16(op)
+    tables = [
+        table
+        for precision, table in LOWERINGS_BY_PRECISION.items()
+        if precision in target.precisions and (precision == "fp16" or not in_fp16)
+    ]
+    if stays_float(op) and not in_fp16:
         return REASON
     if isinstance(op, CastOp) and not {element_type(op.input.type), element_type(op.output.type)} <= {
         *FLOATS

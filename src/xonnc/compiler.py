@@ -41,13 +41,14 @@ from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import PropagateQdq
 from xonnc.lowering.onnx_to_dla.qdq_pairs import inserted_pairs, is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
 from xonnc.lowering.onnx_to_dla.split_sums import split_sums
+from xonnc.lowering.placement.assign_precision_onnx import assign_precision
 from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.place_nodes import refusals_of
 from xonnc.plugins.kept_operators import keeping
 from xonnc.plugins.nvdla_bodies import lowered_by_nvdla
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.extensions import finish_stage
-from xonnc.targets import load_target
+from xonnc.targets import NvdlaTarget, load_target
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized
 from xonnc.transforms.dense_constants_onnx import make_dense
@@ -152,9 +153,7 @@ def compile_model(
         >>> compilation.write("resnet50.nvdla")
     """
     hardware = load_target(target)
-    front = run_frontend(
-        path, on_stage, calibrate, images, strict, input_shapes=input_shapes, propagates_pairs=True
-    )
+    front = run_frontend(path, on_stage, calibrate, images, strict, input_shapes=input_shapes, nvdla=hardware)
     with disabling_passes(disable_pass):
         compiled = _compile_whole(front, target, on_stage)
     problems = check_loadable(compiled.loadable, hardware)
@@ -221,21 +220,21 @@ def run_frontend(
     strict: bool = False,
     is_lowered: Callable[[Operation], bool] | None = None,
     input_shapes: Shapes | None = None,
-    propagates_pairs: bool = False,
+    nvdla: NvdlaTarget | None = None,
 ) -> FrontendResult:
     """
     Run the stages common to all targets; parameters and errors are those of `compile_model`.
 
     Parameters: `path`, `on_stage`, `calibrate`, `images`, `strict` and `input_shapes`, as in
         `compile_model`; `is_lowered` tells which operators of plug-ins the target lowers itself, by
-        default NVDLA. The others are decomposed. `propagates_pairs` asks for the QDQ pairs that NVDLA needs
-        of a quantized model and that follow from their neighbours.
+        default NVDLA. The others are decomposed. `nvdla` is the target that the module is for: a quantized
+        model gets the QDQ pairs that follow from their neighbours, and its nodes their precisions.
 
     Returns: the simplified module with its context and summaries.
     """
     return with_claims(
         lambda corrects: _run_frontend(
-            path, on_stage, calibrate, images, corrects, is_lowered, input_shapes, propagates_pairs
+            path, on_stage, calibrate, images, corrects, is_lowered, input_shapes, nvdla
         ),
         strict,
     )
@@ -249,7 +248,7 @@ def _run_frontend(
     corrects: bool,
     is_lowered: Callable[[Operation], bool] | None,
     input_shapes: Shapes | None,
-    propagates_pairs: bool,
+    nvdla: NvdlaTarget | None,
 ) -> FrontendResult:
     context = new_context()
     loaded = LoadedModel.of(path) if isinstance(path, onnx.ModelProto) else load(path)
@@ -275,8 +274,10 @@ def _run_frontend(
         prepare_quantization(module, context)
     if calibrate is not None:
         quantize(module, calibrate(module), DisposablePool.of(context))
-    elif propagates_pairs:
+    elif nvdla is not None:
         PropagateQdq().apply(context, module)
+    if nvdla is not None:
+        assign_precision(module, nvdla)
     finish_stage("simplified", context, module, seen)
     pairs = inserted_pairs(module) if was_quantized else 0
     return FrontendResult(module, context, imported, simplified, opset, pairs)

@@ -26,6 +26,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.known_operators import require_known_operators, unknown_operators
 from xonnc.formats.onnx.op_versions import identity_of
@@ -34,9 +35,11 @@ from xonnc.lowering.dla_to_loadable.emit_loadable import tasks
 from xonnc.lowering.dla_to_loadable.stages import run_stages_after_converting
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_network
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
+from xonnc.lowering.onnx_to_dla.node_precision import precision_of_node
 from xonnc.lowering.onnx_to_dla.output_branches import with_separate_outputs
 from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
+from xonnc.lowering.placement.assign_precision_onnx import assign_precision
 from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.place_nodes import Placement as Partition
 from xonnc.lowering.placement.place_nodes import place_nodes as partition
@@ -47,7 +50,7 @@ from xonnc.plugins.backend_lowering import lower_nodes
 from xonnc.plugins.backends import backend_of
 from xonnc.plugins.nvdla_bodies import lowered_by_nvdla
 from xonnc.rewriting.extensions import finish_stage
-from xonnc.targets import load_target
+from xonnc.targets import NvdlaTarget, load_target
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.models.signatures import Shapes, set_input_shapes
 from xonnc.transforms.shape_inference_onnx import correct_shapes
@@ -77,6 +80,7 @@ class NodeExplanation:
     `engine` is `CONV`, `SDP`, `PDP`, `CDP` or `EMU`; `view` for a node that moves no data; `removed` for a
     node that was simplified away; `refused` with the `reason`; `undecided` if it depends on a refused
     neighbour; `CPU` with the reason in a package. A node that was merged into another has that node's engine.
+    `precision` is the one that the DLA computes it in: `int8` or `fp16`.
     """
 
     node: str
@@ -85,6 +89,7 @@ class NodeExplanation:
     layers: tuple[int, ...] = ()
     with_nodes: tuple[str, ...] = ()
     reason: str | None = None
+    precision: str | None = None
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,7 @@ def explain_model(
     if backend is not None:
         return _explain_backend(path, backend, backend.target_of(target))
     hardware = load_target(target)
-    read = _read(path, calibrate, images, input_shapes=input_shapes)
+    read = _read(path, calibrate, images, input_shapes=input_shapes, hardware=hardware)
     placements, refusals = lower_network(read.module, hardware, DisposablePool.of(read.context))
     layers = [] if refusals else _layers(read.module, target, read.context)
     explain = _Explainer(_by_node(placements), read.merged, [names for names, _ in layers])
@@ -218,7 +223,8 @@ def explain_package(
         >>> explain_package("model.onnx", "nv_small").parts
     """
     hardware = load_target(target)
-    read = _read(path, with_separate_outputs(calibrate), images, is_run=True, input_shapes=input_shapes)
+    calibrated = with_separate_outputs(calibrate)
+    read = _read(path, calibrated, images, is_run=True, input_shapes=input_shapes, hardware=hardware)
     graph = graph_of(read.module)
     placed = partition(read.module, target, read.context, unique_value_names(graph))
     check_images(placed)
@@ -252,9 +258,15 @@ def _placements(placed: Partition) -> list[NodePlacement]:
     """Return the engine of each node of a partitioned graph."""
     on_cpu = placed.on_cpu
     engines: dict[int, str] = {}
+    precisions: dict[int, str | None] = {}
     for one in placed.partitions:
-        if one.compiled is not None:
-            engines |= {node: one.compiled.engines.get(op, "view") for op, node in one.outlined.nodes.items()}
+        if one.compiled is None:
+            continue
+        engines |= {node: one.compiled.engines.get(op, "view") for op, node in one.outlined.nodes.items()}
+        network = Precision.INT8 if "int8" in one.compiled.report.nodes_by_precision else Precision.FP16
+        precisions |= {
+            node: precision_of_node(placed.graph.nodes[node], network) for node in one.outlined.nodes.values()
+        }
     found: list[NodePlacement] = []
     for node, op in enumerate(placed.graph.nodes):
         identity = identity_of(op) if isinstance(op, OnnxOp) else None
@@ -262,7 +274,9 @@ def _placements(placed: Partition) -> list[NodePlacement]:
         readers = tuple(describe(reader) for reader in uses if not isinstance(reader, ReturnOp))
         operator = op.name if identity is None else identity.op_type
         engine = engines.get(node, CPU)
-        found.append(NodePlacement(op, describe(op), operator, engine, on_cpu.get(node), readers))
+        found.append(
+            NodePlacement(op, describe(op), operator, engine, on_cpu.get(node), readers, precisions.get(node))
+        )
     return found
 
 
@@ -285,10 +299,16 @@ def _read(
     is_run: bool = False,
     is_lowered: Callable[[Operation], bool] | None = None,
     input_shapes: Shapes | None = None,
+    hardware: NvdlaTarget | None = None,
 ) -> _QuantizedModel:
-    """Read and simplify a model; with `is_run`, refuse operators that no runtime has."""
+    """
+    Read and simplify a model, and assign precisions for `hardware`; with `is_run`, refuse operators that no
+    runtime has.
+    """
     return with_claims(
-        lambda corrects: _read_with(path, calibrate, images, is_run, corrects, is_lowered, input_shapes)
+        lambda corrects: _read_with(
+            path, calibrate, images, is_run, corrects, is_lowered, input_shapes, hardware
+        )
     )
 
 
@@ -300,6 +320,7 @@ def _read_with(
     corrects: bool,
     is_lowered: Callable[[Operation], bool] | None,
     input_shapes: Shapes | None,
+    hardware: NvdlaTarget | None,
 ) -> _QuantizedModel:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
@@ -325,6 +346,8 @@ def _read_with(
         quantize(module, calibrate(module), pool)
     elif is_lowered is None:
         run_pass("propagate-qdq-onnx", context, module)
+    if hardware is not None:
+        assign_precision(module, hardware)
     finish_stage("simplified", context, module, ignore_stage)
     merged = {name: node_name(op) for op in named_operators(module) for name in node_names(op)}
     return _QuantizedModel(module, context, nodes, merged, unknown)
@@ -429,6 +452,10 @@ class _Explainer:
         placement = self.placements.get(node)
         if placement is None:
             return self._simplified(node, operator)
+        found = self._placed(node, operator, placement)
+        return replace(found, precision=placement.precision) if found.layers else found
+
+    def _placed(self, node: str, operator: str, placement: NodePlacement) -> NodeExplanation:
         if placement.reason is not None:
             return NodeExplanation(node, operator, _engine(placement), reason=placement.reason)
         if not placement.engine:

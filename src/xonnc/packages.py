@@ -181,8 +181,9 @@ def compile_placement(
     if host is not None:
         host_processor(host)
     calibrated = with_separate_outputs(calibrate)
+    hardware = load_target(target)
     front = run_frontend(
-        path, on_stage, calibrated, images, strict, input_shapes=input_shapes, propagates_pairs=True
+        path, on_stage, calibrated, images, strict, input_shapes=input_shapes, nvdla=hardware
     )
     graph = graph_of(front.module)
     names = unique_value_names(graph)

@@ -33,6 +33,7 @@ DIALECTS: Mapping[str, str] = {
 PASSES: Mapping[str, str] = {
     "append-decoding-strategy": "transforms.append_decoding_strategy:AppendDecodingStrategy",
     "assign-layout": "lowering.onnx_to_krnl.assign_layout:AssignLayout",
+    "assign-precision-onnx": "lowering.placement.assign_precision_onnx:AssignPrecisionOnnx",
     "canonicalize-onnx": "transforms.canonicalize_onnx:Canonicalize",
     "collect-sequences-onnx": "transforms.collect_sequences_onnx:CollectSequences",
     "constprop-onnx": "transforms.constprop_onnx:ConstProp",

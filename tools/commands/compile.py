@@ -22,6 +22,7 @@ from xonnc.tools.console import plural, progress, quantity, row, size, wrote
 from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     from xdsl.dialects.builtin import ModuleOp
@@ -392,6 +393,8 @@ def _report_model(model: Path, compilation: Compilation | CompiledPackage) -> No
 def _report_dla(label: str, numbers: CompileReport) -> None:
     engines = ", ".join(f"{engine} {count}" for engine, count in numbers.layers_by_engine.items())
     row(label, f"{numbers.target}: {engines} (hardware layers)")
+    if len(numbers.nodes_by_precision) > 1:
+        row("precision", _node_counts(numbers.nodes_by_precision))
     if numbers.conv_splits:
         pieces = sum(numbers.conv_splits.values())
         row(
@@ -406,6 +409,10 @@ def _report_dla(label: str, numbers: CompileReport) -> None:
         f"(lower bound over all orders {size(numbers.activation_lower_bound)})",
     )
     row("estimate", f"{numbers.milliseconds:.2f} ms an inference, {quantity(numbers.macs)} multiplications")
+
+
+def _node_counts(by_precision: Mapping[str, int]) -> str:
+    return ", ".join(f"{plural(count, 'node')} in {name}" for name, count in by_precision.items())
 
 
 def _descending(item: tuple[str, int]) -> tuple[int, str]:

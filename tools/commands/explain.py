@@ -123,9 +123,10 @@ def _print(model: Path, explanation: Explanation, only_refused: bool, unit: str 
         print(f"  {side}: {plural(len(part.nodes), 'node')}, {taken} to {given}")
     nodes = [node for node in explanation.nodes if node.reason or not only_refused]
     quiet = {node.node for node in explanation.nodes if node.operator in QDQ_OPERATORS}
+    is_mixed = len({node.precision for node in explanation.nodes if node.precision}) > 1
     rows = [
         ("node", "operator", "engine", unit.split()[-2 if unit == "kernel call" else -1], "with, or why not"),
-        *(_row(node, quiet) for node in nodes),
+        *(_row(node, quiet, is_mixed) for node in nodes),
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     print()
@@ -138,10 +139,12 @@ def _print(model: Path, explanation: Explanation, only_refused: bool, unit: str 
             print(f"  {refusal}")
 
 
-def _row(node: NodeExplanation, quiet: Collection[str]) -> tuple[str, str, str, str, str]:
+def _row(node: NodeExplanation, quiet: Collection[str], is_mixed: bool) -> tuple[str, str, str, str, str]:
+    """Return the cells of a node; its engine has its precision if the network mixes them."""
+    engine = f"{node.engine} {node.precision}" if is_mixed and node.precision else node.engine
     layers = _some([str(layer) for layer in node.layers])
     company = [name for name in node.with_nodes if name not in quiet]
-    return node.node, node.operator, node.engine, layers, node.reason or _some(company)
+    return node.node, node.operator, engine, layers, node.reason or _some(company)
 
 
 def _some(texts: list[str]) -> str:

@@ -411,7 +411,8 @@ def table(layers: tuple[HardwareLayer, ...]) -> list[str]:
     adds to the total and what most of them go to.
     """
     head = ("layer", "engines", "node", "enabled", "computes", "ends", "adds", "bound by", "MACs used")
-    rows: list[tuple[str, ...]] = [(*head, "prefetched", "moved")]
+    is_mixed = len({layer.precision for layer in layers if layer.precision}) > 1
+    rows: list[tuple[str, ...]] = [(*head, "prefetched", "moved", *(["precision"] if is_mixed else []))]
     for index, layer in enumerate(layers):
         rows.append(
             (
@@ -426,6 +427,7 @@ def table(layers: tuple[HardwareLayer, ...]) -> list[str]:
                 f"{layer.utilisation:.1%}" if layer.macs else "–",
                 size(layer.prefetched_bytes) if layer.prefetched_bytes else "–",
                 size(layer.traffic_bytes),
+                *([layer.precision or "–"] if is_mixed else []),
             )
         )
     return columns(rows)

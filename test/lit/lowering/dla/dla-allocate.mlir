@@ -80,3 +80,16 @@ func.func @in_order(%x: tensor<1x16x4x4xf16>) -> tensor<1x4x4x4xf16> {
   %z = "dla.sdp"(%a, %p) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>, x1_stage = #dla.stage<type = mul, mode = per_point>}> : (!dla.flow<tensor<1x4x4x4xf32>>, tensor<1x4x4x4xf16>) -> tensor<1x4x4x4xf16>
   func.return %z : tensor<1x4x4x4xf16>
 }
+
+// -----
+
+// Between FP16 and int8 the SDP reads and writes surfaces of int16 in pairs: 16 channels take two. It reads other bytes than
+// it writes there, so that no result lies over its operand: 1024 bytes of int16 and 512 of int8.
+// CHECK:       "dla.memory"() <{{{.*}}role = "activations", size = 1536 : i64
+// CHECK-LABEL: @precisions
+func.func @precisions(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xi8> {
+  %w = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xi16>
+  %q = "dla.sdp"(%w) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x4x4xi16>) -> tensor<1x16x4x4xi8>
+  %y = "dla.sdp"(%q) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x4x4xi8>) -> tensor<1x16x4x4xi8>
+  func.return %y : tensor<1x16x4x4xi8>
+}

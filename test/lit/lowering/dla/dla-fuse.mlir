@@ -145,3 +145,32 @@ func.func @y_is_not_moved(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
   %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
   func.return %y : tensor<1x16x4x4xf16>
 }
+
+// -----
+
+// The conversion of FP16 to int16 joins the convolution's pass; that of int16 to int8 starts from memory, as it computes in
+// integers.
+// CHECK-LABEL: @to_int8
+// CHECK:         %[[A:.*]] = "dla.conv"
+// CHECK-NEXT:    %[[W:.*]] = "dla.sdp"(%[[A]]) {{.*}}act = relu{{.*}}x2_stage = {{.*}}mul_operand = 16.0{{.*}} -> tensor<1x16x4x4xi16>
+// CHECK-NEXT:    "dla.sdp"(%[[W]]) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, out_cvt = #dla.converter<truncate = 4>}>
+func.func @to_int8(%x: tensor<1x16x4x4xf16>, %w: tensor<16x16x1x1xf16>) -> tensor<1x16x4x4xi8> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}>
+     : (tensor<1x16x4x4xf16>, tensor<16x16x1x1xf16>) -> !dla.flow<tensor<1x16x4x4xf32>>
+  %r = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (!dla.flow<tensor<1x16x4x4xf32>>) -> tensor<1x16x4x4xf16>
+  %m = "dla.sdp"(%r) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<type = mul, mul_operand = 16.0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xi16>
+  %y = "dla.sdp"(%m) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, out_cvt = #dla.converter<truncate = 4>}> : (tensor<1x16x4x4xi16>) -> tensor<1x16x4x4xi8>
+  func.return %y : tensor<1x16x4x4xi8>
+}
+
+// -----
+
+// The PDP reads on the fly only what has the precision that the SDP computes in.
+// CHECK-LABEL: @pool_of_another_precision
+// CHECK:         %[[H:.*]] = "dla.sdp"(%arg0) {{.*}} -> tensor<1x32x4x4xf16>
+// CHECK-NEXT:    "dla.pdp"(%[[H]])
+func.func @pool_of_another_precision(%x: tensor<1x32x4x4xi8>) -> tensor<1x32x2x2xf16> {
+  %h = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x32x4x4xi8>) -> tensor<1x32x4x4xf16>
+  %y = "dla.pdp"(%h) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, split_num = 1, strides = array<i64: 2, 2>}> : (tensor<1x32x4x4xf16>) -> tensor<1x32x2x2xf16>
+  func.return %y : tensor<1x32x2x2xf16>
+}

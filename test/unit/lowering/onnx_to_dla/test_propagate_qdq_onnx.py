@@ -21,6 +21,7 @@ from xonnc.lowering.onnx_to_dla.dla_builder import Array
 from xonnc.packages import compile_package
 from xonnc.runtime.package import load_package
 from xonnc.runtime.reference import ReferenceModel
+from xonnc.targets import load_target
 
 EXPORTS = Path(__file__).parents[3] / "data" / "exports"
 DEMO = Path(__file__).parents[4] / "tools" / "demo_data"
@@ -178,7 +179,7 @@ def test_a_clip_at_no_integer_stays_behind_its_pair(tmp_path: Path):
     path = tmp_path / "model.onnx"
     for scale, first in (("0.0625", "Clip"), ("0.078125", "QuantizeLinear")):
         _write(BETWEEN.replace("s, z", "t, z", 2), path, np.random.default_rng(7), f"float t = {{{scale}}}, ")
-        front = run_frontend(path, propagates_pairs=True)
+        front = run_frontend(path, nvdla=load_target("nv_small"))
         (clip,) = (op for op in front.module.walk() if isinstance(op, ClipOp))
         maker = clip.input.owner
         assert isinstance(maker, ConvOp if first == "Clip" else DequantizeLinearOp)
@@ -188,7 +189,7 @@ def test_other_targets_have_the_pairs_of_the_model(tmp_path: Path):
     path = tmp_path / "model.onnx"
     _write(BODIES["a residual before pairs"][0], path, np.random.default_rng(7))
     assert run_frontend(path).inserted_pairs == 0
-    assert run_frontend(path, propagates_pairs=True).inserted_pairs == 1
+    assert run_frontend(path, nvdla=load_target("nv_small")).inserted_pairs == 1
 
 
 UNKNOWN = {

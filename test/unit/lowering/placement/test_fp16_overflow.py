@@ -61,3 +61,30 @@ def test_what_goes_to_the_cpu(nodes: str, beyond: set[str], build: Build, simpli
     assert {op.name.removeprefix("onnx.").removesuffix("V11") for op in found} == beyond
     for reason in found.values():
         assert "the exponential of numbers that may exceed 11.1 (float16 ends at 65504) goes into a" in reason
+
+
+@pytest.mark.parametrize(
+    ("nodes", "scale", "beyond"),
+    [
+        ("y = InstanceNormalization(d, ones, ones)", 1.0, set[str]()),
+        ("y = InstanceNormalization(d, ones, ones)", 1.01, {"InstanceNormalization"}),
+        ("y = Mul(d, d)", 1.99, set[str]()),
+        ("y = Mul(d, d)", 2.0, {"Mul"}),
+        ("e = Exp(d)\ny = Log(e)", 0.087, set[str]()),
+        ("e = Exp(d)\ny = Log(e)", 0.088, {"Exp"}),
+    ],
+)
+def test_scales_bound_quantized_numbers(
+    nodes: str, scale: float, beyond: set[str], build: Build, simplified: Simplified
+):
+    model = build(
+        f"q = QuantizeLinear(x, s, z)\nd = DequantizeLinear(q, s, z)\n{nodes}",
+        weights={
+            "s": np.array(scale, np.float32),
+            "z": np.array(0, np.int8),
+            "ones": np.ones(3, np.float32),
+        },
+        inputs={"x": (1, 3, 4, 4)},
+    )
+    found = overflows(graph_of(simplified(model)).nodes)
+    assert {op.name.removeprefix("onnx.") for op in found} == beyond
