@@ -38,9 +38,9 @@ from bench.conformance.pretrained import MODELS, archive_of, extract
 from bench.pictures import Kind, picture
 from xonnc.calibration import calibrate_module, select_float
 from xonnc.compiler import run_frontend
+from xonnc.dialects.onnx.multiplications import multiplications
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
-from xonnc.lowering.native.multiplications import multiplications
 from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
 from xonnc.lowering.onnx_to_dla.output_branches import with_separate_outputs
 from xonnc.lowering.placement.dataflow_graph import graph_of

@@ -24,6 +24,7 @@ from xdsl.ir import OpResult
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import output_names
+from xonnc.dialects.onnx.multiplications import multiplications
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import XonncError
 from xonnc.executors.executor import Executor
@@ -31,7 +32,6 @@ from xonnc.formats.arrays import read_arrays
 from xonnc.formats.input_files import record_input
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.native.multiplications import multiplications
 from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, stays_float
 from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, name_values, quantize

@@ -27,6 +27,7 @@ from xonnc.argument_types import checks_arguments
 from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.elements.garbage_collection import without_cycle_collection
+from xonnc.dialects.onnx.multiplications import multiplications_by_node
 from xonnc.errors import UnknownNameError, XonncError, suggest
 from xonnc.formats.native.program import HostStep, NativeStep, Program
 from xonnc.formats.native.program_json import is_serializable
@@ -41,7 +42,6 @@ from xonnc.formats.onnx.save_model import serialized
 from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline, is_fused
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
 from xonnc.lowering.native.c_kernels import c_unit
-from xonnc.lowering.native.multiplications import multiplications_by_node
 from xonnc.lowering.native.profiling import split_kernels
 from xonnc.lowering.native.read_program import StepFunctions, read_program
 from xonnc.lowering.native.tensor_size_limit import check_tensor_sizes

@@ -32,6 +32,7 @@ from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.multiplications import multiplications
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
 from xonnc.errors import XonncError, suggest
@@ -40,7 +41,6 @@ from xonnc.formats.html_tables import html_table
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.model_summary import summarize
-from xonnc.lowering.native.multiplications import multiplications
 from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
 from xonnc.lowering.onnx_to_dla.keep_float import keep_float as mark_named
 from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx.parser
 import pytest
 
-from xonnc.lowering.native.multiplications import multiplications_by_node
+from xonnc.dialects.onnx.multiplications import multiplications_by_node
 from xonnc.simplifier import simplify
 
 HEADER = """<ir_version: 9, opset_import: ["" : 17]>
