@@ -1,24 +1,32 @@
 """
 Assignment of nodes to NVDLA or the CPU with the fewest tensors transferred.
 
-Nodes that only one of them supports are fixed. The others are cheap on both, and are assigned by a minimum
-cut, in which a tensor counts once per direction, however many nodes read it. Network inputs and outputs are
-on the CPU.
+Nodes that only one of them supports are fixed. The others are assigned by a minimum cut, in which a tensor
+counts once per direction, however many nodes read it, and a node on the CPU as many tensors as its work is
+worth: none if it is cheap on both. Network inputs and outputs are on the CPU.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from types import MappingProxyType
 
 from xonnc.lowering.placement.dataflow import Dataflow
 from xonnc.lowering.placement.max_flow import UNLIMITED, FlowNetwork
 
 
-def nodes_on_dla(flow: Dataflow, dla: AbstractSet[int], cpu: AbstractSet[int]) -> set[int]:
+def nodes_on_dla(
+    flow: Dataflow,
+    dla: AbstractSet[int],
+    cpu: AbstractSet[int],
+    worth: Mapping[int, int] = MappingProxyType({}),
+) -> set[int]:
     """
     Return the nodes that run on the DLA: those in `dla`, none of those in `cpu`.
 
-    Among minimum cuts the one with the most nodes on the DLA.
+    `worth` is how many transfers the DLA saves by computing a node, 0 if it is not there. Among minimum cuts
+    the one with the most nodes on the DLA.
     """
     free = flow.count - len(dla) - len(cpu)
     if not free:
@@ -31,7 +39,7 @@ def nodes_on_dla(flow: Dataflow, dla: AbstractSet[int], cpu: AbstractSet[int]) -
         pinned = source if node in dla else sink if node in cpu else None
         positions.append(network.add_node() if pinned is None else pinned)
         if pinned is None:
-            network.add_edge(source, positions[node], 1)
+            network.add_edge(source, positions[node], 1 + crossing * worth.get(node, 0))
     for value in flow.values:
         producer = sink if value.producer is None else positions[value.producer]
         readers = {positions[reader] for reader in value.readers} | (

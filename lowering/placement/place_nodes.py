@@ -8,8 +8,10 @@ the partitions are compiled, each from its converted module.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -18,6 +20,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool
 from xonnc.dialects.onnx.elements.roots import constants_of
 from xonnc.dialects.onnx.locations import describe, node_name
+from xonnc.dialects.onnx.multiplications import multiplications
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp, ConvTransposeOp, LRNOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
@@ -44,6 +47,18 @@ from xonnc.lowering.placement.outline_partition import OutlinedPartition, Partit
 from xonnc.lowering.placement.partitions import partition_nodes
 from xonnc.targets import NvdlaTarget, load_target
 
+CPU_RATE = 2**18 * 10
+"""Multiplications of the CPU in a millisecond: those of one core with vectors."""
+
+TRANSFER = 2**18
+"""
+The cost of a tensor that enters or leaves a partition on the DLA, in multiplications on the CPU: about 0.1 ms
+for a submission of its own.
+"""
+
+TRANSFER_OF_ELEMENT = 16
+"""The cost of each of its elements, which is converted and moved between layouts."""
+
 WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))
 """Engines whose work is worth a transfer to the DLA and back; other nodes follow their neighbors."""
 
@@ -65,6 +80,17 @@ def _is_cheap(op: Operation, engine: str) -> bool:
     if engine not in WORTH_A_CROSSING or type(op) in SELECTIONS:
         return True
     return engine == "CDP" and not isinstance(op, LRNOp)
+
+
+def transfer_of(op: Operation) -> int:
+    """Return the cost of a tensor as large as the result of `op` that enters or leaves the DLA."""
+    elements = prod(static_shape(op.results[0].type) or (0,)) if op.results else 0
+    return TRANSFER + TRANSFER_OF_ELEMENT * elements
+
+
+def transfers_saved(op: Operation) -> int:
+    """Return how many tensors may be transferred for the time that the CPU takes to multiply in `op`."""
+    return multiplications(op) // transfer_of(op)
 
 
 EXACT_ROUNDS = 24
@@ -203,6 +229,8 @@ class _Placer:
             for node, op in enumerate(self._graph.nodes)
             if (reason := impossible(op, self._hardware) or beyond.get(op)) is not None
         }
+        self._in_fp16 = {node for node, op in enumerate(self._graph.nodes) if runs_in_fp16(op)}
+        """Nodes of a quantized network that are not computed in its integers."""
         self._at_boundaries: set[int] = set()
         self._engines: dict[int, str] = {}
         self._converted: dict[Partition, _ConvertedPartition] = {}
@@ -226,6 +254,7 @@ class _Placer:
             for partition in partitions:
                 if partition.is_dla and partition not in self._compiled:
                     self._compile(partition, on_stage if is_whole else None)
+                    self._refused = self._slow_in_fp16(partition) | self._refused
             if len(self._refused) == known:
                 placed = tuple(
                     CompiledPartition(each, self._converted[each].outlined, self._compiled.get(each))
@@ -280,7 +309,9 @@ class _Placer:
             if _is_cheap(self._graph.nodes[node], engine) and node not in self._refused
         }
         sure = set(range(len(self._graph.nodes))) - free - self._refused.keys()
-        on_dla = nodes_on_dla(self._graph.flow, sure, self._refused.keys())
+        # A node in FP16 gains nothing but time on the DLA; what is quantized was meant for it.
+        worth = {node: transfers_saved(self._graph.nodes[node]) for node in self._in_fp16}
+        on_dla = nodes_on_dla(self._graph.flow, sure - self._in_fp16, self._refused.keys(), worth)
         partitions = partitions_of(self._graph, partition_nodes(self._graph.flow, on_dla), on_dla)
         constants = tuple(dict.fromkeys(v for v in self._graph.results if v.owner in self._graph.constants))
         return [*partitions, Partition(False, (), (), constants)] if constants else partitions
@@ -323,6 +354,27 @@ class _Placer:
             self._refuse(_blamed_late(error, converted.outlined), partition)
         else:
             self._constants[partition] = frozenset(constants_of([module]))
+
+    def _slow_in_fp16(self, partition: Partition) -> dict[int, str]:
+        """
+        Return the nodes in FP16 that take longer on the DLA than on the CPU, transfers included.
+
+        Such are products of rows by a matrix: each row takes a layer.
+        """
+        found: dict[int, str] = {}
+        compiled = self._compiled.get(partition)
+        if compiled is None or not self._in_fp16.intersection(partition.nodes):
+            return found
+        cycles = Counter[str]()
+        for layer in compiled.report.layers:
+            cycles[layer.node] += layer.cycles
+        for node in self._in_fp16.intersection(partition.nodes):
+            op = self._graph.nodes[node]
+            here = cycles[node_name(op)] / (self._hardware.clock_mhz * 1000)
+            there = (multiplications(op) + 2 * transfer_of(op)) / CPU_RATE
+            if here > there:
+                found[node] = refusal_of(op, f"in fp16 it takes {here:.2g} ms, more than the CPU needs")
+        return found
 
     def _refuse(self, blamed: Mapping[int, str], partition: Partition) -> None:
         """Refuse nodes of a partition, after many rounds all of them."""

@@ -163,6 +163,25 @@ def test_kept_nodes_run_on_the_cpu_without_fp16(tmp_path: Path):
     assert {node.name: node.reason for node in package.cpu_nodes}["c"] == "it is kept in float"
 
 
+def test_rows_times_a_matrix_are_faster_on_the_cpu(tmp_path: Path):
+    """Each of the 20 rows would take a layer with weights of its own."""
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]>
+        network (float[1, 20, 120] x) => (float[1, 20, 360] y) { a = Relu(x) y = MatMul(a, w) }"""
+    )
+    weights = np.random.default_rng(2).standard_normal((120, 360)).astype(np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+
+    def ranges(module: ModuleOp) -> Ranges:
+        keep_float(module, ["y"])
+        return calibrate_module(module, [{"x": np.ones((1, 20, 120), np.float32)}])
+
+    package = compile_package(tmp_path / "m.onnx", "nv_full", calibrate=ranges)
+    reasons = [node.reason for node in package.cpu_nodes]
+    assert any("in fp16 it takes" in reason and "more than the CPU needs" in reason for reason in reasons)
+
+
 def test_the_explanation_names_precisions(tmp_path: Path):
     path = write_normalization(tmp_path / "m.onnx", (1, 32, 4, 4), 0.05)
     nodes = {node.node: node for node in explain_model(path).nodes}
