@@ -36,9 +36,10 @@ class LayoutAttr(ParametrizedAttribute):
     The encoding of a tensor's memory layout, with a halo.
 
     `tensor<1x64x56x56xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>` is channel-blocked:
-    `[N][C/16][H][W][16]`, the last block padded. `nhwc16` has the channels of a pixel contiguous, padded to a
-    multiple of 16; of a matrix, the elements of a row. The halo is rows and columns of padding (top, left,
-    bottom, right). The type's shape is the tensor's, without padding.
+    `[N][C/16][H][W][16]`, the last block padded; a tensor of rank 3 is images of one row. `nhwc16` has the
+    channels of a pixel contiguous, padded to a multiple of 16; of a matrix, the elements of a row. The halo
+    is rows and columns of padding (top, left, bottom, right). The type's shape is the tensor's, without
+    padding.
     """
 
     name = "krnl.layout"

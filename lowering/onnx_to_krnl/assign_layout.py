@@ -195,7 +195,8 @@ class _Reads:
             case ConcatOp():
                 return op.concat_result in self.layouts.blocked
             case _ if op in self.integers.heads:
-                return is_blocked_already
+                sizes = self.layouts.sizes_of(value)
+                return is_blocked_already and sizes is not None and len(sizes) == 4
             case _ if type(op) in ELEMENTWISE:
                 inside = set(members)
                 leaves = [each for member in members for each in member.operands if each.owner not in inside]

@@ -36,12 +36,17 @@ from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_stat
 from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, WindowGeometry, window_of
 
 
-def with_pads(value: SSAValue, window: WindowGeometry, number: float, builder: LoweringBuilder) -> SSAValue:
-    """Return the buffer of an input, padded with `number`."""
+def with_pads(
+    value: SSAValue,
+    shape: Sequence[Size],
+    window: WindowGeometry,
+    number: float,
+    builder: LoweringBuilder,
+) -> SSAValue:
+    """Return the buffer of an input of a shape, padded with `number`."""
     source = builder.buffer(value)
     if not window.is_padded:
         return source
-    shape = builder.sizes(value)
     sizes = [*shape[:2], *window.padded]
     target = builder.allocate(sizes, builder.element(value))
     padded(target, sizes, source, shape, [0, 0, *window.begins], number, builder)
@@ -72,7 +77,7 @@ def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
     )
     if groups > 1 and not is_depthwise and not is_static(images):
         return NO_DYNAMIC_KERNEL
-    source = with_pads(op.X, window, 0.0, builder)
+    source = with_pads(op.X, shape, window, 0.0, builder)
     if is_depthwise:
         return _depthwise(op, source, window, builder)
     count, depth = prod(results), prod(weights[1:])
@@ -271,9 +276,10 @@ def _pool(
         return NO_DYNAMIC_KERNEL
     window = window_of(op, int_values(op.kernel_shape) or (), static_sizes(shape[2:]), static_sizes(out[2:]))
     if result in builder.layouts.blocked:
-        _blocked_pool(name, (value, result), window, (start, combine), inverse_counts, builder)
+        counts = None if inverse_counts is None else np.atleast_2d(inverse_counts)
+        _blocked_pool(name, (value, result), window.of_image, (start, combine), counts, builder)
         return None
-    inputs: list[Operand] = [(with_pads(value, window, start, builder), [*shape[:2], *window.padded])]
+    inputs: list[Operand] = [(with_pads(value, shape, window, start, builder), [*shape[:2], *window.padded])]
     inputs += [] if inverse_counts is None else [inverse_counts]
     kernel = Kernel(builder, name, [result], inputs)
     target, source, *factors = kernel.buffers

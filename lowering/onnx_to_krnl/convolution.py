@@ -65,6 +65,8 @@ def lower_conv_fusion(fusion: ConvFusion, builder: LoweringBuilder) -> None:
     assert weights is not None
     if isinstance(op, ConvTransposeOp):
         weights = weights.swapaxes(0, 1)
+    if weights.ndim == 3:
+        weights = weights[:, :, np.newaxis]
     residual = None if fusion.residual is None else blocked(fusion.residual, builder)
     numbers = None if bias is None else channel_constants(bias, bias.size, builder)
     target = blocked_result(fusion.result, builder)
@@ -80,11 +82,12 @@ def reads_rows(fusion: ConvFusion, layouts: LayoutPlan) -> bool:
 
 
 def _source(fusion: ConvFusion, builder: LoweringBuilder) -> _ConvInput:
-    op, lanes = fusion.conv, builder.layouts.lanes
-    images, channels = builder.sizes(op.X)[:2]
+    op, lanes, sizes = fusion.conv, builder.layouts.lanes, builder.layouts.images_of(fusion.conv.X)
+    assert sizes is not None
+    images, channels = sizes[:2]
     if fusion.window is not None and reads_rows(fusion, builder.layouts):
         # Fewer channels than lanes: blocking would pad most of a vector, so elements of NCHW are broadcast.
-        buffer = with_pads(op.X, fusion.window, 0.0, builder)
+        buffer = with_pads(op.X, sizes, fusion.window, 0.0, builder)
         rows, columns = fusion.window.begins
         return _ConvInput(buffer, [images, channels, *fusion.window.padded], (rows, columns), 1)
     image = blocked(op.X, builder)

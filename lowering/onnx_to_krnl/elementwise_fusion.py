@@ -324,14 +324,17 @@ def _blocked_kernel(
     values = [result, *leaves]
     shapes = [_blocked_shape(value, result, builder) for value in values]
     images, blocks, _, _, lanes = layouts.shape(result)
+    pixels = layouts.images_of(result)
+    assert pixels is not None
+    _, _, rows, width = pixels
     halos = [layouts.halo(value) for value in values]
     per_channel = any(len(each) in (2, 3) for each in shapes)
     is_tight = not any(map(any, halos))
     # Without halos, rows and columns are contiguous and become one loop, with the lanes unless a constant
     # varies by channel.
-    sizes: list[Size] = [images, blocks, shape[2], shape[3] if per_channel else shape[3] * lanes]
+    sizes: list[Size] = [images, blocks, rows, width if per_channel else width * lanes]
     if is_tight:
-        sizes[2:] = [shape[2] * sizes[3]]
+        sizes[2:] = [rows * sizes[3]]
     sizes = [*sizes, lanes] if per_channel else sizes
     kernel = KernelBuilder([buffer_type(_merged(each, is_tight, per_channel), f32) for each in shapes])
     with kernel.loops(sizes) as indices:

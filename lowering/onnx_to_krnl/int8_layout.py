@@ -204,7 +204,7 @@ def lower_quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> None:
     def read(kernel: KernelBuilder, number: SSAValue) -> SSAValue:
         return quantized(Scalar(kernel, number) / quantization.scale, quantization)[1].to(i8).value
 
-    if op.x in builder.written and op.x in builder.blocked_buffers:
+    if op.x in builder.blocked_buffers and op.x in builder.written and len(builder.sizes(op.x)) == 4:
         _from_blocks(op, read, builder)
         return
     source = op.x, builder.buffer(op.x)

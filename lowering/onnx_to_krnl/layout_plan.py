@@ -4,6 +4,7 @@ Layouts of float images: which are channel-blocked (NCHWc), with how wide a halo
 Convolutions compute with blocks of as many channels as a vector has lanes (see
 docs/internals/cpu-kernels.md), so their results are NCHWc, and elementwise operators on NCHWc give NCHWc.
 Pads of a consumer become a halo of zeros around its operand. Operands of Concat are written into its result.
+Tensors with one spatial axis, as of sound, are images of one row.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from xonnc.dialects.onnx.ops import nn, tensor
 from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE, element_type
+from xonnc.dialects.onnx.window_ops import WindowOp
 from xonnc.lowering.onnx_to_krnl.element_types import largest_finite
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.layout_preferences import preferred_layout
@@ -149,9 +151,9 @@ class LayoutPlan:
     def images_of(self, value: SSAValue) -> ImageSizes | None:
         """Return the sizes of non-empty f32 images, whose number may be dynamic; None for other tensors."""
         sizes = self.sizes_of(value)
-        if sizes is None or len(sizes) != 4 or 0 in sizes or element_type(value.type) != f32:
+        if sizes is None or len(sizes) not in (3, 4) or 0 in sizes or element_type(value.type) != f32:
             return None
-        images, channels, rows, columns = sizes
+        images, channels, rows, columns = sizes if len(sizes) == 4 else (*sizes[:2], 1, sizes[2])
         if not (is_static(channels) and is_static(rows) and is_static(columns)):
             return None
         return images, channels, rows, columns
@@ -216,7 +218,7 @@ def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
     is_long = x[1] >= layouts.lanes and prod(weights.shape[2:]) > 1 and preferred_layout(op) is None
     if (groups > 1 and not is_depthwise) or not (is_long or _fills_blocks(op, y[1], layouts)):
         return
-    window = window_of(op, weights.shape[2:], x[2:], y[2:])
+    window = image_window(op, weights.shape[2:], x, y)
     if is_depthwise and max(window.kernel) > MAX_DEPTHWISE_WINDOW:
         return
     sub_convolutions = dilated_sub_convolutions(
@@ -230,6 +232,12 @@ def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
             _ask_halo(op.X, window, layouts)
     ends[op.Y] = ConvFusion(op, [op], sub_convolutions, window)
     layouts.blocked.add(op.Y)
+
+
+def image_window(op: WindowOp, kernel: Sequence[int], x: ImageSizes, y: ImageSizes) -> WindowGeometry:
+    """Return the window of an op on images; that of an op with one spatial axis is a row."""
+    axes = slice(-len(kernel), None)
+    return window_of(op, kernel, x[2:][axes], y[2:][axes]).of_image
 
 
 def _fills_blocks(op: Operation, channels: int, layouts: LayoutPlan) -> bool:
@@ -246,10 +254,14 @@ def _begin_transposed(op: nn.ConvTransposeOp, layouts: LayoutPlan, ends: dict[SS
     is_plain = op.group.value.data == 1 and op.auto_pad.data == "NOTSET" and op.output_shape is None
     if not is_plain or set(int_values(op.dilations) or (1,)) != {1} or not _fills_blocks(op, y[1], layouts):
         return
-    strides, pads = int_values(op.strides) or (1, 1), int_values(op.pads) or (0,) * 4
+    rank = weights.ndim - 2
+    strides, begins = int_values(op.strides) or (1,) * rank, (int_values(op.pads) or (0,) * rank)[:rank]
     if prod(strides) > MAX_SUB_CONVOLUTIONS:
         return
-    sub_convolutions = transposed_sub_convolutions(weights.shape[2:], strides, pads[:2], y[2:])
+    kernel, row = weights.shape[2:], 2 - rank
+    sub_convolutions = transposed_sub_convolutions(
+        (*(1,) * row, *kernel), (*(1,) * row, *strides), (*(0,) * row, *begins), y[2:]
+    )
     for sub_convolution in sub_convolutions:
         layouts.halos[op.X] = layouts.halo(op.X).around(Halo(*sub_convolution.beyond(x[2:])))
     ends[op.Y] = ConvFusion(op, [op], sub_convolutions)
@@ -420,7 +432,7 @@ def pool_window(op: PoolOp, layouts: LayoutPlan) -> WindowGeometry | None:
         return None
     if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE:
         return None
-    window = window_of(op, int_values(op.kernel_shape) or (), x[2:], y[2:])
+    window = image_window(op, int_values(op.kernel_shape) or (), x, y)
     # Padding is replaced by re-reading the edge, which is correct only if the window covers the edge: without
     # gaps (dilation), and not lying in the pads entirely.
     has_gaps = window.is_padded and max(window.dilations) > 1 and not isinstance(op, nn.AveragePoolOp)
@@ -429,8 +441,10 @@ def pool_window(op: PoolOp, layouts: LayoutPlan) -> WindowGeometry | None:
 
 
 def _concat(op: tensor.ConcatOp, layouts: LayoutPlan) -> None:
-    shape = layouts.images_of(op.concat_result)
-    if shape is None or op.axis.value.data % 4 != 1 or not all(map(layouts.blocked.__contains__, op.inputs)):
+    shape, sizes = layouts.images_of(op.concat_result), layouts.sizes_of(op.concat_result)
+    if shape is None or sizes is None or op.axis.value.data % len(sizes) != 1:
+        return
+    if not all(map(layouts.blocked.__contains__, op.inputs)):
         return
     channels = [each[1] for each in map(layouts.images_of, op.inputs) if each is not None]
     if len(channels) != len(op.inputs) or any(count % layouts.lanes for count in channels):
@@ -475,13 +489,14 @@ def is_like(value: SSAValue, result: SSAValue, layouts: LayoutPlan) -> bool:
 
 def _is_of_channels(value: SSAValue, result: SSAValue, layouts: LayoutPlan) -> bool:
     """Whether an f32 constant is a scalar, or a tensor has one value per channel, perhaps of each image."""
-    array, shape = constant_elements(value), layouts.images_of(result)
-    if shape is None or element_type(value.type) != f32:
+    array, shape, sizes = constant_elements(value), layouts.images_of(result), layouts.sizes_of(result)
+    if shape is None or sizes is None or element_type(value.type) != f32:
         return False
     if array is None:
         # As rows, such a tensor has its elements in the order of NCHWc, if channels fill their blocks.
         return layouts.images_of(value) == (*shape[:2], 1, 1) and shape[1] % layouts.lanes == 0
-    return array.size == 1 or (array.size == shape[1] and array.shape[-3:] == (shape[1], 1, 1))
+    per_channel = shape[1], *(1,) * (len(sizes) - 2)
+    return array.size == 1 or (array.size == shape[1] and array.shape[-len(per_channel) :] == per_channel)
 
 
 def _propagate_halos(layouts: LayoutPlan) -> None:

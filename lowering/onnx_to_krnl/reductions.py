@@ -233,8 +233,9 @@ def keeps_blocks(op: Operation, layouts: LayoutPlan) -> bool:
 
 def _is_of_planes(shape: Sequence[Size], axes: Sequence[int], layouts: LayoutPlan) -> bool:
     """Whether the spatial axes are reduced, of channels that fill their blocks."""
-    channels = shape[1] if len(shape) == 4 else 0
-    return tuple(axes) == (2, 3) and is_static(channels) and channels % layouts.lanes == 0
+    channels = shape[1] if len(shape) in (3, 4) else 0
+    is_of_pixels = tuple(axes) == tuple(range(2, len(shape)))
+    return is_of_pixels and is_static(channels) and channels % layouts.lanes == 0 and channels > 0
 
 
 @lowers(*REDUCTIONS)

@@ -78,7 +78,7 @@ def _has_bf16_kernel(op: Operation, lanes: int) -> bool:
         case ConvOp():
             # Images of fewer channels than lanes are read in NCHW, not the channels of a pixel together.
             weights = _weights(op.W)
-            if weights is None or weights.ndim != 4 or op.group.value.data != 1:
+            if weights is None or weights.ndim not in (3, 4) or op.group.value.data != 1:
                 return False
             return weights.shape[1] >= lanes and weights.shape[1] % BF16_TERMS == 0
         case _:

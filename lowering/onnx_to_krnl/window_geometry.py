@@ -28,6 +28,20 @@ class WindowGeometry:
         """Whether a window reaches over an edge."""
         return any(self.begins) or any(self.ends)
 
+    @property
+    def of_image(self) -> WindowGeometry:
+        """The window in an image; one along a single axis is a row of it."""
+        if len(self.kernel) != 1:
+            return self
+        return WindowGeometry(
+            (1, *self.kernel),
+            (1, *self.strides),
+            (1, *self.dilations),
+            (0, *self.begins),
+            (0, *self.ends),
+            (1, *self.padded),
+        )
+
 
 def window_of(
     op: WindowOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]

@@ -20,6 +20,43 @@ func.func @convolution(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32> {
 
 // -----
 
+// A tensor with one spatial axis is images of one row: the halo has columns only.
+
+// CHECK-LABEL: func.func @one_row
+// CHECK:         %[[X:.*]] = "krnl.relayout"(%arg0) : (tensor<1x32x100xf32>) -> tensor<1x32x100xf32, #krnl.layout<nchw16c, halo = [0, 4, 0, 4]>>
+// CHECK:         "onnx.Conv"(%[[X]],
+// CHECK:         "onnx.Relu"({{.*}} -> tensor<1x32x100xf32, #krnl.layout<nchw16c, halo = [0, 0, 0, 1]>>
+// CHECK:         "onnx.Conv"({{.*}} -> tensor<1x16x100xf32, #krnl.layout<nchw16c>>
+func.func @one_row(%x: tensor<1x32x100xf32>) -> tensor<1x16x100xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<32x32x9xf32>
+  %v = onnx.Constant dense<0.5> : tensor<16x32x2xf32>
+  %0 = "onnx.Conv"(%x, %w, %n) <{pads = [4, 4]}> : (tensor<1x32x100xf32>, tensor<32x32x9xf32>, none) -> tensor<1x32x100xf32>
+  %1 = "onnx.Relu"(%0) : (tensor<1x32x100xf32>) -> tensor<1x32x100xf32>
+  %2 = "onnx.Conv"(%1, %v, %n) <{pads = [0, 1]}> : (tensor<1x32x100xf32>, tensor<16x32x2xf32>, none) -> tensor<1x16x100xf32>
+  onnx.Return %2 : tensor<1x16x100xf32>
+}
+
+// -----
+
+// [32, 1] is one factor per channel, [32, 1, 1] one per image, with which the product is row-major.
+
+// CHECK-LABEL: func.func @factors_of_rows
+// CHECK:         "onnx.Mul"({{.*}} -> tensor<32x32x20xf32, #krnl.layout<nchw16c>>
+// CHECK:         "onnx.Mul"({{.*}} -> tensor<32x32x20xf32>
+func.func @factors_of_rows(%x: tensor<32x32x20xf32>) -> (tensor<32x32x20xf32>, tensor<32x32x20xf32>) {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<32x32x1xf32>
+  %c = onnx.Constant dense<0.5> : tensor<32x1xf32>
+  %i = onnx.Constant dense<0.5> : tensor<32x1x1xf32>
+  %0 = "onnx.Conv"(%x, %w, %n) : (tensor<32x32x20xf32>, tensor<32x32x1xf32>, none) -> tensor<32x32x20xf32>
+  %1 = "onnx.Mul"(%0, %c) : (tensor<32x32x20xf32>, tensor<32x1xf32>) -> tensor<32x32x20xf32>
+  %2 = "onnx.Mul"(%0, %i) : (tensor<32x32x20xf32>, tensor<32x1x1xf32>) -> tensor<32x32x20xf32>
+  onnx.Return %1, %2 : tensor<32x32x20xf32>, tensor<32x32x20xf32>
+}
+
+// -----
+
 // Inputs of few channels are read in NCHW.
 
 // CHECK-LABEL: func.func @few_channels

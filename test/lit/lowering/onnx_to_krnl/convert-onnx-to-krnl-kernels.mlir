@@ -103,21 +103,33 @@ func.func @groups(%x: tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xf32> {
 
 // -----
 
-// 1-D convolution: im2col, then a matrix product.
+// 1-D convolution: of an image of one row.
 // CHECK-LABEL: func.func @one_dimension
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "im2col_0", iterations = 32 : i64{{.*}}}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "pack_1", iterations = 96 : i64{{.*}}}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2", iterations = 4 : i64{{.*}}}>
-// CHECK:         krnl.gemm
-// CHECK-SAME:    k = 96 : i64
-// CHECK-SAME:    m = 32 : i64
-// CHECK-SAME:    n = 18 : i64
-// CHECK-SAME:    tile = array<i64: 8, 32>
+// CHECK:         krnl.conv
+// CHECK-SAME:    kernel = array<i64: 1, 3>
+// CHECK-SAME:    out = array<i64: 1, 18>
+// CHECK-SAME:    (memref<1x2x1x18x16xf32>, memref<1x2x1x20x16xf32>, memref<3072xf32>
 func.func @one_dimension(%x: tensor<1x32x20xf32>) -> tensor<1x32x18xf32> {
   %n = "onnx.NoValue"() {value} : () -> none
   %w = onnx.Constant dense<0.5> : tensor<32x32x3xf32>
   %y = "onnx.Conv"(%x, %w, %n) <{}> : (tensor<1x32x20xf32>, tensor<32x32x3xf32>, none) -> tensor<1x32x18xf32>
   onnx.Return %y : tensor<1x32x18xf32>
+}
+
+// -----
+
+// Of few channels: im2col, then a matrix product.
+// CHECK-LABEL: func.func @few_channels_of_one_dimension
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "im2col_0", iterations = 8 : i64{{.*}}}>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = 24 : i64
+// CHECK-SAME:    m = 4 : i64
+// CHECK-SAME:    n = 18 : i64
+func.func @few_channels_of_one_dimension(%x: tensor<1x8x20xf32>) -> tensor<1x4x18xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<4x8x3xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{}> : (tensor<1x8x20xf32>, tensor<4x8x3xf32>, none) -> tensor<1x4x18xf32>
+  onnx.Return %y : tensor<1x4x18xf32>
 }
 
 // -----
