@@ -59,11 +59,10 @@ def conv(op: ConvOp, builder: DlaBuilder) -> Cube:
     batch = batch_of(found.shape, builder)
     groups, weights = op.group.value.data * batch, tiled(weights, batch)
     bias = None if bias is None else tiled(bias, batch)
-    if groups == 1 and window == Window2D((1, 1)):
-        builder.check_spatial(found)
-        return Cube(convolution(found.value, weights, bias, window, builder, found.factors), shape)
-    source = builder.spatial_cube(op.X)
-    return Cube(grouped(source, weights, bias, window, groups, builder), shape)
+    if window != Window2D((1, 1)) and not found.has_one_factor:
+        found = builder.cube(op.X)
+    builder.check_spatial(found)
+    return Cube(grouped(found.value, weights, bias, window, groups, builder, found.factors), shape)
 
 
 def image_convolution(
@@ -192,7 +191,8 @@ def convolution(
     factors: Array | None = None,
 ) -> SSAValue:
     """
-    Build a convolution with bias from `weights` (`KxCxRxS`); `factors` scale each position before the bias.
+    Build a convolution with bias from `weights` (`KxCxRxS`); `factors` scale each position before the bias,
+    or all positions if they are equal.
 
     If the kernels that run at once exceed the convolution buffer, parts of the kernel run one after another
     and the SDP adds their sums.
@@ -245,24 +245,33 @@ def channels_of(source: SSAValue, begin: int, end: int, builder: DlaBuilder) -> 
 
 
 def grouped(
-    source: SSAValue, weights: Array, bias: Array | None, window: Window2D, groups: int, builder: DlaBuilder
+    source: SSAValue,
+    weights: Array,
+    bias: Array | None,
+    window: Window2D,
+    groups: int,
+    builder: DlaBuilder,
+    factors: Array | None = None,
 ) -> SSAValue:
-    """Build a grouped convolution, several groups merged into each layer."""
+    """
+    Build a grouped convolution, several groups merged into each layer; `factors` as in `convolution`.
+    """
     if groups == 1:
-        return convolution(source, weights, bias, window, builder)
+        return convolution(source, weights, bias, window, builder, factors)
     inputs, outputs = cube_of(source.type).channels, weights.shape[0]
     if inputs % groups or outputs % groups:
         builder.refuse(f"group {groups} does not divide {inputs} input and {outputs} output channels")
     merged = merged_groups(builder.target, builder.precision, cube_of(source.type), outputs, window, groups)
     if merged == groups:
-        return convolution(source, dense(weights, groups), bias, window, builder)
+        return convolution(source, dense(weights, groups), bias, window, builder, factors)
     step_in, step_out = merged * inputs // groups, merged * outputs // groups
     parts: list[SSAValue] = []
     for index in range(groups // merged):
         rows = slice(index * step_out, (index + 1) * step_out)
         part = channels_of(source, index * step_in, (index + 1) * step_in, builder)
         bias_part = None if bias is None else bias[rows]
-        parts.append(convolution(part, dense(weights[rows], merged), bias_part, window, builder))
+        kernels = dense(weights[rows], merged)
+        parts.append(convolution(part, kernels, bias_part, window, builder, factors))
     cube = cube_of(parts[0].type)
     return builder(ConcatOp(parts, 1, builder.cube_type(cube._replace(channels=outputs))))
 

@@ -108,12 +108,18 @@ class Cube:
     `value` is a `tensor<1xCxHxW>` whose elements in row-major order are those of the model's tensor of
     `shape`: a reshape changes only `shape`.
 
-    `factors` per position are still to be multiplied in; a 1x1 convolution does that in its own SDP pass.
+    `factors` per position are still to be multiplied in. A 1x1 convolution does that in its own SDP pass, any
+    convolution if the factors are equal.
     """
 
     value: SSAValue
     shape: tuple[int, ...]
     factors: Array | None = None
+
+    @property
+    def has_one_factor(self) -> bool:
+        """Whether the factors of all positions are equal."""
+        return self.factors is None or bool(np.all(self.factors == self.factors[0, 0]))
 
     @property
     def cube(self) -> CubeShape:

@@ -9,7 +9,8 @@ power of two, by which FP16 multiplies exactly:
 INT8 q   -> integer (q - zero) * scale * 2^k   -> FP16, times 2^-k
 FP16 x   -> INT16 x * 2^k                      -> INT8 x / scale + zero
 ```
-The largest value takes 15 bits in between: more than FP16 has.
+The largest value takes 13 bits in FP16, which leaves room for the sum of four that Winograd's transform makes
+of it, and 15 bits in INT16: both are more than the 11 that FP16 resolves.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ from xonnc.lowering.onnx_to_dla.dequantized import Affine, Dequantized, Quantize
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Operand
 from xonnc.lowering.onnx_to_dla.sdp_operands import MAX_OPERAND, fixed_point_factors
 from xonnc.targets import NvdlaTarget
+
+MAX_INTEGER = 2**13 - 1
+"""The largest integer in FP16: four times as much is still a number there."""
 
 MAX_EXPONENT = 28
 """The largest power of two between integers and reals: in FP16 what is smaller is subnormal."""
@@ -105,9 +109,9 @@ class Fp16Builder(DlaBuilder):
 
     def _dequantized(self, stored: QuantizedCube, shape: tuple[int, ...]) -> Cube:
         """Return a cube of `(q - zero) * scale * 2^k`, and the factor `2^-k` that it lacks."""
-        cube, exponent = cube_of(stored.value.type), self._exponent(stored.qparams)
+        cube, exponent = cube_of(stored.value.type), self._exponent(stored.qparams, MAX_INTEGER)
         factor = fixed_point_factors(np.array([stored.qparams.scale * 2.0**exponent]))
-        assert factor is not None, "the largest integer takes 8 bits, and 15 after the factor"
+        assert factor is not None, "the largest integer takes 8 bits, and 13 after the factor"
         shift = Converter(int(factor.operands[0]), factor.shift, stored.qparams.zero_point)
         if surfaces(self.target, Precision.FP16, cube.channels) % 2:
             # FP16 surfaces are written in pairs (§3.5): the second of the last pair would belong to another
@@ -118,22 +122,22 @@ class Fp16Builder(DlaBuilder):
             made = self(SdpOp(stored.value, [], self.cube_type(cube), out_cvt=ConverterAttr(shift)))
         if exponent > MAX_STAGE_EXPONENT:
             return Cube(self.sdp(made, powers_of_two(-exponent)), shape)
-        return Cube(made, shape, np.full((1, 1), 2.0**-exponent))
+        return Cube(made, shape, np.full((1, 1), 2.0**-exponent) if exponent else None)
 
     def quantized(self, value: SSAValue, qparams: QuantizationParameters) -> SSAValue:
         """Quantize the model's `value`, which an operator in FP16 computes."""
         source = self.cube(value).value
-        exponent, cube = self._exponent(qparams), cube_of(source.type)
+        exponent, cube = self._exponent(qparams, MAX_OPERAND), cube_of(source.type)
         wide = self(SdpOp(source, powers_of_two(exponent), tensor_type((1, *cube), i16)))
         rounding = converter(2.0**-exponent, qparams, self)
         return self(SdpOp(wide, [], tensor_type((1, *cube), i8), out_cvt=ConverterAttr(rounding)))
 
-    def _exponent(self, qparams: QuantizationParameters) -> int:
-        """Return the power of two by which integers of 16 bits exceed the reals of 8-bit integers."""
+    def _exponent(self, qparams: QuantizationParameters, largest: int) -> int:
+        """Return the power of two by which the reals of 8-bit integers become integers up to `largest`."""
         most = qparams.scale * max(INT8_MAX - qparams.zero_point, qparams.zero_point - INT8_MIN)
         if most > MAX_FP16:
             self.refuse(f"values up to {most:g} in fp16, which ends at {MAX_FP16:g}; scale them down")
-        return min(floor(log2(MAX_OPERAND / most)), MAX_EXPONENT)
+        return min(floor(log2(largest / most)), MAX_EXPONENT)
 
 
 def powers_of_two(exponent: int) -> list[Operand]:

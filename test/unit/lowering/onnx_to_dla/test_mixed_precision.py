@@ -82,6 +82,7 @@ def compiled(path: Path, kept: Sequence[str] = (), target: str = "nv_full") -> C
 
 
 def cosine(one: Array, other: Array) -> float:
+    one, other = one.astype(np.float64), other.astype(np.float64)
     return float(np.vdot(one, other) / (np.linalg.norm(one) * np.linalg.norm(other)))
 
 
@@ -161,6 +162,32 @@ def test_more_nodes_in_fp16_are_more_accurate(tmp_path: Path):
 def test_kept_nodes_run_on_the_cpu_without_fp16(tmp_path: Path):
     package = compiled(write_convolutions(tmp_path / "m.onnx"), ["c", "d"], "nv_small")
     assert {node.name: node.reason for node in package.cpu_nodes}["c"] == "it is kept in float"
+
+
+def test_the_largest_integers_do_not_overflow_in_winograd(tmp_path: Path):
+    """Its transform adds four numbers in FP16, before the convolution's pass scales the sums."""
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 13]>
+        network (float[1, 128, 28, 28] x) => (float[1, 128, 28, 28] y) {
+          a = Relu(x)
+          y = Conv<pads = [1, 1, 1, 1]>(a, w)
+        }"""
+    )
+    generator = np.random.default_rng(5)
+    weights = (generator.standard_normal((128, 128, 3, 3)) / 34).astype(np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    feeds = {"x": np.where(generator.uniform(size=(1, 128, 28, 28)) < 0.1, 0, 12.7).astype(np.float32)}
+
+    def ranges(module: ModuleOp) -> Ranges:
+        keep_float(module, ["y"])
+        return calibrate_module(module, [feeds])
+
+    compilation = compile_model(tmp_path / "m.onnx", calibrate=ranges)
+    assert any(layer.is_winograd for layer in compilation.report.layers)
+    (found,) = Simulator(compilation.loadable, load_target("nv_full")).run([feeds["x"]])
+    (expected,) = ReferenceModel(tmp_path / "m.onnx").run(feeds)
+    assert cosine(found.numbers, expected) > 0.9999
 
 
 def test_rows_times_a_matrix_are_faster_on_the_cpu(tmp_path: Path):
