@@ -134,9 +134,9 @@ def cvsram_table() -> list[str]:
     return rows
 
 
-def write_target(case: CycleCase, folder: Path) -> Path:
-    """Write the target with the bandwidth of the case to a TOML file."""
-    table = asdict(load_target(case.target)) | {"dram_gb_per_s": case.dram_gb_per_s}
+def write_target(case: CycleCase, folder: Path, **changes: object) -> Path:
+    """Write the target with the bandwidth of the case, and other `changes`, to a TOML file."""
+    table = asdict(load_target(case.target)) | {"dram_gb_per_s": case.dram_gb_per_s, **changes}
     path = folder / f"{case.target}.toml"
     names = ", ".join(f'"{each}"' for each in load_target(case.target).precisions)
     lines = [f"{key} = {_toml(value)}" for key, value in table.items() if key != "precisions"]

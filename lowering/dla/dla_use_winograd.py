@@ -13,7 +13,7 @@ core gives rows and columns in multiples of 4: the padding grows to that, and a 
 %y = "dla.slice"(%s) <{offsets = array<i64: 0, 0, 0>}> : … -> tensor<1x256x14x14xf16>
 ```
 
-FP16 alone: transformed INT8 would have to fit 8 bits again (docs/nvdla-accuracy.md).
+FP16 alone: transformed INT8 would have to fit 8 bits again (docs/nvdla.md).
 """
 
 from __future__ import annotations
@@ -139,9 +139,18 @@ class _Convolution:
         )
 
     def _is_read_with_gaps(self) -> bool:
-        """Whether all readers take a slice, if one is needed."""
-        readers = [use.operation for use in self.sdp.result.uses]
-        return self._extra == (0, 0) or all(isinstance(reader, SLICE_READERS) for reader in readers)
+        """
+        Whether all readers take a slice, if one is needed.
+
+        The SDP reads no single position with gaps around it (docs/internals/nvdla-hardware.md §3.5).
+        """
+        if self._extra == (0, 0):
+            return True
+        result = self.sdp.result
+        readers = [use.operation for use in result.uses]
+        return cube_of(result.type).positions > 1 and all(
+            isinstance(reader, SLICE_READERS) for reader in readers
+        )
 
     def _fits(self, target: NvdlaTarget) -> bool:
         """Whether the core takes the extended sizes, and its buffer the smallest tile."""

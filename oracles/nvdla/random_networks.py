@@ -216,6 +216,26 @@ def _conv(draft: NetworkDraft, groups: int, most_dilation: int) -> None:
     _end(draft, name, (1, kernels, rows, columns), draft.here.spread)
 
 
+def square(draft: NetworkDraft) -> None:
+    """Add a convolution that Winograd's algorithm can compute: 3x3 kernels without strides and dilation."""
+    channels, height, width = draft.image()
+    pads = [draft.number(0, 2) for _ in range(4)]
+    if min(height + pads[0] + pads[2], width + pads[1] + pads[3]) < 3:
+        pads = [1, 1, 1, 1]
+    if draft.chance(2):
+        # Rows and columns in multiples of 4, as the algorithm gives them.
+        pads[2:] = (
+            pads[2] + (2 - height - pads[0] - pads[2]) % 4,
+            pads[3] + (2 - width - pads[1] - pads[3]) % 4,
+        )
+    kernels = draft.pick((1, 16, 33, 64, 100))
+    name = draft.node(
+        "Conv", draft.here.name, draft.weights(kernels, channels, 3, 3), draft.floats(kernels), pads=pads
+    )
+    shape = (1, kernels, height + pads[0] + pads[2] - 2, width + pads[1] + pads[3] - 2)
+    _end(draft, name, shape, draft.here.spread)
+
+
 def _side(draft: NetworkDraft, size: int, most_dilation: int) -> tuple[int, int, tuple[int, int], int]:
     """Return kernel, stride, pads and dilation of one dimension."""
     over, dilation = draft.pick((1, 1, 2, 3, 3, 4, 5, 7)), draft.number(1, most_dilation)
@@ -490,5 +510,5 @@ LAYERS: dict[str, AddLayer] = {
 }
 """Layers that every configuration supports; convolutions are the most frequent."""
 
-FLOAT_LAYERS: dict[str, AddLayer] = {"unary": unary, "binary": binary}
-"""Layers that only FP16 supports."""
+FLOAT_LAYERS: dict[str, AddLayer] = {"unary": unary, "binary": binary, "square": square}
+"""Layers that only FP16 supports, or computes in a way of its own."""

@@ -297,6 +297,13 @@ NETWORKS = {
         {"w": (32, 64, 3, 3)},
         1,
     ),
+    # The SDP reads no single position with gaps around it.
+    "single position added": (
+        "h = Conv(x, w)\ng = Conv(h, v)\ny = Add(g, h)",
+        (1, 3, 3, 3),
+        {"w": (33, 3, 3, 3), "v": (33, 33, 1, 1)},
+        0,
+    ),
     # Rows and columns over would have to be copied.
     "output with rows over": (
         "y = Conv<pads = [1, 1, 1, 1]>(x, w)",
