@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, make_dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from tool_server import run_tool
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Dialect
@@ -28,8 +27,6 @@ from xonnc.plugin import Backend, BackendNode, Plugin, PluginError, backend, con
 from xonnc.plugins import backends as registry
 from xonnc.rewriting import extensions
 from xonnc.tools.driver import main
-
-BIN = Path(sys.executable).parent
 
 MODEL = """
     <ir_version: 8, opset_import: ["": 17]>
@@ -490,8 +487,7 @@ def test_operators_of_plugins_are_decomposed_unless_the_backend_lowers_them(tmp_
     (tmp_path / "m.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
 
     def tool(*command: str) -> str:
-        arguments = [BIN / "xonnc", *command, "--plugin", "own.py", "--target", "adder"]
-        done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True)
+        done = run_tool(["xonnc", *command, "--plugin", "own.py", "--target", "adder"], tmp_path)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

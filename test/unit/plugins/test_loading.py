@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from tool_server import run_tool
 
 from xonnc.plugin import PluginError
 from xonnc.plugins import loading
@@ -30,13 +31,11 @@ MODEL = """
 
 def tool(*args: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """A tool in a process of its own: registering is for the rest of a process."""
-    return subprocess.run(
-        [str(BIN / str(args[0])), *map(str, args[1:])],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(cwd), **environment},
-    )
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(cwd), **environment}
+    if "PYTHONPATH" not in environment:
+        return run_tool(args, cwd, environment)
+    command = [str(BIN / str(args[0])), *map(str, args[1:])]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment)
 
 
 @pytest.fixture

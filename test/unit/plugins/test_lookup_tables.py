@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from tool_server import run_tool
 
 ROOT = Path(__file__).resolve().parents[3]
 BUMP = ROOT / "examples" / "plugins" / "bump.py"
-BIN = Path(sys.executable).parent
 
 FP16 = """
     <ir_version: 8, opset_import: ["": 17, "com.bumps": 1]>
@@ -34,8 +33,7 @@ INT8 = """
 
 def tool(*args: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """A command in a process of its own: plug-ins stay registered in a process."""
-    command = [BIN / "xonnc", *args]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    return run_tool(["xonnc", *args], cwd)
 
 
 def saved(text: str, folder: Path) -> None:
