@@ -328,6 +328,7 @@ def _as_sum(mean: SpatialMean, pool: DisposablePool) -> ConvOp:
     conv = ConvOp.create(
         operands=[mean.X, constant.output, none.none_val],
         properties={"group": int_attr(shape[1])},
+        attributes=mean.attributes,
         result_types=[mean.Y.type],
         location=mean.location,
     )
