@@ -23,6 +23,7 @@ from xonnc.dialects.dla.attributes import Activation, AluFunction, OperandMode, 
 from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.types import FlowType, tensor_of
 from xonnc.dialects.onnx.locations import joined as joined_locations
+from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.lowering.dla.convolution_plans import fits_in_one_tile
 from xonnc.lowering.dla.fused_layers import FusedLayer
 from xonnc.lowering.dla.pipelined_plans import cycles_of
@@ -67,7 +68,7 @@ def _fuse_into(op: SdpOp, slots: int) -> None:
 def _joined(op: SdpOp, slots: int) -> SdpOp | None:
     for source, stages in _readings(op):
         before = _only_reader(source)
-        if before is None or converts_precision(before):
+        if before is None or converts_precision(before) or not _can_convert(before, op):
             continue
         packed = _packed(before, stages, slots)
         if packed is None or not may_decide(DlaFuse.name, "SDP passes", op):
@@ -129,6 +130,18 @@ def _producer(value: SSAValue) -> SdpOp | None:
 def converts_precision(op: SdpOp) -> bool:
     """Whether an SDP pass writes another precision than the one that it computes in."""
     return processed_precision(op) is not precision_of(op.result.type)
+
+
+def _can_convert(before: SdpOp, op: SdpOp) -> bool:
+    """
+    Whether `before` can write what `op` does. Of a convolution's sums the SDP makes their precision or INT16;
+    FP16 of integers, and INT8 of INT16, only from memory (docs/internals/nvdla-hardware.md §4.2).
+    """
+    result = precision_of(op.result.type)
+    return not isinstance(before.source.type, FlowType) or result in (
+        processed_precision(before),
+        Precision.INT16,
+    )
 
 
 def _packed(before: SdpOp, stages: Sequence[Operand], slots: int) -> list[Operand] | None:

@@ -141,7 +141,7 @@ def select_float(
     step: Callable[[int, int, str], None] | None = None,
 ) -> FloatSelection:
     """
-    Return the nodes that the CPU should run in float, for an accuracy of INT8 on NVDLA.
+    Return the nodes that should stay in float, for an accuracy of INT8 on NVDLA.
 
     The model runs with integers simulated in float, on `MAX_COMPARED` samples.
 

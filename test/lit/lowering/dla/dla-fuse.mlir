@@ -174,3 +174,18 @@ func.func @pool_of_another_precision(%x: tensor<1x32x4x4xi8>) -> tensor<1x32x2x2
   %y = "dla.pdp"(%h) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, split_num = 1, strides = array<i64: 2, 2>}> : (tensor<1x32x4x4xf16>) -> tensor<1x32x2x2xf16>
   func.return %y : tensor<1x32x2x2xf16>
 }
+
+// -----
+
+// The SDP makes FP16 of int8 from memory, not of a convolution's sums.
+// CHECK-LABEL: @to_fp16
+// CHECK:         %[[A:.*]] = "dla.conv"
+// CHECK-NEXT:    %[[Q:.*]] = "dla.sdp"(%[[A]]) {{.*}} -> tensor<1x32x4x4xi8>
+// CHECK-NEXT:    "dla.sdp"(%[[Q]]) {{.*}} -> tensor<1x32x4x4xf16>
+func.func @to_fp16(%x: tensor<1x32x4x4xi8>, %w: tensor<32x32x1x1xi8>) -> tensor<1x32x4x4xf16> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}>
+     : (tensor<1x32x4x4xi8>, tensor<32x32x1x1xi8>) -> !dla.flow<tensor<1x32x4x4xi32>>
+  %q = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x32x4x4xi32>>) -> tensor<1x32x4x4xi8>
+  %y = "dla.sdp"(%q) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, out_cvt = #dla.converter<scale = 3>}> : (tensor<1x32x4x4xi8>) -> tensor<1x32x4x4xf16>
+  func.return %y : tensor<1x32x4x4xf16>
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,21 @@ network (float[1, 16, 9, 7] x) => (float[1, 24, 9, 7] y) {
 }"""
 
 
+BRANCHES = """<ir_version: 8, opset_import: ["" : 13]>
+network (float[1, 16, 9, 7] x) => (float[1, 8, 1, 1] y) {
+  a = Conv<pads = [1, 1, 1, 1]>(x, w)
+  b = Conv<pads = [1, 1, 1, 1]>(x, v)
+  c = Concat<axis = 1>(a, b)
+  d = Sigmoid(c)
+  e = Conv(d, u)
+  f = Add(e, a)
+  r = Relu(f)
+  g = GlobalAveragePool(r)
+  y = Conv(g, t)
+}"""
+"""8 and 24 channels are no whole atoms of FP16 or INT8: the concatenation is gathered by a convolution."""
+
+
 def write_normalization(
     path: Path, shape: tuple[int, ...], scale: float, zero: int = 0, kind: str = "int8"
 ) -> Path:
@@ -59,9 +74,17 @@ def write_normalization(
     return path
 
 
-def write_convolutions(path: Path) -> Path:
-    model, generator = parser.parse_model(CONVOLUTIONS), np.random.default_rng(7)
-    for name, shape in {"w": (24, 16, 3, 3), "v": (40, 24, 3, 3), "u": (24, 40, 3, 3)}.items():
+SHAPES = {"w": (24, 16, 3, 3), "v": (40, 24, 3, 3), "u": (24, 40, 3, 3)}
+"""The weights of `CONVOLUTIONS`."""
+
+BRANCH_SHAPES = {"w": (8, 16, 3, 3), "v": (24, 16, 3, 3), "u": (8, 32, 1, 1), "t": (8, 8, 1, 1)}
+
+
+def write_convolutions(
+    path: Path, text: str = CONVOLUTIONS, shapes: Mapping[str, tuple[int, ...]] = SHAPES
+) -> Path:
+    model, generator = parser.parse_model(text), np.random.default_rng(7)
+    for name, shape in shapes.items():
         numbers = (generator.standard_normal(shape) / 12).astype(np.float32)
         model.graph.initializer.append(numpy_helper.from_array(numbers, name))
     path.write_bytes(model.SerializeToString())
@@ -146,6 +169,18 @@ def test_kept_nodes_run_in_fp16_in_one_loadable(kept: list[str], tmp_path: Path)
     for mode in ("fast", "exact"):
         found = load_package(tmp_path / "m.xpkg", mode=mode).run(feeds)["y"]
         assert cosine(found, expected) > 0.9995
+
+
+@pytest.mark.parametrize("kept", ["a", "b", "c", "d", "e", "f", "r", "g", "y", "acf", "bdg"])
+def test_any_node_may_run_in_fp16(kept: str, tmp_path: Path):
+    path, feeds = write_convolutions(tmp_path / "m.onnx", BRANCHES, BRANCH_SHAPES), samples()[0]
+    package = compiled(path, list(kept))
+    assert package.whole is not None
+    assert package.whole.report.nodes_by_precision == {"fp16": len(kept), "int8": 9 - len(kept)}
+    package.write(tmp_path / "m.xpkg")
+    (expected,) = ReferenceModel(path).run(feeds)
+    found = load_package(tmp_path / "m.xpkg", mode="exact").run(feeds)["y"]
+    assert cosine(found, expected) > 0.999
 
 
 def test_more_nodes_in_fp16_are_more_accurate(tmp_path: Path):
