@@ -89,6 +89,20 @@ def conv_case(channels: int, filters: int, size: int, kernel: int, stride: int =
     return KernelCase(label, " ".join(lines), [1, channels, size, size], weights, elements, flops)
 
 
+def grouped_case(channels: int, groups: int, size: int) -> KernelCase:
+    """A 3x3 convolution in groups, as ResNeXt and RegNet have them."""
+    depth = channels // groups
+    pixels = channels * size * size
+    return KernelCase(
+        f"conv3x3 {groups} groups of {depth} {size}",
+        f"r = Relu(x) y = Conv<group={groups},pads=[1,1,1,1]>(r, w)",
+        [1, channels, size, size],
+        {"w": [channels, depth, 3, 3]},
+        2 * pixels + channels * depth * 9,
+        2 * pixels * depth * 9,
+    )
+
+
 def depthwise_case(channels: int, size: int) -> KernelCase:
     """Three depthwise convolutions."""
     node = f"Conv<group={channels}, pads=[1,1,1,1]>"
@@ -213,6 +227,8 @@ CASES = [
     conv_case(512, 512, 7, 3),
     conv_case(256, 64, 56, 1),
     conv_case(3, 64, 224, 7, 2),
+    grouped_case(512, 32, 14),
+    grouped_case(128, 32, 56),
     depthwise_case(144, 56),
     depthwise_case(384, 14),
     elementwise_case("softmax", "y = Softmax<axis=-1>(x)", [12, 128, 128]),

@@ -130,6 +130,12 @@ class PackOp(IRDLOperation):
             raise VerifyException(
                 f"krnl.pack: {self.form.data} packs pairs along axis {form.even}, whose size is {size}"
             )
+        groups, filters = sizes.get("groups", 1), source.get_shape()[0]
+        if filters % groups:
+            name = self.form.data
+            raise VerifyException(
+                f"krnl.pack: {name} packs {groups} equal groups along axis 0, whose size is {filters}"
+            )
         expected = packed_type(form, source, sizes)
         if result != expected:
             raise VerifyException(f"krnl.pack: the result is {expected}, not {result}")
@@ -221,6 +227,11 @@ def _pack_conv(weights: Array, sizes: Sizes) -> Array:
     return np.concatenate(parts)
 
 
+def _pack_grouped_conv(weights: Array, sizes: Sizes) -> Array:
+    """Pack the weights of each group as `_pack_conv` does."""
+    return np.concatenate([_pack_conv(group, sizes) for group in np.split(weights, sizes["groups"])])
+
+
 def _pack_depthwise(weights: Array, sizes: Sizes) -> Array:
     """Pack `[C][1][kernel]` as `[C/lanes][kernel][lanes]`, zero-padded."""
     channels, lanes = weights.shape[0], sizes["lanes"]
@@ -295,6 +306,14 @@ PACKED_FORMS: Mapping[str, PackedForm] = {
         ("lanes", "width", "step"),
         lambda shape, sizes: _up(shape[0], sizes["lanes"]) * prod(shape[1:]),
         _pack_conv,
+    ),
+    "grouped_conv": PackedForm(
+        None,
+        ("groups", "lanes", "width", "step"),
+        lambda shape, sizes: (
+            sizes["groups"] * _up(shape[0] // sizes["groups"], sizes["lanes"]) * prod(shape[1:])
+        ),
+        _pack_grouped_conv,
     ),
     "bf16_panels": PackedForm(
         2,

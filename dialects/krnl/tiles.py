@@ -190,6 +190,9 @@ class ConvOp(IRDLOperation):
     `[blocks/B][depth][kernel][L][B L]` with `depth` input channels in groups of `L`, the last panel perhaps
     narrower; with `depthwise`, `[C/L][kernel][L]`.
 
+    With `groups`, equal numbers of consecutive blocks of `x` and `y` form a group, with panels of its own,
+    and `depth` is that of one. Groups of a part of a block have as many filters, and panels of one block.
+
     Iterations are rows of `out` of each panel of each image; `range` selects some. `images` is the number of
     images if it is dynamic. The epilogue is a scalar function, applied in registers; bounds are its most
     frequent form. With `products`, the LLVM intrinsic of a dot product, `x` and `w` hold the bits of bfloat16
@@ -226,6 +229,8 @@ class ConvOp(IRDLOperation):
     next_panel_prefetch = opt_prop_def(IntegerAttr)
     """Bytes of the next panel of weights that each step of a tile prefetches; columns are static."""
     depthwise = opt_prop_def(UnitAttr)
+    groups = opt_prop_def(IntegerAttr)
+    """Groups of channels that are convolved apart; one if absent."""
     products = opt_prop_def(StringAttr)
     low = opt_prop_def(FloatAttr)
     """Lower bound of results."""
@@ -242,14 +247,30 @@ class ConvOp(IRDLOperation):
         return 1 if self.products is None else BF16_TERMS
 
     @property
+    def group_count(self) -> int:
+        """Groups of channels."""
+        return 1 if self.groups is None else self.groups.value.data
+
+    @property
+    def shares_blocks(self) -> bool:
+        """Whether a block has the channels of several groups."""
+        return self.group_count > 1 and self.depth.value.data < shape_of(self.y)[4]
+
+    @property
+    def block_groups(self) -> int:
+        """Groups of whole blocks of channels."""
+        return 1 if self.shares_blocks else self.group_count
+
+    @property
     def steps(self) -> int:
         """Multiplications of a tile for each of its sums, each of `terms` terms."""
         return self.depth.value.data * prod(self.kernel.get_values()) // self.terms
 
     @property
     def panels(self) -> int:
-        """Groups of blocks of channels that a tile computes together, the last perhaps narrower."""
-        return -(-self.blocks // int(self.tile.get_values()[1]))
+        """Runs of blocks of channels that a tile computes together, the last of a group perhaps narrower."""
+        groups = self.block_groups
+        return groups * -(-(self.blocks // groups) // int(self.tile.get_values()[1]))
 
     @property
     def blocks(self) -> int:
@@ -292,6 +313,8 @@ class ConvOp(IRDLOperation):
             )
         if self.depthwise is not None and (len(shape_of(self.x)) != 5 or self.tile.get_values()[1] != 1):
             raise VerifyException("krnl.conv: depthwise takes a channel-blocked x, and tiles of one block")
+        if self.groups is not None:
+            self._verify_groups(self.groups.value.data)
         if self.products is not None:
             if self.depthwise is not None or len(shape_of(self.x)) != 5:
                 raise VerifyException(
@@ -300,6 +323,19 @@ class ConvOp(IRDLOperation):
             _require_bf16(self, (self.y, self.x, self.w), self.depth.value.data)
         if self.epilogue is not None:
             self._verify_epilogue(self.epilogue)
+
+    def _verify_groups(self, groups: int) -> None:
+        """Groups of whole blocks of `x` and `y`, or of equal parts of a block."""
+        if self.depthwise is not None or len(shape_of(self.x)) != 5 or groups < 2:
+            raise VerifyException("krnl.conv: groups are 2 or more, of a channel-blocked x, not depthwise")
+        _, blocks, _, _, lanes = shape_of(self.x)
+        depth = self.depth.value.data
+        fits = not lanes % depth if self.shares_blocks else not depth % lanes and not self.blocks % groups
+        is_alike = not self.shares_blocks or (self.blocks == blocks and self.tile.get_values()[1] == 1)
+        if blocks * lanes != groups * depth or not fits or not is_alike:
+            raise VerifyException(
+                f"krnl.conv: {blocks} and {self.blocks} blocks of {lanes} are not {groups} groups of {depth}"
+            )
 
     def _verify_epilogue(self, epilogue: Region) -> None:
         """One f32 in and one out; no bounds."""

@@ -117,7 +117,7 @@ def emit_conv(
         _emit_tile(conv, origin, pixels, width)
 
     images = dynamic_images[0] if dynamic_images else op.iterations // op.iterations_per_image
-    grid = TileGrid(images, op.blocks, _sizes(op.out), _sizes(op.tile))
+    grid = TileGrid(images, op.blocks, _sizes(op.out), _sizes(op.tile), op.block_groups)
     emit_tiles(builder, iterations, grid, tile)
 
 
@@ -168,7 +168,9 @@ def _accumulate_dense(
     builder, op, x = conv.builder, conv.op, conv.x
     image, block, row, column = origin
     kernel, dilations, strides = _sizes(op.kernel), _sizes(op.dilations), _sizes(op.strides)
-    corner = _pixel_address(conv, x, (image, builder.constant(0), row, column), _sizes(op.start), strides)
+    corner = _pixel_address(
+        conv, x, (image, _first_block(conv, block), row, column), _sizes(op.start), strides
+    )
     weights = builder.address(conv.w, builder.imul(block, conv.weights_per_channel * conv.lanes), x.element)
     aheads = _share_of_next_panel(conv, weights, origin, width)
     panel = _Panel(weights, width, len(aheads))
@@ -179,7 +181,8 @@ def _accumulate_dense(
     ) -> Sequence[SSAValue]:
         """Emit nested loops; a level is a number of iterations and their distance in elements."""
         if not levels:
-            return _accumulate_terms(conv, panel, pointer, carried)
+            accumulate = _accumulate_block if op.shares_blocks else _accumulate_terms
+            return accumulate(conv, panel, pointer, carried)
         (count, distance), *inner = levels
         if count == 1:
             return nest(inner, pointer, carried)
@@ -202,12 +205,25 @@ def _accumulate_dense(
     # loop nest of its own.
     full_vectors, rest = divmod(depth, x.lanes)
     carried: Sequence[SSAValue] = [builder.constant(0), *aheads, *totals]
+    if op.shares_blocks:
+        return nest(window, corner, carried)[1 + len(aheads) :]
     if full_vectors:
         carried = nest([(full_vectors, x.block), *window, (x.lanes // terms, terms)], corner, carried)
     if rest:
         remainder = builder.address(corner, full_vectors * x.block, x.element)
         carried = nest([*window, (rest // terms, terms)], remainder, carried)
     return carried[1 + len(aheads) :]
+
+
+def _first_block(conv: _Conv, block: SSAValue) -> SSAValue:
+    """Return the first block of the input that a block of results is computed from."""
+    builder, op = conv.builder, conv.op
+    if op.group_count == 1:
+        return builder.constant(0)
+    if op.shares_blocks:
+        return block
+    group = builder.add(llvm.UDivOp(block, builder.constant(op.blocks // op.group_count)))
+    return builder.imul(group, op.depth.value.data // conv.x.lanes)
 
 
 class _Panel(NamedTuple):
@@ -252,6 +268,36 @@ def _accumulate_terms(
         own = sums[pixel * width : (pixel + 1) * width]
         results += multiply_add(builder, op.products, number, vectors, own)
     return results
+
+
+def _accumulate_block(
+    conv: _Conv, panel: _Panel, pointer: SSAValue, carried: Sequence[SSAValue]
+) -> list[SSAValue]:
+    """
+    Emit the FMAs of one window position for a block of several groups.
+
+    Step `i` multiplies each lane by channel `i` of its group: no lane reads channels of another group, which
+    might be infinite.
+    """
+    builder, op, lanes = conv.builder, conv.op, conv.lanes
+    at, *sums = carried
+    depth = op.depth.value.data
+    row_of_weights = builder.address(panel.weights, at, conv.x.element)
+    distance = _sizes(op.strides)[1] * lanes
+    pixels = [
+        builder.load(builder.address(pointer, pixel * distance, conv.x.element), conv.element, lanes)
+        for pixel in range(len(sums))
+    ]
+    for step in range(depth):
+        weights = builder.load(
+            builder.address(row_of_weights, step * lanes, conv.x.element), conv.element, lanes
+        )
+        channels = [lane // depth * depth + step for lane in range(lanes)]
+        sums = [
+            builder.fma(builder.shuffle(pixel, channels), weights, total)
+            for pixel, total in zip(pixels, sums, strict=True)
+        ]
+    return [builder.iadd(at, builder.constant(depth * lanes)), *sums]
 
 
 def _share_of_next_panel(

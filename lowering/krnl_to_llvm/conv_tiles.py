@@ -32,6 +32,8 @@ class TileGrid(NamedTuple):
     """Output rows and columns."""
     tile: tuple[int, int]
     """Pixels and channel vectors of a tile."""
+    groups: int = 1
+    """Parts of the channel vectors, each of whole panels and perhaps a narrower last one."""
 
 
 def emit_tiles(
@@ -40,18 +42,18 @@ def emit_tiles(
     """
     Emit all tiles of a parallel range of (image, panel, row).
 
-    If the panel width does not divide the number of vectors, the range is ordered so that all iterations of
-    full panels, over all images, precede those of the narrow last panel. Each part has code of its own, for
-    the intersection of the range with that part.
+    If the panel width does not divide the number of vectors of a group, the range is ordered so that all
+    iterations of full panels, over all images, precede those of the narrow last panels. Each part has code of
+    its own, for the intersection of the range with that part.
     """
     width = grid.tile[1]
-    full_tiles, rest_width = divmod(grid.vectors, width)
+    full_tiles, rest_width = divmod(grid.vectors // grid.groups, width)
     if not rest_width:
         _emit_rows(builder, iterations, grid, (0, full_tiles, width), tile)
         return
     # Full panels are iterations [0, middle), the narrower last one those from `middle` on. A chunk of
     # the parallel range may contain both, so each part clamps the range to its own iterations.
-    middle = builder.size(builder.mul_sizes(grid.images, full_tiles * grid.out[0]))
+    middle = builder.size(builder.mul_sizes(grid.images, grid.groups * full_tiles * grid.out[0]))
     if full_tiles:
         _emit_rows(
             builder,
@@ -76,17 +78,24 @@ def _emit_rows(
     part: tuple[int, int, int],
     tile: EmitTile,
 ) -> None:
-    """Emit the rows of a part of the panels, given as first panel, number of panels, and their width."""
+    """
+    Emit the rows of a part of the panels of each group: the first panel, the number of panels, their width.
+    """
     first, panels, width = part
-    rows = grid.out[0]
-    skipped = builder.size(builder.mul_sizes(grid.images, first * rows))
+    rows, groups = grid.out[0], grid.groups
+    skipped = builder.size(builder.mul_sizes(grid.images, groups * first * rows))
 
     def body(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
         number = builder.add(llvm.SubOp(number, skipped)) if first else number
         number, row = builder.delinearize(number, rows)
         is_one = isinstance(grid.images, int) and grid.images == 1
-        image, panel = (builder.constant(0), number) if is_one else builder.delinearize(number, panels)
+        image, panel = (
+            (builder.constant(0), number) if is_one else builder.delinearize(number, groups * panels)
+        )
+        group, panel = (builder.constant(0), panel) if groups == 1 else builder.delinearize(panel, panels)
         vector = builder.iadd(builder.imul(panel, width), builder.constant(first * grid.tile[1]))
+        if groups > 1:
+            vector = builder.iadd(vector, builder.imul(group, grid.vectors // groups))
         _emit_row_of_tiles(builder, (image, vector, row), grid, width, tile)
         return []
 

@@ -78,7 +78,8 @@ def reads_rows(fusion: ConvFusion, layouts: LayoutPlan) -> bool:
     """Whether a convolution of few channels reads NCHW directly, broadcasting each element to all lanes."""
     image = layouts.images_of(fusion.conv.X)
     is_narrow = image is not None and image[1] < layouts.lanes and fusion.conv.X not in layouts.blocked
-    return is_narrow and fusion.window is not None and not fusion.is_depthwise
+    is_dense = not fusion.is_depthwise and fusion.groups == 1
+    return is_narrow and is_dense and fusion.window is not None
 
 
 def _source(fusion: ConvFusion, builder: LoweringBuilder) -> _ConvInput:
@@ -118,21 +119,23 @@ def _lower_phase(
     dilations = (1, 1) if window is None else _ordered(is_transposed, window.dilations)
     channels = weights.shape[1], blocks * lanes
     key = conv_key(
-        conv_kind(fusion.is_depthwise), channels, (kernel_shape, strides, dilations), (rows, columns)
+        conv_kind(fusion.is_depthwise, fusion.groups),
+        channels,
+        (kernel_shape, strides, dilations),
+        (rows, columns),
     )
+    shares_blocks = fusion.groups > 1 and weights.shape[1] < lanes
+    block_groups = 1 if shares_blocks else fusion.groups
     is_bf16 = has_bf16_operands(fusion.conv)
     taps = _taps(weights, sub_convolution)
     steps = prod(taps.shape[1:]) // (BF16_TERMS if is_bf16 else 1)
     if fusion.is_depthwise:
         tile = builder.tiles.depthwise(key, columns)
     else:
-        tile = builder.tiles.conv(key, columns, blocks, steps)
+        shuffles = weights.shape[1] if shares_blocks else 0
+        tile = builder.tiles.conv(key, columns, blocks // block_groups, steps, shuffles)
 
-    if fusion.is_depthwise:
-        packed = builder.packed(taps, "depthwise", {"lanes": lanes})
-    else:
-        sizes = {"lanes": lanes, "width": tile[1], "step": source.step}
-        packed = builder.packed(taps, "bf16_conv" if is_bf16 else "conv", sizes)
+    packed = _packed(fusion, taps, (block_groups, tile[1], source.step), builder)
     properties: dict[str, Attribute] = {
         "depth": IntegerAttr(weights.shape[1], i64),
         "kernel": pair(kernel_shape),
@@ -144,11 +147,13 @@ def _lower_phase(
         "out_strides": pair(_ordered(is_transposed, sub_convolution.out_strides)),
         "tile": pair(tile),
     }
+    if fusion.groups > 1:
+        properties["groups"] = IntegerAttr(fusion.groups, i64)
     if is_bf16:
         properties["products"] = StringAttr(builder.target.bf16_dot)
     if fusion.is_depthwise:
         properties["depthwise"] = UnitAttr()
-    else:
+    elif not shares_blocks:
         distances = {
             "prefetch": builder.tiles.prefetched_line(kernel_shape, source.shape),
             "next_panel_prefetch": builder.tiles.next_panel_prefetch(
@@ -180,7 +185,8 @@ def _lower_phase(
     kernel = KernelBuilder(types)
     y, x, w, *rest = kernel.buffers
     biases = rest[: bias is not None]
-    count, iterations = target.sizes[0], target.sizes[0] * (-(-blocks // tile[1]) * rows)
+    panels = block_groups * -(-(blocks // block_groups) // tile[1])
+    count, iterations = target.sizes[0], target.sizes[0] * (panels * rows)
     counts: list[SSAValue] = []
     if not is_static(count):
         counts.append(kernel.size(count))
@@ -191,6 +197,20 @@ def _lower_phase(
     kernel.block.add_op(ConvOp(operands=operands, properties=properties, regions=regions))
     name = "depthwise" if fusion.is_depthwise else "conv"
     builder.call(name, kernel, buffers[:1], buffers[1:], iterations)
+
+
+def _packed(
+    fusion: ConvFusion, taps: Array, sizes: tuple[int, int, int], builder: LoweringBuilder
+) -> SSAValue:
+    """Return packed weights; `sizes` are groups of whole blocks, blocks of a panel, input channels of one."""
+    groups, width, step = sizes
+    lanes = builder.layouts.lanes
+    if fusion.is_depthwise:
+        return builder.packed(taps, "depthwise", {"lanes": lanes})
+    panels = {"lanes": lanes, "width": width, "step": step}
+    if groups > 1:
+        return builder.packed(taps, "grouped_conv", {"groups": groups, **panels})
+    return builder.packed(taps, "bf16_conv" if has_bf16_operands(fusion.conv) else "conv", panels)
 
 
 def _epilogue(fusion: ConvFusion, kernel: KernelBuilder) -> Region:

@@ -99,6 +99,8 @@ class ConvFusion:
     low: float | None = None
     high: float | None = None
     """Bounds of a fused Relu or Clip."""
+    is_depthwise: bool = False
+    """Whether each channel is convolved by itself."""
     epilogue: Sequence[Operation] = ()
     """Fused elementwise operators; the last one's result is stored."""
 
@@ -113,9 +115,9 @@ class ConvFusion:
         return self.residual is None and self.window is not None
 
     @property
-    def is_depthwise(self) -> bool:
-        """Whether each channel is convolved by itself."""
-        return self.conv.group.value.data > 1
+    def groups(self) -> int:
+        """Groups of channels that are convolved apart, of more than one channel."""
+        return 1 if self.is_depthwise else self.conv.group.value.data
 
     @property
     def result(self) -> SSAValue:
@@ -212,11 +214,11 @@ def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
     bias = None if op.B.type == NONE else constant_elements(op.B)
     if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
         return
-    groups = op.group.value.data
-    is_depthwise = groups == x[1] == y[1] and groups > 1
+    is_depthwise = op.group.value.data == x[1] == y[1] > 1
+    is_grouped = is_depthwise or _is_grouped_by_blocks(op.group.value.data, (x[1], y[1]), layouts.lanes)
     # Many terms in a window: the multiplications with padding take less time than im2col.
     is_long = x[1] >= layouts.lanes and prod(weights.shape[2:]) > 1 and preferred_layout(op) is None
-    if (groups > 1 and not is_depthwise) or not (is_long or _fills_blocks(op, y[1], layouts)):
+    if not is_grouped or not (is_long or _fills_blocks(op, y[1], layouts)):
         return
     window = image_window(op, weights.shape[2:], x, y)
     if is_depthwise and max(window.kernel) > MAX_DEPTHWISE_WINDOW:
@@ -230,8 +232,15 @@ def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
         sub_convolutions = [SubConvolution(rows, columns, first, (0, 0), y[2:])]
         if is_depthwise or x[1] >= layouts.lanes or op.X in layouts.blocked:
             _ask_halo(op.X, window, layouts)
-    ends[op.Y] = ConvFusion(op, [op], sub_convolutions, window)
+    ends[op.Y] = ConvFusion(op, [op], sub_convolutions, window, is_depthwise=is_depthwise)
     layouts.blocked.add(op.Y)
+
+
+def _is_grouped_by_blocks(groups: int, channels: tuple[int, int], lanes: int) -> bool:
+    """Whether groups of channels are whole blocks, or equal parts of one block."""
+    depth, filters = (count // groups for count in channels)
+    is_part = 1 < depth == filters < lanes and not lanes % depth and not channels[0] % lanes
+    return groups == 1 or is_part or not (depth % lanes or filters % lanes)
 
 
 def image_window(op: WindowOp, kernel: Sequence[int], x: ImageSizes, y: ImageSizes) -> WindowGeometry:

@@ -53,9 +53,12 @@ def key_of(op: GemmOp | ConvOp | Int8ConvOp) -> str:
     if isinstance(op, Int8ConvOp):
         return conv_key("int8_conv i8", (shape_of(op.x)[3], shape_of(op.y)[3]), windows, out)
     _, blocks, _, _, lanes = shape_of(op.y)
-    return conv_key(conv_kind(op.depthwise is not None), (op.depth.value.data, blocks * lanes), windows, out)
+    kind = conv_kind(op.depthwise is not None, op.group_count)
+    return conv_key(kind, (op.depth.value.data, blocks * lanes), windows, out)
 
 
-def conv_kind(is_depthwise: bool) -> str:
+def conv_kind(is_depthwise: bool, groups: int) -> str:
     """Return the name of an f32 convolution."""
-    return "depthwise f32" if is_depthwise else "conv f32"
+    if is_depthwise:
+        return "depthwise f32"
+    return "conv f32" if groups == 1 else f"conv:{groups} f32"

@@ -71,9 +71,9 @@ class Tiles:
     measured: Mapping[str, Tile] = field(default_factory=dict[str, Tile])
     """Measured tiles by kernel (`tile_keys.py`), which override computed ones."""
 
-    def conv(self, key: str, columns: int, blocks: int, steps: int) -> Tile:
-        """Return pixels of a row and vectors of channels of a convolution; `steps` as in `conv_tiles`."""
-        return self._measured(key) or conv_tiles(columns, blocks, steps, self.target)[0]
+    def conv(self, key: str, columns: int, blocks: int, steps: int, shuffles: int = 0) -> Tile:
+        """Return pixels of a row and vectors of channels of a convolution; the rest as in `conv_tiles`."""
+        return self._measured(key) or conv_tiles(columns, blocks, steps, self.target, shuffles)[0]
 
     def depthwise(self, key: str, columns: int) -> Tile:
         """Return pixels of a row of a depthwise convolution; tiles are one vector wide."""
@@ -245,12 +245,16 @@ Relative cost of tiles whose panel of weights, from beyond L2, is too large to b
 """
 
 
-def conv_tiles(columns: int, blocks: int, steps: int, target: CpuTarget) -> list[Tile]:
+def conv_tiles(columns: int, blocks: int, steps: int, target: CpuTarget, shuffles: int = 0) -> list[Tile]:
     """
     Return tiles (pixels, vectors of channels) that fit the registers, fastest first.
 
-    `steps` is the number of multiplications for each result.
+    `steps` is the number of multiplications for each result. Where a block has the channels of several
+    groups, tiles are one vector wide, and the indices of `shuffles` take a register each.
     """
+    if shuffles:
+        fitting = _fitting(min(columns, target.registers), 1, max(4, target.registers - shuffles - 1))
+        return sorted(fitting, key=lambda tile: _cost(tile, columns, 1, target))
     fitting = _fitting(min(columns, target.registers), blocks, target.registers)
     are_far = target.core.next_panel_bytes > 0 and _are_far(steps, blocks, target)
 
@@ -362,5 +366,6 @@ def tiles_for(op: GemmOp | ConvOp | Int8ConvOp, target: CpuTarget) -> list[Tile]
     if isinstance(op, Int8ConvOp):
         return conv_tiles(columns, op.vectors, 0, target)
     if op.depthwise is None:
-        return conv_tiles(columns, op.blocks, op.steps, target)
+        shuffles = op.depth.value.data if op.shares_blocks else 0
+        return conv_tiles(columns, op.blocks // op.block_groups, op.steps, target, shuffles)
     return depthwise_tiles(columns, target)

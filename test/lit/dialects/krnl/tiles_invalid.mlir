@@ -494,3 +494,67 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xi16>, %w: memref<
   "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 15 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xi16>, memref<2304xi16>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%y: memref<1x4x6x6x16xf32>, %x: memref<1x2x8x8x16xf32>, %w: memref<9216xf32>) {
+  // expected-error @+1 {{krnl.conv: groups are 2 or more, of a channel-blocked x, not depthwise}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 32 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 2>, groups = 1 : i64}> : (memref<1x4x6x6x16xf32>, memref<1x2x8x8x16xf32>, memref<9216xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x4x6x6x16xf32>, %x: memref<1x32x8x8xf32>, %w: memref<9216xf32>) {
+  // expected-error @+1 {{krnl.conv: groups are 2 or more, of a channel-blocked x, not depthwise}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 2>, groups = 2 : i64}> : (memref<1x4x6x6x16xf32>, memref<1x32x8x8xf32>, memref<9216xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x4x6x6x16xf32>, %x: memref<1x2x8x8x16xf32>, %w: memref<9216xf32>) {
+  // expected-error @+1 {{krnl.conv: groups are 2 or more, of a channel-blocked x, not depthwise}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, depthwise, groups = 2 : i64}> : (memref<1x4x6x6x16xf32>, memref<1x2x8x8x16xf32>, memref<9216xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x4x6x6x16xf32>, %x: memref<1x2x8x8x16xf32>, %w: memref<9216xf32>) {
+  // expected-error @+1 {{krnl.conv: 2 and 4 blocks of 16 are not 2 groups of 24}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 24 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 2>, groups = 2 : i64}> : (memref<1x4x6x6x16xf32>, memref<1x2x8x8x16xf32>, memref<9216xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x3x6x6x16xf32>, %x: memref<1x2x8x8x16xf32>, %w: memref<9216xf32>) {
+  // expected-error @+1 {{krnl.conv: 2 and 3 blocks of 16 are not 2 groups of 16}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 2>, groups = 2 : i64}> : (memref<1x3x6x6x16xf32>, memref<1x2x8x8x16xf32>, memref<9216xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x4x6x6x16xf32>, %x: memref<1x2x8x8x16xf32>, %w: memref<9216xf32>) {
+  // expected-error @+1 {{krnl.conv: 2 and 4 blocks of 16 are not 8 groups of 4}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 4 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, groups = 8 : i64}> : (memref<1x4x6x6x16xf32>, memref<1x2x8x8x16xf32>, memref<9216xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x2x6x6x16xf32>, %x: memref<1x2x8x8x16xf32>, %w: memref<9216xf32>) {
+  // expected-error @+1 {{krnl.conv: 2 and 2 blocks of 16 are not 8 groups of 4}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 4 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 2>, groups = 8 : i64}> : (memref<1x2x6x6x16xf32>, memref<1x2x8x8x16xf32>, memref<9216xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x3x6x6x16xf32>, %x: memref<1x3x8x8x16xf32>, %w: memref<9216xf32>) {
+  // expected-error @+1 {{krnl.conv: 3 and 3 blocks of 16 are not 8 groups of 6}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 6 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, groups = 8 : i64}> : (memref<1x3x6x6x16xf32>, memref<1x3x8x8x16xf32>, memref<9216xf32>) -> ()
+  return
+}

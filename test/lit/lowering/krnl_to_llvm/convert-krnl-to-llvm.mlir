@@ -159,6 +159,30 @@ func.func private @next_panel_of_convolution(%y: memref<1x3x2x4x16xf32>, %x: mem
 
 // -----
 
+// Two groups of 8 channels in a block: the first step multiplies by channel 0 in the lanes of the first group and by
+// channel 8 in those of the second.
+// CHECK-LABEL: llvm.func internal @groups_in_a_block
+// CHECK:         llvm.shufflevector {{.*}} [0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 8, 8, 8, 8]
+// CHECK:         llvm.intr.fma
+// CHECK:         llvm.shufflevector {{.*}} [1, 1, 1, 1, 1, 1, 1, 1, 9, 9, 9, 9, 9, 9, 9, 9]
+func.func private @groups_in_a_block(%y: memref<1x1x1x4x16xf32>, %x: memref<1x1x1x4x16xf32>, %w: memref<128xf32>, %i: index, %n: index) {
+  "krnl.conv"(%y, %x, %w, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2, 0>, depth = 8 : i64, groups = 2 : i64, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 1, 4>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 4, 1>}> : (memref<1x1x1x4x16xf32>, memref<1x1x1x4x16xf32>, memref<128xf32>, index, index) -> ()
+  return
+}
+
+// -----
+
+// Two groups of two blocks each: a panel of blocks 2 and 3 reads from block 2 of the input on.
+// CHECK-LABEL: llvm.func internal @groups_of_blocks
+// CHECK:         %[[GROUP:.*]] = llvm.udiv %{{.*}}, %[[TWO:.*]] : i64
+// CHECK:         llvm.mul %[[GROUP]], %[[TWO]] : i64
+func.func private @groups_of_blocks(%y: memref<1x4x1x4x16xf32>, %x: memref<1x4x1x4x16xf32>, %w: memref<2048xf32>, %i: index, %n: index) {
+  "krnl.conv"(%y, %x, %w, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2, 0>, depth = 32 : i64, groups = 2 : i64, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 1, 4>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 4, 2>}> : (memref<1x4x1x4x16xf32>, memref<1x4x1x4x16xf32>, memref<2048xf32>, index, index) -> ()
+  return
+}
+
+// -----
+
 // Weights of a convolution are prefetched as many bytes ahead as `weight_prefetch` says: two vectors in each
 // step, of two blocks of channels.
 // CHECK-LABEL: llvm.func internal @weights_ahead

@@ -75,3 +75,17 @@ func.func @conv(%y: memref<2xf32>) {
   func.return
 }
 func.func private @f(memref<2xf32>, memref<8xf32>, memref<16xi8>)
+
+// -----
+
+// Of two groups of two output channels, each in panels of its own: narrower than the width, with both input channels of
+// each group.
+// CHECK-LABEL: func.func @groups
+// CHECK:         value = dense<[1.000000e+00, 3.000000e+00, 2.000000e+00, 4.000000e+00, 5.000000e+00, 7.000000e+00, 6.000000e+00, 8.000000e+00]> : tensor<8xf32>
+func.func @groups(%y: memref<2xf32>) {
+  %w = "krnl.global"() {name = "w", shape = [4, 2, 1, 1], value = dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]], [[[7.0]], [[8.0]]]]> : tensor<4x2x1x1xf32>} : () -> memref<4x2x1x1xf32>
+  %p = krnl.pack %w {form = "grouped_conv", sizes = {groups = 2 : i64, lanes = 2 : i64, width = 3 : i64, step = 2 : i64}} : memref<4x2x1x1xf32> -> memref<8xf32>
+  "krnl.call"(%y, %p) {funcName = "g", numOfOutput = 1 : si64} : (memref<2xf32>, memref<8xf32>) -> ()
+  func.return
+}
+func.func private @g(memref<2xf32>, memref<8xf32>)

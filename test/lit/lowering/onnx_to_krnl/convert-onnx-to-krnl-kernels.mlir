@@ -84,21 +84,50 @@ func.func @transposed(%x: tensor<1x32x4x4xf32>) -> tensor<1x32x8x8xf32> {
 
 // -----
 
-// Grouped convolution with several channels a group: matrix products of NCHW rows.
+// Grouped convolution of whole blocks: the second half of the blocks is computed from the second half of the input.
 // CHECK-LABEL: func.func @groups
+// CHECK:         krnl.conv
+// CHECK-SAME:    depth = 16 : i64
+// CHECK-SAME:    groups = 2 : i64
+// CHECK-SAME:    (memref<1x6x4x4x16xf32>, memref<1x2x4x4x16xf32>, memref<1536xf32>
+func.func @groups(%x: tensor<1x32x4x4xf32>) -> tensor<1x96x4x4xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<96x16x1x1xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{group = 2 : si64}> : (tensor<1x32x4x4xf32>, tensor<96x16x1x1xf32>, none) -> tensor<1x96x4x4xf32>
+  onnx.Return %y : tensor<1x96x4x4xf32>
+}
+
+// -----
+
+// Of four groups in a block: panels of one block.
+// CHECK-LABEL: func.func @groups_in_blocks
+// CHECK:         krnl.conv
+// CHECK-SAME:    depth = 4 : i64
+// CHECK-SAME:    groups = 8 : i64
+// CHECK-SAME:    tile = array<i64: 8, 1>
+func.func @groups_in_blocks(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<32x4x3x3xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{group = 8 : si64, pads = [1, 1, 1, 1]}> : (tensor<1x32x8x8xf32>, tensor<32x4x3x3xf32>, none) -> tensor<1x32x8x8xf32>
+  onnx.Return %y : tensor<1x32x8x8xf32>
+}
+
+// -----
+
+// Other groups: matrix products of NCHW rows.
+// CHECK-LABEL: func.func @groups_across_blocks
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0", iterations = 2 : i64{{.*}}}>
 // CHECK:         krnl.gemm
-// CHECK-SAME:    batch_a = array<i64: 0, 256>
-// CHECK-SAME:    batch_b = array<i64: 0, 256>
-// CHECK-SAME:    k = 16 : i64
-// CHECK-SAME:    m = 16 : i64
+// CHECK-SAME:    batch_a = array<i64: 0, 576>
+// CHECK-SAME:    batch_b = array<i64: 0, 384>
+// CHECK-SAME:    k = 24 : i64
+// CHECK-SAME:    m = 24 : i64
 // CHECK-SAME:    n = 16 : i64
-// CHECK-SAME:    tile = array<i64: 24, 16>
-func.func @groups(%x: tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xf32> {
+func.func @groups_across_blocks(%x: tensor<1x48x4x4xf32>) -> tensor<1x48x4x4xf32> {
   %n = "onnx.NoValue"() {value} : () -> none
-  %w = onnx.Constant dense<0.5> : tensor<32x16x1x1xf32>
-  %y = "onnx.Conv"(%x, %w, %n) <{group = 2 : si64}> : (tensor<1x32x4x4xf32>, tensor<32x16x1x1xf32>, none) -> tensor<1x32x4x4xf32>
-  onnx.Return %y : tensor<1x32x4x4xf32>
+  %w = onnx.Constant dense<0.5> : tensor<48x24x1x1xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{group = 2 : si64}> : (tensor<1x48x4x4xf32>, tensor<48x24x1x1xf32>, none) -> tensor<1x48x4x4xf32>
+  onnx.Return %y : tensor<1x48x4x4xf32>
 }
 
 // -----

@@ -1,0 +1,105 @@
+"""Grouped convolutions of channel-blocked images: of whole blocks, of parts of a block, and others."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx.parser
+import pytest
+from native_nodes import Reference
+from onnx import numpy_helper
+
+from xonnc.native import compile_native, resolve_processor
+
+Array = npt.NDArray[Any]
+
+RANDOM = np.random.default_rng(5)
+
+LANES = resolve_processor("cpu").vector_bytes // 4
+
+
+def floats(*shape: int) -> Array:
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def model_of(x: Array, weights: Array, attributes: str, images: str = "") -> onnx.ModelProto:
+    sizes = ",".join([images or str(x.shape[0]), *map(str, x.shape[1:])])
+    result = ",".join(f"d{axis}" for axis in range(x.ndim))
+    model = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 17]> g (float[{sizes}] x) => (float[{result}] y) '
+        f"{{ c = Conv<{attributes}>(x, w, b) s = Sigmoid(c) y = Mul(c, s) }}"
+    )
+    bias = floats(weights.shape[0])
+    model.graph.initializer.extend(
+        [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(bias, "b")]
+    )
+    return model
+
+
+def results(model: onnx.ModelProto, x: Array, threads: int = 1) -> tuple[Array, Array, list[str]]:
+    """Results, those of the reference evaluator, and the names of the kernels."""
+    reference: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
+    session = compile_native(model, cache=False, threads=threads)
+    found = np.asarray(session.run(None, {"x": x})[0], np.float32)
+    kernels = [name for line in session.report() for name in line.what.split()]
+    return found, np.asarray(reference.run(None, {"x": x})[0], np.float32), kernels
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("groups", "depth", "filters", "image", "attributes"),
+    [
+        (2, LANES, 3 * LANES, (1, 7, 7), "pads=[1,1,1,1]"),
+        # Three groups of seven blocks: panels of a group, the last of each narrower.
+        (3, LANES, 7 * LANES, (1, 6, 19), "pads=[1,1,1,1]"),
+        (4, 2 * LANES, LANES, (3, 9, 8), "pads=[1,1,1,1],strides=[2,2]"),
+        (2, LANES, LANES, (1, 11, 10), "pads=[2,2,2,2],dilations=[2,2]"),
+        # Parts of a block.
+        (8, LANES // 2, LANES // 2, (1, 7, 7), "pads=[1,1,1,1]"),
+        (8, LANES // 4, LANES // 4, (2, 5, 33), "pads=[1,1,1,1]"),
+        (16, 2, 2, (1, 6, 6), "strides=[2,1]"),
+        # Blocks of two groups each, and numbers of filters that are not those of channels: row-major.
+        (2, 3 * LANES // 2, 3 * LANES // 2, (1, 7, 7), "pads=[1,1,1,1]"),
+        (4, LANES // 2, LANES, (1, 7, 7), "pads=[1,1,1,1]"),
+        (5, 3, 5, (1, 4, 4), "pads=[1,1,1,1]"),
+    ],
+)
+def test_groups(
+    groups: int, depth: int, filters: int, image: tuple[int, int, int], attributes: str, threads: int
+):
+    images, rows, columns = image
+    x = floats(images, groups * depth, rows, columns)
+    weights = floats(groups * filters, depth, 3, 3) / np.float32(3 * np.sqrt(depth))
+    found, expected, kernels = results(model_of(x, weights, f"group={groups},{attributes}"), x, threads)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    is_blocked = not depth % LANES and not filters % LANES
+    is_part = 1 < depth == filters and not LANES % depth
+    assert any(each.startswith("conv") for each in kernels) == (is_blocked or is_part)
+
+
+def test_one_spatial_axis():
+    x, weights = floats(2, 4 * LANES, 30), floats(2 * LANES, 2 * LANES, 3) / np.float32(9)
+    found, expected, kernels = results(model_of(x, weights, "group=2,pads=[1,1]"), x)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert not any(each.startswith("gemm") for each in kernels)
+
+
+@pytest.mark.parametrize("depth", [LANES, LANES // 2])
+def test_a_dynamic_number_of_images(depth: int):
+    x, weights = floats(3, 4 * depth, 6, 6), floats(4 * depth, depth, 3, 3) / np.float32(9)
+    found, expected, _ = results(model_of(x, weights, "group=4", "n"), x)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+@pytest.mark.parametrize("depth", [LANES, LANES // 2, LANES // 4])
+def test_numbers_that_are_not_finite_stay_in_their_group(depth: int, number: float):
+    x, weights = floats(1, 4 * depth, 5, 5), floats(4 * depth, depth, 3, 3)
+    x[0, depth] = number
+    found, _, _ = results(model_of(x, weights, "group=4,pads=[1,1,1,1]"), x)
+    assert not np.isfinite(found[:, depth : 2 * depth]).all(axis=(0, 2, 3)).any()
+    assert np.isfinite(np.delete(found, range(depth, 2 * depth), axis=1)).all()
