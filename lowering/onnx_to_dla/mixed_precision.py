@@ -9,8 +9,8 @@ power of two, by which FP16 multiplies exactly:
 INT8 q   -> integer (q - zero) * scale * 2^k   -> FP16, times 2^-k
 FP16 x   -> INT16 x * 2^k                      -> INT8 x / scale + zero
 ```
-The largest value takes 13 bits in FP16, which leaves room for the sum of four that Winograd's transform makes
-of it, and 15 bits in INT16: both are more than the 11 that FP16 resolves.
+The largest value takes 13 bits in FP16, so that the sums of four in Winograd's transform do not overflow, and
+15 bits in INT16: both are more than the 11 that FP16 resolves.
 """
 
 from __future__ import annotations

@@ -370,10 +370,10 @@ class _Placer:
             cycles[layer.node] += layer.cycles
         for node in self._in_fp16.intersection(partition.nodes):
             op = self._graph.nodes[node]
-            here = cycles[node_name(op)] / (self._hardware.clock_mhz * 1000)
-            there = (multiplications(op) + 2 * transfer_of(op)) / CPU_RATE
-            if here > there:
-                found[node] = refusal_of(op, f"in fp16 it takes {here:.2g} ms, more than the CPU needs")
+            on_dla = cycles[node_name(op)] / (self._hardware.clock_mhz * 1000)
+            on_cpu = (multiplications(op) + 2 * transfer_of(op)) / CPU_RATE
+            if on_dla > on_cpu:
+                found[node] = refusal_of(op, f"in fp16 it takes {on_dla:.2g} ms, more than the CPU needs")
         return found
 
     def _refuse(self, blamed: Mapping[int, str], partition: Partition) -> None:
