@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import prod
+from math import inf, prod
 from typing import Final, NamedTuple
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -53,6 +53,9 @@ REGISTER_CYCLES: Final = 4.0
 
 POOL_TILES: Final = (1, 2, 4, 8)
 """Numbers of tiles that are tried for a pooling."""
+
+ROUNDING: Final = 1e-9
+"""More than sums of cycles in another order differ, relative to them."""
 
 BEAM: Final = 3
 """Sequences of plans that are kept, each with another bank split of the last convolution."""
@@ -314,6 +317,7 @@ class _KindPlans:
         self._buffer = buffer_of(target, kind.compressed_bytes is not None)
         self._plans: dict[tuple[tuple[int, int], ...], list[ConvolutionPlan]] = {}
         self._demands: dict[ConvolutionPlan, list[Demand]] = {}
+        self._compute: dict[ConvolutionPlan, float] = {}
 
     def plans(self, splits: tuple[tuple[int, int], ...]) -> list[ConvolutionPlan]:
         """Return the plans to try after a convolution with bank split `splits`, if there is one."""
@@ -338,6 +342,12 @@ class _KindPlans:
             self._demands[plan] = list(demands)
         return self._demands[plan]
 
+    def compute(self, plan: ConvolutionPlan) -> float:
+        """Return the cycles in which the tiles of a plan multiply."""
+        if plan not in self._compute:
+            self._compute[plan] = sum(map(_compute, self.demands(plan)))
+        return self._compute[plan]
+
     def _is_read(self, plan: ConvolutionPlan) -> bool:
         """Whether every tile gives a row that is read."""
         return all(self.kind.rows_read.intersection(tile.rows) for tile in plan.tiles)
@@ -350,6 +360,10 @@ class _KindPlans:
         """
         is_tiled = self.kind.is_narrow and len(plan.tiles) > 1
         return is_tiled and any(tile.outputs == 1 for tile in plan.tiles)
+
+
+def _compute(demand: Demand) -> float:
+    return demand.conv.compute if demand.conv is not None else 0.0
 
 
 class _RepeatedChoice:
@@ -393,13 +407,18 @@ class _PlannedConvolution:
         """Return the plans to try after a sequence."""
         return self._plans.plans(sequence.splits)
 
-    def add(self, sequence: PlanSequence, plan: ConvolutionPlan) -> tuple[RowsDone, ...]:
-        """Add the tiles of a plan to the timeline of a sequence; return the rows that they write."""
+    def add(self, sequence: PlanSequence, plan: ConvolutionPlan, limit: float = inf) -> tuple[RowsDone, ...]:
+        """
+        Add the tiles of a plan to the timeline of a sequence; return the rows that they write.
+
+        Tiles are left out once it is certain that the last would end after `limit`.
+        """
         timeline = sequence.timeline
         last = len(timeline.spans) - 1
         split = plan.data_banks, plan.weight_banks
         waits = not self._plans.target.queues_bank_splits and last >= 0 and sequence.splits != (split,)
         done: list[RowsDone] = []
+        left = self._plans.compute(plan)
         reuses = self._op.weights is sequence.weights and weights_stay(sequence.plans[-1], plan)
         for tile, demand in zip(plan.tiles, self._plans.demands(plan), strict=True):
             if reuses and not done:
@@ -409,7 +428,11 @@ class _PlannedConvolution:
                 after.add(last)
             rows = tile.first_output, tile.first_output + tile.outputs
             done.append(RowsDone(*rows, len(timeline.spans)))
-            timeline.add(demand, self.kind.engines, tuple(after))
+            span = timeline.add(demand, self.kind.engines, tuple(after))
+            left -= _compute(demand)
+            # Tiles multiply one after the other.
+            if max(timeline.end, span.computed + left) > limit * (1 + ROUNDING):
+                break
         if isinstance(self._layer.ops[-1], PdpOp):
             done = [RowsDone(0, cube_of(self._layer.result.type).height, done[-1].step)]
         return tuple(done)
@@ -437,6 +460,25 @@ class _PlannedConvolution:
         sequence.traffic += plan.traffic
 
 
+class _EarliestEnds:
+    """The earliest end with each bank split, of the plans tried; later ones need not be followed."""
+
+    def __init__(self) -> None:
+        self._ends: dict[tuple[int, int], float] = {}
+        self._last = inf
+        """The latest end of the sequences that would be retained."""
+
+    def limit(self, split: tuple[int, int]) -> float:
+        """Return the latest end with which a plan of a bank split could be retained."""
+        return min(self._ends.get(split, inf), self._last)
+
+    def note(self, split: tuple[int, int], end: float) -> None:
+        """Note an end within the limit."""
+        self._ends[split] = end
+        if len(self._ends) >= BEAM:
+            self._last = sorted(self._ends.values())[BEAM - 1]
+
+
 def _extended(
     found: list[PlanSequence], convolution: _PlannedConvolution, repeated: _RepeatedChoice
 ) -> list[PlanSequence]:
@@ -446,11 +488,17 @@ def _extended(
     """
     tried: list[tuple[float, int, int, ConvolutionPlan]] = []
     known = repeated.plans(convolution.kind)
+    earliest = _EarliestEnds()
     for index, sequence in enumerate(found):
         mark = sequence.timeline.mark()
         for plan in convolution.plans(sequence) if known is None else known:
-            convolution.add(sequence, plan)
-            tried.append((sequence.timeline.end, sequence.traffic + plan.traffic, index, plan))
+            split = plan.data_banks, plan.weight_banks
+            limit = earliest.limit(split)
+            rows = convolution.add(sequence, plan, limit)
+            end = sequence.timeline.end
+            if len(rows) == len(plan.tiles) and end <= limit:
+                earliest.note(split, end)
+                tried.append((end, sequence.traffic + plan.traffic, index, plan))
             sequence.timeline.rewind(mark)
     tried.sort(key=lambda one: one[:3])
     retained: list[PlanSequence] = []

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from itertools import combinations
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from xdsl.parser import Parser
 
 from xonnc.dialects.dla.engines import ConvOp, PdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
+from xonnc.formats.nvdla.cycles import Demand
 from xonnc.formats.nvdla.timeline import Span, Timeline
 from xonnc.lowering.dla.dla_split import split
 from xonnc.lowering.dla.network_checks import blocks
@@ -127,6 +131,9 @@ def test_equal_pieces_are_planned_once(context: Context, monkeypatch: pytest.Mon
     def counted(self: Timeline, *args: Any) -> Span:
         added.append(1)
         return add(self, *args)
+
+    def unlimited(self: object, split: tuple[int, int]) -> float:
+        return inf
 
     monkeypatch.setattr(Timeline, "add", counted)
     tried: list[int] = []
@@ -273,3 +280,36 @@ def test_weights_do_not_stay_between_tasks(context: Context):
       %p = "dla.power"(%a) <{power = 1.0 : f32, scale = 1.0 : f32, shift = 0.0 : f32}>
         : (tensor<1x8x8x8xi8>) -> tensor<1x8x8x8xi8>"""
     assert shared(context, power, "p") == [(False, False), (False, False)]
+
+
+@pytest.mark.parametrize("target", ["nv_small", "nv_small_256", "nv_full"])
+@pytest.mark.parametrize("size", [28, 56, 112])
+def test_plans_are_those_of_a_search_that_leaves_none_out(
+    size: int, target: str, context: Context, monkeypatch: pytest.MonkeyPatch
+):
+    image = f"64x{size}x{size}"
+    body = conv("%x", "a", image, "64x64x3x3", image, SAME)
+    body += conv("%a", "b", image, "96x64x1x1", f"96x{size}x{size}", SINGLE)
+    body += conv("%b", "c", f"96x{size}x{size}", "64x96x3x3", image, SAME)
+    body += conv("%a", "y", image, "64x64x3x3", image, SAME)
+    module = parsed(
+        context,
+        f"{body}\nfunc.return %c, %y : tensor<1x{image}xi8>, tensor<1x{image}xi8>",
+        f"%x: tensor<1x{image}xi8>, %wa: tensor<64x64x3x3xi8>, %wb: tensor<96x64x1x1xi8>,"
+        " %wc: tensor<64x96x3x3xi8>, %wy: tensor<64x64x3x3xi8>",
+        f"(tensor<1x{image}xi8>, tensor<1x{image}xi8>)",
+    )
+    tiles = Counter[str]()
+    add = Timeline.add
+
+    def counted(self: Timeline, demand: Demand, engines: Sequence[str], after: Sequence[int] = ()) -> Span:
+        tiles[search] += 1
+        return add(self, demand, engines, after)
+
+    monkeypatch.setattr(Timeline, "add", counted)
+    search = "short"
+    found = plans_of(module, target)
+    monkeypatch.setattr("xonnc.lowering.dla.pipelined_plans._EarliestEnds.limit", unlimited)
+    search = "whole"
+    assert found == plans_of(module, target)
+    assert tiles["short"] < tiles["whole"]
