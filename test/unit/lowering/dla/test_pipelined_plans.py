@@ -132,9 +132,6 @@ def test_equal_pieces_are_planned_once(context: Context, monkeypatch: pytest.Mon
         added.append(1)
         return add(self, *args)
 
-    def unlimited(self: object, split: tuple[int, int]) -> float:
-        return inf
-
     monkeypatch.setattr(Timeline, "add", counted)
     tried: list[int] = []
     plans: list[ConvolutionPlan] = []
@@ -305,6 +302,9 @@ def test_plans_are_those_of_a_search_that_leaves_none_out(
     def counted(self: Timeline, demand: Demand, engines: Sequence[str], after: Sequence[int] = ()) -> Span:
         tiles[search] += 1
         return add(self, demand, engines, after)
+
+    def unlimited(self: object, split: tuple[int, int]) -> float:
+        return inf
 
     monkeypatch.setattr(Timeline, "add", counted)
     search = "short"
