@@ -91,7 +91,10 @@ class GemmOp(IRDLOperation):
     prefetch = opt_prop_def(IntegerAttr)
     """The prefetch distance of a packed B, in bytes ahead of its loads."""
     next_panel_prefetch = opt_prop_def(IntegerAttr)
-    """Bytes of the next panel of a packed B that each step of a tile prefetches; sizes are static."""
+    """
+    Bytes of the next panel of a packed B that each step of a tile prefetches; `-9223372036854775808` if they
+    depend on a dynamic m.
+    """
     write_prefetch = opt_prop_def(UnitAttr)
     """Whether a tile prefetches the cache lines of C before its loop over k; N is static."""
     products = opt_prop_def(StringAttr)
@@ -150,12 +153,8 @@ class GemmOp(IRDLOperation):
             raise VerifyException(f"krnl.gemm: activation is one of {', '.join(ACTIVATIONS)}")
         if self.prefetch is not None and (self.packed is None or self.prefetch.value.data < 1):
             raise VerifyException("krnl.gemm: prefetch is a number of bytes above 0, of a packed B")
-        if self.next_panel_prefetch is not None and (
-            self.packed is None or DYNAMIC_INDEX in self.sizes or self.next_panel_prefetch.value.data < 1
-        ):
-            raise VerifyException(
-                "krnl.gemm: next_panel_prefetch is a number of bytes above 0, of a packed B and static sizes"
-            )
+        if self.next_panel_prefetch is not None:
+            self._verify_next_panel(self.next_panel_prefetch.value.data)
         if self.write_prefetch is not None and self.n.value.data == DYNAMIC_INDEX:
             raise VerifyException("krnl.gemm: write_prefetch takes a static n")
         if self.products is not None:
@@ -167,6 +166,15 @@ class GemmOp(IRDLOperation):
         ]
         if starts[0] != starts[1]:
             raise VerifyException(f"krnl.gemm: {starts[0]} matrices of A, {starts[1]} of B")
+
+    def _verify_next_panel(self, size: int) -> None:
+        """A packed B of static size, and bytes above 0, or unknown ones of a dynamic m."""
+        m, n, k = self.sizes
+        is_dynamic = m == DYNAMIC_INDEX
+        if self.packed is None or DYNAMIC_INDEX in (n, k) or (size != m if is_dynamic else size < 1):
+            raise VerifyException(
+                "krnl.gemm: next_panel_prefetch is bytes above 0, of a packed B with static n and k"
+            )
 
     def _verify_products(self) -> None:
         """Bits of bfloat16 times those of a packed matrix, with an even k and static columns."""

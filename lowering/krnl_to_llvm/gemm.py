@@ -241,9 +241,11 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
             distance = op.prefetch.value.data
             for start in range(len(widths)):
                 builder.prefetch(b_row, (start * lanes) * size_of(word) + distance)
-        if ahead is not None and op.next_panel_prefetch is not None:
-            step_bytes = op.next_panel_prefetch.value.data
-            prefetch_share(builder, ahead_of(builder, ahead, builder.imul(index, step_bytes)), step_bytes)
+        if ahead is not None:
+            pointer, step_bytes = ahead
+            prefetch_share(
+                builder, ahead_of(builder, pointer, builder.mul_sizes(index, step_bytes)), step_bytes
+            )
         columns = [
             builder.load(builder.address(b_row, start * lanes * terms, stored), word, count)
             for start, count in enumerate(loaded)
@@ -275,14 +277,24 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
         builder.store(total, pointer)
 
 
-def _share_of_next_panel(gemm: _GemmLowering, panel: SSAValue, row: SSAValue) -> SSAValue | None:
-    """Return where a tile that begins at a row prefetches the next panel of B, or None."""
+def _share_of_next_panel(
+    gemm: _GemmLowering, panel: SSAValue, row: SSAValue
+) -> tuple[SSAValue, int | SSAValue] | None:
+    """Return where a tile that begins at a row prefetches the next panel of B, and how many bytes a step."""
     builder, op, (rows, columns), k = gemm.builder, gemm.op, gemm.tile, gemm.k
     if op.next_panel_prefetch is None or not isinstance(k, int):
         return None
+    row_bytes = columns * size_of(element_of(op.b))
+    step_bytes: int | SSAValue = op.next_panel_prefetch.value.data
+    if isinstance(gemm.m, SSAValue):
+        # All tiles together prefetch the panel: its bytes a step, divided by the number of tiles.
+        _, tiles = step_range(builder, gemm.m, rows)
+        last = builder.add(llvm.SubOp(tiles, builder.constant(1)))
+        total = builder.iadd(last, builder.constant(row_bytes * op.terms))
+        step_bytes = builder.add(llvm.UDivOp(total, tiles))
     tile = builder.add(llvm.UDivOp(row, builder.constant(rows)))
-    share = k // op.terms * op.next_panel_prefetch.value.data
-    return share_of_next_panel(builder, panel, k * columns * size_of(element_of(op.b)), tile, share)
+    share = builder.mul_sizes(step_bytes, k // op.terms)
+    return share_of_next_panel(builder, panel, k * row_bytes, tile, share), step_bytes
 
 
 def steps_of(size: int | SSAValue, terms: int) -> int | SSAValue:

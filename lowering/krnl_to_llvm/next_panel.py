@@ -19,7 +19,7 @@ LINE = 64
 
 
 def share_of_next_panel(
-    builder: LLVMBuilder, panel: SSAValue, panel_bytes: int, tile: SSAValue, share: int
+    builder: LLVMBuilder, panel: SSAValue, panel_bytes: int, tile: SSAValue, share: int | SSAValue
 ) -> SSAValue:
     """Return the address of the part of the next panel, of `share` bytes, that a tile fetches."""
     return ahead_of(builder, ahead_of(builder, panel, panel_bytes), builder.imul(tile, share))
@@ -32,7 +32,7 @@ def ahead_of(builder: LLVMBuilder, pointer: SSAValue, distance: int | SSAValue) 
     return builder.add(llvm.GEPOp(pointer, [llvm.GEP_USE_SSA_VAL], i8, ssa_indices=[distance]))
 
 
-def prefetch_share(builder: LLVMBuilder, pointer: SSAValue, step_bytes: int) -> None:
-    """Prefetch the bytes of a share that a step asks for."""
-    for start in range(0, step_bytes, LINE):
+def prefetch_share(builder: LLVMBuilder, pointer: SSAValue, step_bytes: int | SSAValue) -> None:
+    """Prefetch the bytes of a share that a step asks for; of a dynamic number, the first line."""
+    for start in range(0, step_bytes if isinstance(step_bytes, int) else LINE, LINE):
         builder.prefetch(pointer, start, level=2)

@@ -365,9 +365,9 @@ def prefetched(
     if distance := builder.tiles.prefetch(size_of(element), sizes, tile):
         properties["prefetch"] = IntegerAttr(distance, i64)
     m, n, k = sizes
-    if is_static(m) and is_static(n) and is_static(k):
+    if is_static(n) and is_static(k):
         lanes = builder.target.vector_bytes // size_of(element)
-        tiles = -(-m // tile[0])
+        tiles = -(-m // tile[0]) if is_static(m) else None
         found = builder.tiles.next_panel_prefetch(k // terms, -(-n // lanes), -(-tile[1] // lanes), tiles)
         if found:
             properties["next_panel_prefetch"] = IntegerAttr(found, i64)

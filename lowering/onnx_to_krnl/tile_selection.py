@@ -147,18 +147,19 @@ class Tiles:
         core = self.target.core
         return core.panel_prefetch_bytes if size * (width * lanes + pixels) > core.l1_bytes else 0
 
-    def next_panel_prefetch(self, steps: int, blocks: int, width: int, tiles: int) -> int:
+    def next_panel_prefetch(self, steps: int, blocks: int, width: int, tiles: int | None) -> int:
         """
-        Return how many bytes of the next panel of weights each step of a tile prefetches into L2, or 0.
+        Return how many bytes of the next panel of weights each step of a tile prefetches into L2, or 0; for a
+        dynamic number of tiles, None, `DYNAMIC_INDEX`.
 
         Weights are `blocks` vectors for each of `steps` steps, in panels of `width` vectors, each of which is
         read by a number of tiles. From beyond L2 the first of these gets them slower than it multiplies. If
         all tiles fetch a part of the next panel, they arrive in time; L2 must hold two panels.
         """
         is_far = _are_far(steps, blocks, self.target)
-        if tiles < 2 or not is_far or not _two_panels_fit(steps, width, self.target):
+        if not is_far or not _two_panels_fit(steps, width, self.target) or tiles == 1:
             return 0
-        return -(-width * self.target.vector_bytes // tiles)
+        return DYNAMIC_INDEX if tiles is None else -(-width * self.target.vector_bytes // tiles)
 
     def prefetched_line(self, kernel: Sequence[int], image: Sequence[Size]) -> int:
         """

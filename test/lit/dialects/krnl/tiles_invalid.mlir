@@ -234,7 +234,7 @@ func.func @f(%c: memref<1x64xf32>, %a: memref<1x8xf32>, %b: memref<8x64xf32>) {
 // -----
 
 func.func @f(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: memref<512xf32>) {
-  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is a number of bytes above 0, of a packed B and static sizes}}
+  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is bytes above 0, of a packed B with static n and k}}
   "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 8 : i64, n = 64 : i64, k = 8 : i64, tile = array<i64: 4, 32>, next_panel_prefetch = 32 : i64}> : (memref<8x64xf32>, memref<8x8xf32>, memref<512xf32>) -> ()
   return
 }
@@ -242,7 +242,7 @@ func.func @f(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: memref<512xf32>) {
 // -----
 
 func.func @f(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: memref<512xf32>) {
-  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is a number of bytes above 0, of a packed B and static sizes}}
+  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is bytes above 0, of a packed B with static n and k}}
   "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, m = 8 : i64, n = 64 : i64, k = 8 : i64, tile = array<i64: 4, 32>, next_panel_prefetch = 0 : i64}> : (memref<8x64xf32>, memref<8x8xf32>, memref<512xf32>) -> ()
   return
 }
@@ -250,7 +250,7 @@ func.func @f(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: memref<512xf32>) {
 // -----
 
 func.func @f(%c: memref<?x64xf32>, %a: memref<?x8xf32>, %b: memref<512xf32>, %m: index) {
-  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is a number of bytes above 0, of a packed B and static sizes}}
+  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is bytes above 0, of a packed B with static n and k}}
   "krnl.gemm"(%c, %a, %b, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, packed, m = -9223372036854775808 : i64, n = 64 : i64, k = 8 : i64, tile = array<i64: 4, 32>, next_panel_prefetch = 32 : i64}> : (memref<?x64xf32>, memref<?x8xf32>, memref<512xf32>, index) -> ()
   return
 }
@@ -556,5 +556,13 @@ func.func @f(%y: memref<1x2x6x6x16xf32>, %x: memref<1x2x8x8x16xf32>, %w: memref<
 func.func @f(%y: memref<1x3x6x6x16xf32>, %x: memref<1x3x8x8x16xf32>, %w: memref<9216xf32>) {
   // expected-error @+1 {{krnl.conv: 3 and 3 blocks of 16 are not 8 groups of 6}}
   "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 6 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, groups = 8 : i64}> : (memref<1x3x6x6x16xf32>, memref<1x3x8x8x16xf32>, memref<9216xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<8x?xf32>, %a: memref<8x8xf32>, %b: memref<?xf32>, %n: index) {
+  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is bytes above 0, of a packed B with static n and k}}
+  "krnl.gemm"(%c, %a, %b, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, packed, m = 8 : i64, n = -9223372036854775808 : i64, k = 8 : i64, tile = array<i64: 4, 32>, next_panel_prefetch = 32 : i64}> : (memref<8x?xf32>, memref<8x8xf32>, memref<?xf32>, index) -> ()
   return
 }

@@ -142,6 +142,22 @@ func.func private @next_panel(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: mem
 
 // -----
 
+// With a dynamic number of rows, a step prefetches the 128 bytes of a row of the panel divided by the number of tiles.
+// CHECK-LABEL: llvm.func internal @next_panel_of_dynamic_rows
+// CHECK:         %[[BYTES:.*]] = llvm.udiv
+// CHECK:         %[[TILE:.*]] = llvm.udiv
+// CHECK:         %[[SHARE:.*]] = llvm.mul %[[BYTES]], %{{.*}} : i64
+// CHECK:         %[[NEXT:.*]] = llvm.getelementptr %{{.*}}[1024] : (!llvm.ptr) -> !llvm.ptr, i8
+// CHECK:         %[[START:.*]] = llvm.mul %[[TILE]], %[[SHARE]] : i64
+// CHECK:         llvm.getelementptr %[[NEXT]][%[[START]]]
+// CHECK:         llvm.call_intrinsic "llvm.prefetch.p0"
+func.func private @next_panel_of_dynamic_rows(%c: memref<?x64xf32>, %a: memref<?x8xf32>, %b: memref<512xf32>, %m: index) {
+  "krnl.gemm"(%c, %a, %b, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, packed, next_panel_prefetch = -9223372036854775808 : i64, m = -9223372036854775808 : i64, n = 64 : i64, k = 8 : i64, tile = array<i64: 4, 32>}> : (memref<?x64xf32>, memref<?x8xf32>, memref<512xf32>, index) -> ()
+  return
+}
+
+// -----
+
 // The same for a convolution: a panel is 16 channels by 32, 2,048 bytes; the first of two rows prefetches the first half
 // of the next one, two lines of 64 bytes a step where 128 are asked for. A narrower last panel has none after it.
 // CHECK-LABEL: llvm.func internal @next_panel_of_convolution

@@ -133,6 +133,17 @@ func.func @next_panels(%x: tensor<128x256xf32>) -> tensor<128x768xf32> {
 
 // -----
 
+// With a dynamic number of rows, the bytes depend on it.
+// KRNL-LABEL:  func.func @next_panels_of_dynamic_rows
+// KRNL:          m = -9223372036854775808 : i64{{.*}}next_panel_prefetch = -9223372036854775808 : i64
+func.func @next_panels_of_dynamic_rows(%x: tensor<?x256xf32>) -> tensor<?x768xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<256x768xf32>
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<?x256xf32>, tensor<256x768xf32>) -> tensor<?x768xf32>
+  onnx.Return %0 : tensor<?x768xf32>
+}
+
+// -----
+
 // The second-level cache holds weights of 512 KiB.
 // KRNL-LABEL:  func.func @near_panels
 // KRNL:          "krnl.gemm"

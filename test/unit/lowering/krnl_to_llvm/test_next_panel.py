@@ -37,16 +37,16 @@ RANDOM = np.random.default_rng(11)
 @pytest.fixture(name="shares")
 def shares_of_tiles(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """
-    The share of each tile that was emitted, in bytes.
+    The share of each tile that was emitted, in bytes; 0 if it is dynamic.
 
     The second-level cache is the smallest, so that all weights come from beyond it.
     """
     found: list[int] = []
 
     def share_of(
-        builder: LLVMBuilder, panel: SSAValue, panel_bytes: int, tile: SSAValue, share: int
+        builder: LLVMBuilder, panel: SSAValue, panel_bytes: int, tile: SSAValue, share: int | SSAValue
     ) -> SSAValue:
-        found.append(share)
+        found.append(share if isinstance(share, int) else 0)
         return share_of_next_panel(builder, panel, panel_bytes, tile, share)
 
     def resolve(target: str, needs_host: bool = True) -> CpuTarget:
@@ -60,7 +60,7 @@ def shares_of_tiles(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def model_of(shape: Sequence[int], node: str, weights: Array) -> onnx.ModelProto:
+def model_of(shape: Sequence[int | str], node: str, weights: Array) -> onnx.ModelProto:
     given, result = ", ".join(map(str, shape)), ", ".join(f"d{axis}" for axis in range(len(shape)))
     ends = f"(float[{given}] x) => (float[{result}] y)"
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> m {ends} {{ y = {node} }}')
@@ -91,6 +91,13 @@ def check(model: onnx.ModelProto, x: Array, threads: int) -> None:
 def test_matrix_products(sizes: tuple[int, int, int], threads: int, shares: list[int]):
     m, k, n = sizes
     check(model_of((m, k), "MatMul(x, w)", floats(k, n)), floats(m, k), threads)
+    assert shares
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("m", [1, 7, 8, 9, 64, 101])
+def test_a_dynamic_number_of_rows(m: int, threads: int, shares: list[int]):
+    check(model_of(("m", 65), "MatMul(x, w)", floats(65, 130)), floats(m, 65), threads)
     assert shares
 
 

@@ -6,7 +6,15 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
 from xdsl.dialects.dlti import DataLayoutEntryAttr, TargetDeviceSpecAttr, TargetSystemSpecAttr
 from xdsl.ir import Attribute
 
@@ -131,6 +139,9 @@ def test_tiles_of_a_panel_share_the_lines_of_the_next_one():
     # 16 tiles of rows, three vectors a step: 12 bytes each, rounded up for 7 tiles.
     assert tiles.next_panel_prefetch(768, 192, 3, 16) == 12
     assert tiles.next_panel_prefetch(768, 192, 3, 7) == 28
+    # A dynamic number of rows.
+    assert tiles.next_panel_prefetch(768, 192, 3, None) == DYNAMIC_INDEX
+    assert tiles.next_panel_prefetch(768, 2, 2, None) == 0
     # One tile reads each panel once.
     assert tiles.next_panel_prefetch(768, 192, 3, 1) == 0
     # L2 of 2 MiB holds weights of half its size; of 1.5 MiB for two panels.
