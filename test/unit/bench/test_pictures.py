@@ -1,63 +1,39 @@
-"""Pictures for benchmarks: PNG files, lines of text, sizes."""
+"""Pictures for benchmarks: drawn text, sizes."""
 
 from __future__ import annotations
 
-import struct
-import zlib
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from bench.pictures import read_png, resized, text_lines
+from bench.pictures import WORDS, drawn_captcha, drawn_line, picture, resized
 
 
-def png(filters: list[int], pixels: npt.NDArray[Any], bits: int = 8) -> bytes:
-    """A PNG file in which each row has a filter of its own."""
-    height, width, step = pixels.shape
-    wide = np.zeros((height + 1, width + 1, step), np.int64)
-    wide[1:, 1:] = pixels
-    left, up, corner = wide[1:, :-1], wide[:-1, 1:], wide[:-1, :-1]
-    estimate = left + up - corner
-    near = [np.abs(estimate - each) for each in (left, up, corner)]
-    paeth = np.where(
-        (near[0] <= near[1]) & (near[0] <= near[2]), left, np.where(near[1] <= near[2], up, corner)
-    )
-    guesses = (np.zeros_like(left), left, up, (left + up) // 2, paeth)
-    rows = b"".join(
-        bytes([kind]) + ((pixels[row] - guesses[kind][row]) & 255).astype(np.uint8).tobytes()
-        for row, kind in enumerate(filters)
-    )
-    color = {1: 0, 3: 2, 4: 6}[step]
-    chunks = {
-        b"IHDR": struct.pack(">IIBBBBB", width, height, bits, color, 0, 0, 0),
-        b"IDAT": zlib.compress(rows),
-    }
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-        for kind, body in chunks.items()
-    )
+def test_words_to_compare_are_none_to_calibrate_with():
+    assert not set(WORDS["calibration"]) & set(WORDS["test"])
 
 
-@pytest.mark.parametrize("step", [1, 3, 4])
-def test_every_filter_of_png(step: int):
-    pixels = np.random.default_rng(step).integers(0, 256, (10, 7, step))
-    assert np.array_equal(read_png(png([*range(5), *range(5)], pixels)), pixels)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_line_has_dark_text_within_paper(seed: int):
+    line = drawn_line(np.random.default_rng(seed), ["zebra", "Zone"], 48, 160)
+    assert line.shape == (3, 48, 160)
+    grey = line.mean(axis=0)
+    assert grey.min() < 0.6 * np.median(grey)
+    assert np.abs(grey[0] - np.median(grey)).max() < 0.3
 
 
-def test_other_depths_are_refused():
-    with pytest.raises(ValueError, match="a PNG of 16 bits, color type 0, interlaced 0"):
-        read_png(png([0], np.zeros((1, 2, 1), np.int64), bits=16))
+def test_a_picture_is_one_of_8_bits_that_seed_and_use_choose():
+    one = picture(0, "line", "test", 48, 160)
+    assert np.array_equal(one, picture(0, "line", "test", 48, 160))
+    assert np.array_equal(one * 255, np.round(one * 255))
+    assert not np.array_equal(one, picture(1, "line", "test", 48, 160))
+    assert not np.array_equal(one, picture(0, "line", "calibration", 48, 160))
 
 
-def test_lines_of_text_are_found_on_paper_that_is_not_lit_evenly():
-    page = np.broadcast_to(np.linspace(0.6, 1.0, 64), (3, 60, 64)).copy()
-    page[:, 10:22, 4:60:3] *= 0.3
-    page[:, 40:43, 4:60:3] *= 0.3
-    assert text_lines(page) == [(10, 22)]
+def test_characters_of_a_captcha_cover_a_part_of_the_background():
+    found = drawn_captcha(np.random.default_rng(0), np.full((3, 96, 96), 0.5))
+    assert 0.01 < np.mean(np.any(np.abs(found - 0.5) > 0.05, axis=0)) < 0.5
 
 
-def test_resized_images_keep_a_gradient():
-    image = np.broadcast_to(np.arange(8.0), (1, 4, 8))
-    assert np.allclose(resized(image, 2, 4)[0], [0.5, 2.5, 4.5, 6.5])
+@pytest.mark.parametrize(("height", "width"), [(2, 3), (4, 6), (1, 1), (7, 5)])
+def test_a_resized_picture_keeps_the_mean_of_a_plain_one(height: int, width: int):
+    assert np.allclose(resized(np.full((3, 4, 6), 0.6), height, width), 0.6)
