@@ -34,11 +34,15 @@ FAILURES = (
     ImportError,
     LookupError,
     MemoryError,
+    OSError,
     RuntimeError,
     TypeError,
     ValueError,
 )
-"""Exceptions of the reference evaluator: it validates nothing, so any exception of Python and NumPy."""
+"""
+Exceptions of the reference evaluator: it validates nothing, so any exception of Python and NumPy, and those
+of Pillow for an image that it cannot decode.
+"""
 
 
 @dataclass(frozen=True)
