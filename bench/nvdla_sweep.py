@@ -41,7 +41,7 @@ def main() -> int:
     parser.add_argument(
         "--fast-memory",
         action="store_true",
-        help="beside a memory that no layer waits for, so that most 3x3 convolutions in FP16 are Winograd's",
+        help="beside a memory that bounds no layer, so that most 3x3 convolutions in FP16 are Winograd's",
     )
     args = parser.parse_args()
     selected = [

@@ -126,6 +126,8 @@ class _Convolution:
             and precision_of(self.conv.source.type) is Precision.FP16
             and window.kernel == (WINOGRAD_KERNEL, WINOGRAD_KERNEL)
             and {*window.strides, *window.dilations} == {1}
+            # Conversions to integers and operands for each element were never seen beside Winograd's tiles.
+            and precision_of(self.sdp.result.type) is Precision.FP16
             and not self._has_row_operands()
             and self._is_read_with_gaps()
             and self._fits(target)
@@ -133,7 +135,7 @@ class _Convolution:
         )
 
     def _has_row_operands(self) -> bool:
-        """Whether the SDP reads an operand for each element, which was never seen beside Winograd's tiles."""
+        """Whether the SDP reads an operand for each element."""
         return any(
             operand is not None and stage.mode is OperandMode.PER_POINT for stage, operand in self.sdp.stages
         )

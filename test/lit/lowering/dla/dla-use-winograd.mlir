@@ -78,3 +78,17 @@ func.func @integers(%x: tensor<1x128x28x28xi8>) -> tensor<1x128x28x28xi8> {
   %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x128x28x28xi32>>) -> tensor<1x128x28x28xi8>
   func.return %y : tensor<1x128x28x28xi8>
 }
+
+// -----
+
+// A conversion to integers was never seen beside Winograd's tiles.
+// CHECK-LABEL: @integer_results
+// CHECK-NOT:     is_winograd
+// CHECK:         return
+func.func @integer_results(%x: tensor<1x128x28x28xf16>) -> tensor<1x128x28x28xi16> {
+  %w = "dla.constant"() <{layout = "kernels", value = dense<0.5> : tensor<128x128x3x3xf16>}> : () -> tensor<128x128x3x3xf16>
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}>
+     : (tensor<1x128x28x28xf16>, tensor<128x128x3x3xf16>) -> !dla.flow<tensor<1x128x28x28xf32>>
+  %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x128x28x28xf32>>) -> tensor<1x128x28x28xi16>
+  func.return %y : tensor<1x128x28x28xi16>
+}
