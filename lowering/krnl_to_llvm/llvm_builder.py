@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.types import is_buffer, is_integer, is_vector, size_of
 from xonnc.lowering.krnl_to_llvm import llvm_ops
-from xonnc.lowering.krnl_to_llvm.llvm_ops import POINTER, overload_suffix, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_ops import POINTER, vector_of
 
 INDEX = IndexType()
 BYTE = IntegerType(8)
@@ -185,9 +185,9 @@ class LLVMBuilder:
 
     def intrinsic(self, name: str, *values: SSAValue, result: Attribute | None = None) -> SSAValue:
         """Call an LLVM intrinsic that is overloaded on the type of its operands, and on `result` if given."""
-        suffix = overload_suffix(values[0].type)
+        suffix = _suffix(values[0].type)
         if result is not None:
-            suffix = f"{overload_suffix(result)}.{suffix}"
+            suffix = f"{_suffix(result)}.{suffix}"
         return self.add(llvm_ops.intrinsic(f"llvm.{name}.{suffix}", values, [result or values[0].type]))
 
     def size(self, size: int | SSAValue) -> SSAValue:
@@ -334,3 +334,9 @@ def _splat(value: float, element: Attribute, lanes: int) -> Attribute:
     assert is_integer(element)
     integers = VectorType[IntegerType](element, [lanes])
     return DenseIntOrFPElementsAttr.from_list(integers, [int(value)] * lanes)
+
+
+def _suffix(type_: Attribute) -> str:
+    if is_vector(type_):
+        return f"v{type_.get_shape()[0]}{_suffix(type_.element_type)}"
+    return f"i{type_.width.data}" if is_integer(type_) else type_.name

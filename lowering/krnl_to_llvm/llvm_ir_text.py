@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from xdsl.backend.llvm.convert import convert_module
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -16,7 +17,6 @@ from xonnc.lowering.krnl_to_llvm.kernels import (
     emit_single_call,
     lower_kernel,
 )
-from xonnc.lowering.krnl_to_llvm.llvm_ir_writer import llvm_ir
 from xonnc.lowering.krnl_to_llvm.thread_pool import step_name, thread_pool_ir
 from xonnc.lowering.native.read_program import CallSequence, KernelCall, StepFunctions, split_kernel_groups
 
@@ -67,7 +67,7 @@ def llvm_text(
 
     If `is_local`, all functions get internal linkage.
     """
-    text = _with_attributes(module, llvm_ir(module, triple))
+    text = _with_attributes(module, str(convert_module(module, fallback_target_triple=triple or None)))
     if is_local:
         text = re.sub(r"^define (?!internal)(?:external )?", "define internal ", text, flags=re.MULTILINE)
     # Without an FMA instruction, `llvm.fma` calls the C library per element, 30 times as slow as the multiply

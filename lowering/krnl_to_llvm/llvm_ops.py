@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xonnc.dialects.krnl.types import is_integer, is_vector
+from xonnc.dialects.krnl.types import is_vector
 from xonnc.dialects.krnl.vector_llvm import FCmpOp, SelectOp
 
 POINTER = llvm.LLVMPointerType()
@@ -40,14 +40,6 @@ NO_PROPERTIES: Mapping[str, Attribute] = MappingProxyType({})
 def vector_of(element: Attribute, lanes: int) -> Attribute:
     """Return the type of a vector of `lanes` elements; 0 lanes mean a scalar."""
     return VectorType(element, [lanes]) if lanes else element
-
-
-@cache
-def overload_suffix(type_: Attribute) -> str:
-    """Return what a type adds to the name of an intrinsic: `v4f32`."""
-    if is_vector(type_):
-        return f"v{type_.get_shape()[0]}{overload_suffix(type_.element_type)}"
-    return f"i{type_.width.data}" if is_integer(type_) else type_.name
 
 
 @cache
