@@ -173,7 +173,7 @@ class GemmOp(IRDLOperation):
         is_dynamic = m == DYNAMIC_INDEX
         if self.packed is None or DYNAMIC_INDEX in (n, k) or (size != m if is_dynamic else size < 1):
             raise VerifyException(
-                "krnl.gemm: next_panel_prefetch is bytes above 0, of a packed B with static n and k"
+                "krnl.gemm: next_panel_prefetch takes a number above 0, a packed B, and static n and k"
             )
 
     def _verify_products(self) -> None:

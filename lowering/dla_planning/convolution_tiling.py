@@ -81,11 +81,11 @@ class ConvBufferDemand:
         return self.buffer_rows(self.output_height) if self.is_winograd else self.height
 
     @property
-    def least_rows(self) -> int:
+    def min_rows(self) -> int:
         """The rows of the buffer for the smallest tile."""
         return min(self.buffer_rows(self.step), self.full_rows)
 
-    def most_outputs(self, resident_rows: int) -> int:
+    def max_outputs(self, resident_rows: int) -> int:
         """Return the output rows of the largest tile in `resident_rows` rows of the buffer."""
         outputs = (resident_rows - self.buffer_rows(1)) // self.stride + 1
         return outputs // self.step * self.step
@@ -182,7 +182,7 @@ def _plans(
     if not fits or data_banks + weight_banks > buffer.banks:
         return
     resident_rows = min(data_banks * buffer.entries // rows.entries_per_slice, rows.full_rows)
-    if resident_rows < rows.least_rows:
+    if resident_rows < rows.min_rows:
         return
     is_resident = weight_banks * buffer.bank_bytes >= rows.weight_bytes
     for tiles in dict.fromkeys(_tilings(rows, resident_rows, data_banks * buffer.entries)):
@@ -200,7 +200,7 @@ def _tilings(rows: ConvBufferDemand, resident_rows: int, entries: int) -> Iterat
     fewest = row_tiles(rows, resident_rows)
     yield fewest
     yield _full_tiles(rows, resident_rows)
-    half = max(entries // 2 // rows.entries_per_slice, rows.least_rows)
+    half = max(entries // 2 // rows.entries_per_slice, rows.min_rows)
     fitting_twice = len(row_tiles(rows, half)) if half < rows.full_rows else 2
     counts = {fitting_twice, 2 * fitting_twice, 4 * fitting_twice}
     for count in sorted(counts):
@@ -220,7 +220,7 @@ def row_tiles(rows: ConvBufferDemand, resident_rows: int) -> tuple[RowTile, ...]
     """Return as few tiles as `resident_rows` input rows allow, of nearly equal height."""
     if resident_rows >= rows.full_rows:
         return (_row_tile(rows, 0, rows.output_height),)
-    return equal_tiles(rows, ceil(rows.output_height / rows.most_outputs(resident_rows)))
+    return equal_tiles(rows, ceil(rows.output_height / rows.max_outputs(resident_rows)))
 
 
 def _full_tiles(rows: ConvBufferDemand, resident_rows: int) -> tuple[RowTile, ...]:

@@ -8,10 +8,10 @@ share the lines of the next one, and each step of a tile asks for a few bytes of
 
 from __future__ import annotations
 
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 
+from xonnc.lowering.krnl_to_llvm import llvm_ops
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 
 LINE = 64
@@ -27,9 +27,7 @@ def share_of_next_panel(
 
 def ahead_of(builder: LLVMBuilder, pointer: SSAValue, distance: int | SSAValue) -> SSAValue:
     """Return an address that may be past the end of the buffer, which `inbounds` would make poison."""
-    if isinstance(distance, int):
-        return builder.add(llvm.GEPOp(pointer, [distance], i8))
-    return builder.add(llvm.GEPOp(pointer, [llvm.GEP_USE_SSA_VAL], i8, ssa_indices=[distance]))
+    return builder.add(llvm_ops.address(pointer, distance, i8, inbounds=False))
 
 
 def prefetch_share(builder: LLVMBuilder, pointer: SSAValue, step_bytes: int | SSAValue) -> None:

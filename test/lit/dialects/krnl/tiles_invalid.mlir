@@ -234,7 +234,7 @@ func.func @f(%c: memref<1x64xf32>, %a: memref<1x8xf32>, %b: memref<8x64xf32>) {
 // -----
 
 func.func @f(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: memref<512xf32>) {
-  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is bytes above 0, of a packed B with static n and k}}
+  // expected-error @+1 {{krnl.gemm: next_panel_prefetch takes a number above 0, a packed B, and static n and k}}
   "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 8 : i64, n = 64 : i64, k = 8 : i64, tile = array<i64: 4, 32>, next_panel_prefetch = 32 : i64}> : (memref<8x64xf32>, memref<8x8xf32>, memref<512xf32>) -> ()
   return
 }
@@ -242,7 +242,7 @@ func.func @f(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: memref<512xf32>) {
 // -----
 
 func.func @f(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: memref<512xf32>) {
-  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is bytes above 0, of a packed B with static n and k}}
+  // expected-error @+1 {{krnl.gemm: next_panel_prefetch takes a number above 0, a packed B, and static n and k}}
   "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, m = 8 : i64, n = 64 : i64, k = 8 : i64, tile = array<i64: 4, 32>, next_panel_prefetch = 0 : i64}> : (memref<8x64xf32>, memref<8x8xf32>, memref<512xf32>) -> ()
   return
 }
@@ -250,7 +250,7 @@ func.func @f(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: memref<512xf32>) {
 // -----
 
 func.func @f(%c: memref<?x64xf32>, %a: memref<?x8xf32>, %b: memref<512xf32>, %m: index) {
-  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is bytes above 0, of a packed B with static n and k}}
+  // expected-error @+1 {{krnl.gemm: next_panel_prefetch takes a number above 0, a packed B, and static n and k}}
   "krnl.gemm"(%c, %a, %b, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, packed, m = -9223372036854775808 : i64, n = 64 : i64, k = 8 : i64, tile = array<i64: 4, 32>, next_panel_prefetch = 32 : i64}> : (memref<?x64xf32>, memref<?x8xf32>, memref<512xf32>, index) -> ()
   return
 }
@@ -562,7 +562,7 @@ func.func @f(%y: memref<1x3x6x6x16xf32>, %x: memref<1x3x8x8x16xf32>, %w: memref<
 // -----
 
 func.func @f(%c: memref<8x?xf32>, %a: memref<8x8xf32>, %b: memref<?xf32>, %n: index) {
-  // expected-error @+1 {{krnl.gemm: next_panel_prefetch is bytes above 0, of a packed B with static n and k}}
+  // expected-error @+1 {{krnl.gemm: next_panel_prefetch takes a number above 0, a packed B, and static n and k}}
   "krnl.gemm"(%c, %a, %b, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, packed, m = 8 : i64, n = -9223372036854775808 : i64, k = 8 : i64, tile = array<i64: 4, 32>, next_panel_prefetch = 32 : i64}> : (memref<8x?xf32>, memref<8x8xf32>, memref<?xf32>, index) -> ()
   return
 }

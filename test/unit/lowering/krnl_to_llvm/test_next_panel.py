@@ -95,7 +95,7 @@ def test_matrix_products(sizes: tuple[int, int, int], threads: int, shares: list
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("m", [1, 7, 8, 9, 64, 101])
+@pytest.mark.parametrize("m", [0, 1, 7, 8, 9, 64, 101])
 def test_a_dynamic_number_of_rows(m: int, threads: int, shares: list[int]):
     check(model_of(("m", 65), "MatMul(x, w)", floats(65, 130)), floats(m, 65), threads)
     assert shares
