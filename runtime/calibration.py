@@ -4,8 +4,7 @@ Calibration: value ranges of a model's tensors, observed over samples.
 `minmax` takes the extremes. The other methods choose a clipping limit from a histogram of magnitudes:
 `percentile` covers a fixed fraction of the values, `entropy` minimises the Kullback-Leibler divergence of
 the distribution after quantization from that before it, and `mse` minimises the mean squared error of
-rounding and clipping. Of a value that elementwise functions alone read, such as a sigmoid, `mse` weighs each
-error by the squared slope of these functions: the few objects of a picture then count, not the background.
+rounding and clipping.
 Inputs of a softmax have a range of their own, whatever the method (`_of_scores`). The mean and the extremes
 of each channel are recorded as well.
 """
@@ -13,8 +12,8 @@ of each channel are recorded as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, cast
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,18 +39,6 @@ LEVELS = 128
 """Quantization levels of int8 on one side of zero."""
 
 
-SlopeTable: TypeAlias = "tuple[Array, Array]"
-"""Points of a range in ascending order, and the squared slope there of what reads the values, 0 to 1."""
-
-MIN_WEIGHT = 1e-4
-"""Weight of an error where all functions of a value are constant: samples do not show every value."""
-
-
-def weights_of(numbers: Array, table: SlopeTable) -> Array:
-    """Return the weight of an error of each value, from `MIN_WEIGHT` to 1."""
-    return np.maximum(np.interp(numbers, *table), MIN_WEIGHT)
-
-
 @dataclass
 class Histogram:
     """A histogram of magnitudes in equal bins up to the largest."""
@@ -64,13 +51,12 @@ class Histogram:
         """An empty histogram for values in a range."""
         return Histogram(found, np.zeros(BINS, np.float64))
 
-    def add(self, numbers: Array, slopes: SlopeTable | None = None) -> None:
-        """Count the values of an array, each by the weight of its error."""
+    def add(self, numbers: Array) -> None:
+        """Count the values of an array."""
         reach = self.range.magnitude or 1.0
         # In float64: histogram bins of float16 values would be narrower than the spacing of float16.
-        wide = numbers.astype(np.float64)
-        weights = None if slopes is None else weights_of(wide, slopes)
-        self.counts += np.histogram(np.abs(wide), bins=BINS, range=(0.0, reach), weights=weights)[0]
+        magnitudes = np.abs(numbers.astype(np.float64))
+        self.counts += np.histogram(magnitudes, bins=BINS, range=(0.0, reach))[0]
 
     def cut(self, method: str) -> Range:
         """Return the clipping range that a method chooses."""
@@ -201,13 +187,11 @@ class _Observation:
     """
     Runs a model on a sample; both, and the results, can be sent to other processes.
 
-    A sample without ranges gives the extremes of each tensor, one with them the counts of its histogram,
-    weighted by `slopes` where there are some.
+    A sample without ranges gives the extremes of each tensor, one with them the counts of its histogram.
     """
 
     run: RunModel
     names: Sequence[str]
-    slopes: Mapping[str, SlopeTable] = field(default_factory=dict[str, SlopeTable])
 
     def __call__(self, task: tuple[Mapping[str, Array], Mapping[str, Range] | None]) -> dict[str, Any]:
         sample, ranges = task
@@ -217,7 +201,7 @@ class _Observation:
         counts: dict[str, Array] = {}
         for name, numbers in found:
             histogram = Histogram.of(ranges[name])
-            histogram.add(numbers, self.slopes.get(name))
+            histogram.add(numbers)
             counts[name] = histogram.counts
         return counts
 
@@ -234,23 +218,22 @@ def calibrate(
     step: Callable[[int, int, str], None] | None = None,
     scores: Mapping[str, float] | None = None,
     executor: Executor | None = None,
-    slopes: Callable[[str, Range], SlopeTable | None] | None = None,
 ) -> Ranges:
     """
     Return the range of each output of a model and of each input over all samples (arrays by input name).
 
     `run` computes the outputs called `names`, which include every tensor to calibrate. `scores` maps each
     tensor that only a softmax reads to the distance below a sample's maximum at which a score no longer
-    contributes. `slopes` gives what `mse` weighs errors by, from a tensor's name and extremes, or `None`.
-    `step` reports progress: runs done, runs in all, and the current phase. With an executor its
+    contributes. `step` reports progress: runs done, runs in all, and the current phase. With an executor its
     workers run the samples; `run` is then sent to them. The ranges are the same. Raises `XonncError` if there
     are no samples.
     """
     if not samples:
         raise XonncError("no samples to calibrate with")
     runs = len(samples) * (1 if method == "minmax" else 2)
+    observe = _Observation(run, names)
 
-    def results(observe: _Observation, ranges: Mapping[str, Range] | None = None) -> Iterator[dict[str, Any]]:
+    def results(ranges: Mapping[str, Range] | None) -> Iterator[dict[str, Any]]:
         """Run all samples; yield what they give, in their order."""
         phase, before = ("ranges", 0) if ranges is None else ("histograms", len(samples))
         tasks = [(sample, ranges) for sample in samples]
@@ -260,7 +243,7 @@ def calibrate(
             if step is not None:
                 step(before + number, runs, phase)
 
-    extremes, lowest = _extremes(results(_Observation(run, names)), len(samples))
+    extremes, lowest = _extremes(results(None), len(samples))
     counting = {
         name: _of_scores(extremes[name], lowest[name], depth)
         for name, depth in (scores or {}).items()
@@ -271,11 +254,7 @@ def calibrate(
     histograms = {name: Histogram.of(found) for name, found in extremes.items()}
     # Workers need the limits of the bins alone.
     limits = {name: Range(found.least, found.largest) for name, found in extremes.items()}
-    tables: dict[str, SlopeTable] = {}
-    if method == "mse" and slopes is not None:
-        found_tables = ((name, slopes(name, found)) for name, found in limits.items())
-        tables = {name: table for name, table in found_tables if table is not None}
-    for counts in results(_Observation(run, names, tables), limits):
+    for counts in results(limits):
         for name, numbers in counts.items():
             histograms[name].counts += numbers
     return {name: histogram.cut(method) for name, histogram in histograms.items()} | counting

@@ -54,23 +54,6 @@ def varying_range(value: SSAValue, found: Range) -> Range:
     return replace(found, least=float(points[first]), largest=float(points[last]))
 
 
-def squared_slopes(value: SSAValue, found: Range) -> tuple[Array, Array] | None:
-    """
-    Return points of a value's range and the squared slope there of the functions that read it, 1 at most.
-
-    An error of the value is squared in their results with this factor. `None` if another operator reads the
-    value too, or if the functions are constant.
-    """
-    points = np.linspace(found.least, found.largest, POINTS)
-    if found.least >= found.largest:
-        return None
-    total = np.zeros(POINTS)
-    for numbers in _results(value, points):
-        total += np.square(np.gradient(numbers, points))
-    largest = float(total.max())
-    return (points, total / largest) if 0 < largest < np.inf else None
-
-
 def functions_of(root: SSAValue, points: Array) -> dict[SSAValue, Array]:
     """Return the values that elementwise operators compute from `root` alone, for these values of it."""
     known: dict[SSAValue, Array] = {root: points}

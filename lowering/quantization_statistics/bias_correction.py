@@ -2,9 +2,7 @@
 Empirical bias correction [Nagel 2019, appendix D].
 
 Quantization shifts the mean of each channel: by rounding and saturation, by weights, by a ReLU that rectifies
-noise, and by zeros at image borders. The shift is small per element, but equal for every image. Where
-elementwise functions alone read the result, such as a sigmoid, the mean is weighted by their squared slopes,
-which makes the squared error behind them least: an object counts, and not the background. The quantized
+noise, and by zeros at image borders. The shift is small per element, but equal for every image. The quantized
 model runs segment by segment, each up to a linear operator, whose bias subtracts the shift measured on the
 samples before the next segment runs. A shift that differs between images is no property of the network: each
 is reduced by its uncertainty (James and Stein). The engines' own rounding is unbiased and not modeled.
@@ -29,10 +27,8 @@ from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, quantize
-from xonnc.lowering.onnx_to_dla.saturation import squared_slopes
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 from xonnc.lowering.quantization_statistics.quantization_error import OpenModel, with_quantized_weights
-from xonnc.runtime.calibration import SlopeTable, weights_of
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
@@ -63,30 +59,20 @@ def bias_corrections(
     exact = equalized(module, ranges)
     (function,) = (op for op in exact.walk() if isinstance(op, FuncOp))
     known = ValueRanges(function, ranges)
-    names = [known.name(op.Y) for op in _linear_ops(exact)]
+    names = [known.name(op.Y) for op in exact.walk() if isinstance(op, ConvOp | GemmOp)]
     if not names:
         return {}
-    floats, tables = export_proto(exact), [_slopes(op, known) for op in _linear_ops(exact)]
+    floats = export_proto(exact)
     rounded = module.clone()
     quantize(rounded, ranges, DisposablePool())
     corrected = _PartitionedRun(with_quantized_weights(export_proto(rounded)), samples, open_model)
-    corrected.run(_means(floats, samples, open_model, tables))
+    corrected.run(_means(floats, samples, open_model))
     given = [_bias(node, _initializers(floats)) for node in _linear_nodes(floats)]
     return {
         name: tuple((before - after).tolist())
         for name, before, after in zip(names, given, corrected.biases, strict=True)
         if before is not None and after is not None
     }
-
-
-def _linear_ops(module: ModuleOp) -> list[ConvOp | GemmOp]:
-    return [op for op in module.walk() if isinstance(op, ConvOp | GemmOp)]
-
-
-def _slopes(op: ConvOp | GemmOp, ranges: ValueRanges) -> SlopeTable | None:
-    """Return the squared slopes of what reads a result, as far as its range is known."""
-    found = ranges.of(op.Y)
-    return None if found is None else squared_slopes(op.Y, found)
 
 
 def _linear_nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
@@ -107,45 +93,20 @@ def _bias(node: onnx.NodeProto, initializers: Mapping[str, onnx.TensorProto]) ->
     return None if initializer is None else numpy_helper.to_array(initializer).astype(np.float64).reshape(-1)
 
 
-@dataclass(frozen=True)
-class _Means:
-    """The weighted mean of each channel (columns) in each sample (rows) of a linear operator's result."""
-
-    means: Array
-    weights: Sequence[Array | None]
-    """Of the elements of each sample; `None` if all count the same."""
-
-
-def _means(
-    model: onnx.ModelProto,
-    samples: Sequence[Sample],
-    open_model: OpenModel,
-    tables: Sequence[SlopeTable | None],
-) -> list[_Means]:
-    """Return the means of each linear operator."""
+def _means(model: onnx.ModelProto, samples: Sequence[Sample], open_model: OpenModel) -> list[Array]:
+    """Return the mean of each channel (columns) in each sample (rows), for each linear operator."""
     own = onnx.ModelProto()
     own.CopyFrom(model)
     del own.graph.output[:]
     own.graph.output.extend(onnx.ValueInfoProto(name=node.output[0]) for node in _linear_nodes(own))
     run = open_model(own)
-    means: list[list[Array]] = [[] for _ in tables]
-    weights: list[list[Array | None]] = [[] for _ in tables]
-    for sample in samples:
-        for index, (values, table) in enumerate(zip(run(sample), tables, strict=True)):
-            # In float16: those of all samples are held at once.
-            weight = None if table is None else weights_of(values, table).astype(np.float16)
-            weights[index].append(weight)
-            means[index].append(channel_means(values, weight))
-    return [_Means(np.stack(mean), weight) for mean, weight in zip(means, weights, strict=True)]
+    found = [[_channels(one) for one in run(sample)] for sample in samples]
+    return [np.stack(each) for each in zip(*found, strict=True)]
 
 
-def channel_means(numbers: Array, weights: Array | None) -> Array:
-    """Return the weighted mean of each channel."""
-    axes = tuple(axis for axis in range(numbers.ndim) if axis != 1)
-    if weights is None:
-        return numbers.mean(axis=axes, dtype=np.float64)
-    wide = weights.astype(np.float64)
-    return np.sum(numbers * wide, axis=axes) / np.sum(wide, axis=axes)
+def _channels(numbers: Array) -> Array:
+    """Return the mean of each channel."""
+    return numbers.mean(axis=tuple(axis for axis in range(numbers.ndim) if axis != 1), dtype=np.float64)
 
 
 def james_stein_means(shifts: Array) -> Array:
@@ -180,16 +141,12 @@ class _PartitionedRun:
         self._initializers = _initializers(model)
         self._values: list[dict[str, Array]] = [dict(sample) for sample in samples]
 
-    def run(self, means: Sequence[_Means]) -> None:
+    def run(self, means: Sequence[Array]) -> None:
         """Run all segments, correcting biases so that the channels have these means in each sample."""
         for part, mean in zip(self._parts(), means, strict=True):
             self._run(part)
             sum_ = part.nodes[-1]
-            found = [
-                channel_means(values[sum_.output[0]], weights)
-                for values, weights in zip(self._values, mean.weights, strict=True)
-            ]
-            shifts = np.stack(found) - mean.means
+            shifts = np.stack([_channels(values[sum_.output[0]]) for values in self._values]) - mean
             change = james_stein_means(shifts)
             bias = _bias(sum_, self._initializers)
             self.biases.append(None if bias is None else bias - change)

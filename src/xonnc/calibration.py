@@ -30,12 +30,11 @@ from xonnc.errors import XonncError
 from xonnc.executors.executor import Executor
 from xonnc.formats.arrays import read_arrays
 from xonnc.formats.input_files import record_input
-from xonnc.formats.nvdla.calibration import Range, Ranges
+from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, stays_float
 from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, name_values, quantize
-from xonnc.lowering.onnx_to_dla.saturation import squared_slopes
 from xonnc.lowering.onnx_to_dla.softmax_logits import logits_of
 from xonnc.lowering.quantization_statistics.bias_correction import bias_corrections
 from xonnc.lowering.quantization_statistics.float_selection import (
@@ -45,7 +44,7 @@ from xonnc.lowering.quantization_statistics.float_selection import (
 )
 from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
 from xonnc.native import compile_native
-from xonnc.runtime.calibration import DEFAULT_METHOD, RunModel, SlopeTable, calibrate
+from xonnc.runtime.calibration import DEFAULT_METHOD, RunModel, calibrate
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
@@ -131,7 +130,7 @@ def measure_ranges(
             model.graph.output.append(info)
     names = [output.name for output in model.graph.output]
     run = open_model(model) if executor is None else WorkerModel(model)
-    return calibrate(run, names, samples, method, step, _scores(module), executor, _slopes(module))
+    return calibrate(run, names, samples, method, step, _scores(module), executor)
 
 
 def select_float(
@@ -255,16 +254,6 @@ def _scores(module: ModuleOp) -> dict[str, float]:
         if isinstance(value, OpResult) and (names := output_names(value.op)):
             found[names[0]] = depth
     return found
-
-
-def _slopes(module: ModuleOp) -> Callable[[str, Range], SlopeTable | None]:
-    """Return a function that gives the slopes of what reads a tensor, from its name and range."""
-    values = {
-        name: value
-        for op in computing_ops(module)
-        for name, value in zip(output_names(op), op.results, strict=False)
-    }
-    return lambda name, found: squared_slopes(values[name], found) if name in values else None
 
 
 def input_shapes(module: ModuleOp) -> dict[str, tuple[int, ...]]:

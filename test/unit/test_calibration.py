@@ -321,23 +321,6 @@ def test_the_least_error_cuts_what_is_rare(tmp_path: Path):
     assert np.square(rounded - 2 * numbers).mean() < np.square(coarse - 2 * numbers).mean()
 
 
-@pytest.mark.parametrize(("others", "clipped"), [("", True), ("z = Neg (d)", False)])
-def test_errors_count_where_the_functions_of_a_value_vary(others: str, clipped: bool, tmp_path: Path):
-    """SiLU changes little below -10; another operator that reads the value sees all of it."""
-    generator = np.random.default_rng(0)
-    parts = (generator.uniform(0, 4, 5000), generator.normal(-1, 0.5, 4900), generator.uniform(-30, -5, 100))
-    numbers = np.concatenate(parts).astype(np.float32).reshape(1, 1, -1)
-    size = f"float[1, 1, {numbers.size}]"
-    outputs = f"{size} y, {size} z" if others else f"{size} y"
-    text = f"""<ir_version: 8, opset_import: ["" : 17]> silu ({size} x) => ({outputs})
-        {{ d = Add (x, x) s = Sigmoid (d) y = Mul (d, s) {others} }}"""
-    path = tmp_path / "silu.onnx"
-    path.write_bytes(parser.parse_model(text).SerializeToString())
-    ranges = calibrate_module(simplify(path).module, [{"x": numbers}], "mse")
-    assert (ranges["d"].least > -30) == clipped
-    assert ranges["d"].largest == pytest.approx(8, rel=0.02)
-
-
 def test_tables_with_the_old_name_of_bias_corrections(tmp_path: Path):
     path = tmp_path / "table.json"
     path.write_text('{"x": {"min": 0, "max": 1, "drifts": [0.5, 0.25]}}')

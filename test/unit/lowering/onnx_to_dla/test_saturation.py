@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from math import log
 
-import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 
 from xonnc.formats.nvdla.calibration import Range
-from xonnc.lowering.onnx_to_dla.saturation import POINTS, TOLERANCE, squared_slopes, varying_range
+from xonnc.lowering.onnx_to_dla.saturation import POINTS, TOLERANCE, varying_range
 
 SHAPE = "tensor<1x2x3x3xf32>"
 
@@ -36,29 +35,6 @@ def varying(context: Context, body: str, found: Range, results: str = "%y") -> R
     ).parse_module()
     (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
     return varying_range(function.body.block.args[0], found)
-
-
-def slopes(context: Context, body: str, found: Range, at: float) -> float | None:
-    """Return the squared slope of the readers of a network's input at a value."""
-    module = Parser(
-        context, f"func.func @f(%x: {SHAPE}) -> {SHAPE} {{ {body} onnx.Return %y : {SHAPE} }}"
-    ).parse_module()
-    (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
-    table = squared_slopes(function.body.block.args[0], found)
-    return None if table is None else float(np.interp(at, *table))
-
-
-@pytest.mark.parametrize("at", [-4.0, -1.5, 0.0, 1.5, 4.0])
-def test_slopes_of_hard_swish(context: Context, at: float):
-    """The slope is (2x + 3) / 6 between -3 and 3: the largest, 3 / 2, counts 1."""
-    expected = ((2 * at + 3) / 6 if -3 < at < 3 else float(at > 0)) / 1.5
-    assert slopes(context, HARD_SWISH, Range(-5, 5), at) == pytest.approx(expected**2, abs=5e-3)
-
-
-def test_slopes_of_what_is_constant_or_no_function(context: Context):
-    assert slopes(context, unary("Relu"), Range(-5, -1), -2) is None
-    assert slopes(context, unary("Relu"), Range(1, 1), 1) is None
-    assert slopes(context, CONVOLUTION.replace("%z", "%y"), Range(-5, 5), 0) is None
 
 
 def unary(name: str) -> str:

@@ -20,11 +20,9 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.quantization_statistics.bias_correction import (
     MIN_SAMPLES,
     bias_corrections,
-    channel_means,
     james_stein_means,
 )
 from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
-from xonnc.runtime.calibration import weights_of
 from xonnc.runtime.reference import ReferenceModel
 
 Array = npt.NDArray[Any]
@@ -84,43 +82,6 @@ def shift(path: Path, samples: list[Sample], *, measured: bool) -> float:
 def test_means_are_what_they_were(path: Path):
     samples = images(12)
     assert shift(path, samples, measured=True) < 0.1 * shift(path, samples, measured=False)
-
-
-def test_a_shift_counts_where_the_function_of_the_result_varies():
-    """The weights are 0 but for the largest value of each channel."""
-    values = np.array([[[0.0, 1.0, 8.0], [4.0, 2.0, 2.0]]])
-    weights = weights_of(values, (np.array([0.0, 3.0, 3.5, 9.0]), np.array([0.0, 0.0, 1.0, 1.0])))
-    assert channel_means(values, weights).tolist() == pytest.approx([8, 4], rel=1e-3)
-    assert channel_means(values, None).tolist() == [3, 8 / 3]
-
-
-def test_scores_of_objects_are_corrected_and_not_those_of_the_background(tmp_path: Path):
-    """
-    A kernel of 1.004 and 100 becomes 0.79 and 100: far below zero, where a sigmoid is constant, that is a
-    large shift, which the few values around zero do not have.
-    """
-    text = """<ir_version: 8, opset_import: ["" : 17]>
-        detector (float[1, 2, 16, 16] x) => (float[1, 1, 16, 16] y) { z = Conv (x, w) y = Sigmoid (z) }"""
-    model = parser.parse_model(text)
-    weights = np.array([1.004, 100], np.float32).reshape(1, 2, 1, 1)
-    model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
-    path = tmp_path / "detector.onnx"
-    path.write_bytes(model.SerializeToString())
-    generator = np.random.default_rng(2)
-    samples = [{"x": generator.normal(0, 0.01, (1, 2, 16, 16)).astype(np.float32)} for _ in range(12)]
-    for sample in samples:
-        sample["x"][0, 0] -= 12
-        sample["x"][0, 0, 3, :8] += 12
-    found: list[Ranges] = []
-
-    def calibrate(module: ModuleOp) -> Ranges:
-        found.append(calibrate_module(module, samples))
-        return found[0]
-
-    run_frontend(path, None, calibrate)
-    (correction,) = found[0]["z"].bias_corrections
-    # The mean shift of all values is 0.2 times 12.
-    assert abs(correction) < 0.2
 
 
 def test_shifts_that_differ_between_images_are_reduced():
