@@ -289,6 +289,22 @@ def holds_one(field: str, text: str = "") -> Rule:
     return rule
 
 
+def single_element(field: str) -> Rule:
+    """
+    A tensor of one element and any rank.
+
+    The operators of control flow say no more of it ("must contain a single element"), and exporters write the
+    result of a comparison of one row and one column; onnxruntime takes it for these operators.
+    """
+
+    def rule(op: Operation) -> None:
+        shape = None if is_absent(op, field) else shape_of(op, field)
+        if shape is not None and any(differ(size, 1) for size in shape):
+            refuse(op, f"{field} has the shape {shown(shape)}; a single element is needed")
+
+    return rule
+
+
 def same_shape(first: str, second: str) -> Rule:
     """Two operands have equal shapes."""
 

@@ -18,7 +18,7 @@ from xdsl.traits import RecursiveMemoryEffect
 
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.regions import branches, loop_body, scan_body
-from xonnc.dialects.onnx.checks.shapes import holds_one
+from xonnc.dialects.onnx.checks.shapes import single_element
 from xonnc.dialects.onnx.constraints import INT_ARRAY_ATTR, INT_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -48,7 +48,7 @@ class IfOp(OnnxOp):
     then_branch = region_def("single_block")
     else_branch = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect(), Checks(branches, holds_one("cond")))
+    traits = traits_def(RecursiveMemoryEffect(), Checks(branches, single_element("cond")))
 
 
 @irdl_op_definition
@@ -78,7 +78,9 @@ class LoopOp(OnnxOp):
 
     body = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect(), Checks(loop_body, holds_one("M"), holds_one("cond")))
+    traits = traits_def(
+        RecursiveMemoryEffect(), Checks(loop_body, single_element("M"), single_element("cond"))
+    )
 
 
 @irdl_op_definition

@@ -9,7 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attribute_builders import float_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import holds_for_axes, holds_one, rank_is
+from xonnc.dialects.onnx.checks.shapes import holds_for_axes, rank_is, single_element
 from xonnc.dialects.onnx.checks.values import axes_in_range, one_for_each_axis, one_of
 from xonnc.dialects.onnx.constraints import FLOAT_ATTR, INT64, INT_ARRAY_ATTR, STRING_ATTR, types
 from xonnc.dialects.onnx.op import OnnxOp
@@ -79,7 +79,7 @@ class PadOp(OnnxOp):
         Checks(
             rank_is("pads", 1),
             one_of("mode", "constant", "reflect", "edge", "wrap"),
-            holds_one("constant_value"),
+            single_element("constant_value"),
             holds_for_axes("pads", "data", "axes", 2),
             rank_is("axes", 1),
         ),
@@ -117,7 +117,7 @@ class PadV19Op(OnnxOp):
         Checks(
             rank_is("pads", 1),
             one_of("mode", "constant", "reflect", "edge", "wrap"),
-            holds_one("constant_value"),
+            single_element("constant_value"),
             holds_for_axes("pads", "data", "axes", 2),
             rank_is("axes", 1),
         ),
@@ -155,7 +155,7 @@ class PadV18Op(OnnxOp):
         Checks(
             rank_is("pads", 1),
             one_of("mode", "constant", "reflect", "edge", "wrap"),
-            holds_one("constant_value"),
+            single_element("constant_value"),
             holds_for_axes("pads", "data", "axes", 2),
             rank_is("axes", 1),
         ),
@@ -191,7 +191,7 @@ class PadV13Op(OnnxOp):
         Checks(
             rank_is("pads", 1),
             one_of("mode", "constant", "reflect", "edge", "wrap"),
-            holds_one("constant_value"),
+            single_element("constant_value"),
             holds_for_axes("pads", "data", "", 2),
         ),
     )
@@ -226,7 +226,7 @@ class PadV11Op(OnnxOp):
         Checks(
             rank_is("pads", 1),
             one_of("mode", "constant", "reflect", "edge", "wrap"),
-            holds_one("constant_value"),
+            single_element("constant_value"),
             holds_for_axes("pads", "data", "", 2),
         ),
     )

@@ -67,6 +67,22 @@ def test_a_branch_reads_what_is_around_it(condition: bool, threads: int):
     compared(model_of(BRANCHES), {"c": np.array(condition), "x": X}, threads)
 
 
+# As a comparison of one row and one column gives it (openWakeWord's hey_jarvis).
+RANK_2_CONDITION = """
+model (bool[1,1] c, float[2,3] x) => (float[2,3] y) {
+  y = If(c) <
+    then_branch = left () => (float[2,3] a) { a = Neg(x) },
+    else_branch = right () => (float[2,3] b) { b = Add(x, x) }
+  >
+}
+"""
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_a_condition_is_a_single_element_of_any_rank(condition: bool):
+    compared(model_of(RANK_2_CONDITION), {"c": np.array([[condition]]), "x": X})
+
+
 # Both sums change places in each turn, and a branch in the loop counts the even ones.
 FIBONACCI = """
 model (int64 m, bool c, float[3] x) => (float[3] a, float[3] b, int64 n) {

@@ -38,6 +38,30 @@ func.func @if_shapes(%arg0: tensor<i1>, %arg1: tensor<2xf32>, %arg2: tensor<3xf3
 
 // -----
 
+// The condition is a single element of any rank.
+func.func @if_rank_2(%arg0: tensor<1x1xi1>, %arg1: tensor<2xf32>) {
+  %0 = "onnx.If"(%arg0) ({
+    onnx.Yield %arg1 : tensor<2xf32>
+  }, {
+    onnx.Yield %arg1 : tensor<2xf32>
+  }) : (tensor<1x1xi1>) -> tensor<2xf32>
+  onnx.Return
+}
+
+// -----
+
+func.func @if_two_conditions(%arg0: tensor<1x2xi1>, %arg1: tensor<2xf32>) {
+  // expected-error@+1 {{'onnx.If' op cond has the shape [1, 2]; a single element is needed}}
+  %0 = "onnx.If"(%arg0) ({
+    onnx.Yield %arg1 : tensor<2xf32>
+  }, {
+    onnx.Yield %arg1 : tensor<2xf32>
+  }) : (tensor<1x2xi1>) -> tensor<2xf32>
+  onnx.Return
+}
+
+// -----
+
 func.func @no_yield(%arg0: tensor<i1>, %arg1: tensor<2xf32>) {
   // expected-error@+1 {{'onnx.If' op then_branch must terminate with onnx.Yield}}
   %0 = "onnx.If"(%arg0) ({
