@@ -3,22 +3,17 @@ Reorder the calls of an allocation scope to minimise the peak of live memory.
 
 Read-after-write, write-after-read and write-after-write dependencies on buffers are respected. Host steps are
 barriers: calls are reordered only between two of them, since a run of calls becomes one native function.
-Where shapes are dynamic, orders are compared as if each dynamic dimension of an input were
-`NOMINAL_DIMENSION`.
+Where shapes are dynamic, orders are compared by their nominal sizes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import CallOp
-from xonnc.dialects.krnl.types import is_buffer
-from xonnc.dialects.onnx.types import numpy_dtype
-from xonnc.formats.native.program import aligned
 from xonnc.lowering.memory_planning.offset_assignment import BufferLifetime, peak_live_bytes
 from xonnc.lowering.memory_planning.scheduling import Schedule, ScheduleStep, min_peak_schedule
 from xonnc.lowering.native.in_place import Kernels, in_place_candidates
@@ -31,10 +26,8 @@ from xonnc.lowering.native.lifetimes import (
     lifetimes,
     root_of,
 )
+from xonnc.lowering.native.nominal_sizes import nominal_bytes
 from xonnc.lowering.native.read_program import SIZE_OPS
-
-NOMINAL_DIMENSION = 64
-"""Size assumed for a dynamic dimension of an input when orders are compared."""
 
 
 def order_calls(block: Block, kernels: Kernels) -> Schedule:
@@ -123,50 +116,6 @@ class _DependencyGraph:
                 and self._arena[written] == self._arena[read]
             ):
                 yield self._numbers[written], self._numbers[read]
-
-
-def nominal_bytes(buffer: SSAValue) -> int:
-    """Return the size in bytes of a buffer of dynamic shape for inputs of nominal shape; else 0."""
-    owner = buffer.owner
-    if not isinstance(owner, memref.AllocOp) or not is_buffer(buffer.type) or not owner.dynamic_sizes:
-        return 0
-    sizes: dict[SSAValue, int] = {}
-    count = 1
-    for size in buffer.type.get_shape():
-        count *= max(size, 1)
-    for size in owner.dynamic_sizes:
-        count *= max(1, _nominal(size, sizes))
-    return aligned(count * numpy_dtype(buffer.type.element_type).itemsize)
-
-
-def _nominal(size: SSAValue, sizes: dict[SSAValue, int]) -> int:
-    """Evaluate a dynamic dimension for inputs of nominal shape."""
-    if size in sizes:
-        return sizes[size]
-    owner = size.owner
-    values = (
-        [_nominal(operand, sizes) for operand in owner.operands] if isinstance(owner, SIZE_ARITHMETIC) else []
-    )
-    match owner:
-        case arith.ConstantOp(value=IntegerAttr(value=number)):
-            found = number.data
-        case arith.AddiOp():
-            found = values[0] + values[1]
-        case arith.MuliOp():
-            found = values[0] * values[1]
-        case arith.FloorDivSIOp():
-            found = values[0] // max(1, values[1])
-        case arith.MinSIOp():
-            found = min(values)
-        case arith.MaxSIOp():
-            found = max(values)
-        case _:
-            found = NOMINAL_DIMENSION
-    sizes[size] = found
-    return found
-
-
-SIZE_ARITHMETIC = (arith.AddiOp, arith.FloorDivSIOp, arith.MaxSIOp, arith.MinSIOp, arith.MuliOp)
 
 
 def _reorder(block: Block, steps: list[Operation]) -> None:

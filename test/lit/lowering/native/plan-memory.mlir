@@ -361,6 +361,60 @@ func.func @dynamic(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
+// Large buffers share a block, and small ones do; a small one is not in the way of the next large one.
+// CHECK-LABEL: func.func @large_and_small
+// CHECK-SAME:    krnl.arena = {blocks = 3 : i64}
+// CHECK:         {krnl.blocks = array<i64: 0>} : memref<?x64xf32>
+// CHECK:         {krnl.blocks = array<i64: 1>} : memref<?x4xf32>
+// CHECK:         {krnl.blocks = array<i64: 2>} : memref<?x4xf32>
+// CHECK:         {krnl.blocks = array<i64: 0>} : memref<?x64xf32>
+func.func @large_and_small(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %zero = arith.constant 0 : index
+  %n = tensor.dim %x, %zero : tensor<?x4xf32>
+  %0 = builtin.unrealized_conversion_cast %x : tensor<?x4xf32> to memref<?x4xf32>
+  %a = memref.alloc(%n) : memref<?x64xf32>
+  "krnl.call"(%a, %0, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x64xf32>, memref<?x4xf32>, index) -> ()
+  %b = memref.alloc(%n) : memref<?x4xf32>
+  "krnl.call"(%b, %a, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x4xf32>, memref<?x64xf32>, index) -> ()
+  %c = memref.alloc(%n) : memref<?x4xf32>
+  "krnl.call"(%c, %b, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x4xf32>, memref<?x4xf32>, index) -> ()
+  %d = memref.alloc(%n) : memref<?x64xf32>
+  "krnl.call"(%d, %c, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x64xf32>, memref<?x4xf32>, index) -> ()
+  %e = memref.alloc(%n) : memref<?x4xf32>
+  "krnl.call"(%e, %d, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x4xf32>, memref<?x64xf32>, index) -> ()
+  %1 = builtin.unrealized_conversion_cast %e : memref<?x4xf32> to tensor<?x4xf32>
+  onnx.Return %1 : tensor<?x4xf32>
+}
+
+// -----
+
+// Buffers that grow with the square of a dimension share a block, though others are as large for small shapes.
+// CHECK-LABEL: func.func @square
+// CHECK-SAME:    krnl.arena = {blocks = 3 : i64}
+// CHECK:         {krnl.blocks = array<i64: 0>} : memref<?x?xf32>
+// CHECK:         {krnl.blocks = array<i64: 1>} : memref<?x64xf32>
+// CHECK:         {krnl.blocks = array<i64: 2>} : memref<?x64xf32>
+// CHECK:         {krnl.blocks = array<i64: 0>} : memref<?x?xf32>
+func.func @square(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %zero = arith.constant 0 : index
+  %n = tensor.dim %x, %zero : tensor<?x4xf32>
+  %0 = builtin.unrealized_conversion_cast %x : tensor<?x4xf32> to memref<?x4xf32>
+  %a = memref.alloc(%n, %n) : memref<?x?xf32>
+  "krnl.call"(%a, %0, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x?xf32>, memref<?x4xf32>, index) -> ()
+  %b = memref.alloc(%n) : memref<?x64xf32>
+  "krnl.call"(%b, %a, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x64xf32>, memref<?x?xf32>, index) -> ()
+  %c = memref.alloc(%n) : memref<?x64xf32>
+  "krnl.call"(%c, %b, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x64xf32>, memref<?x64xf32>, index) -> ()
+  %d = memref.alloc(%n, %n) : memref<?x?xf32>
+  "krnl.call"(%d, %c, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x?xf32>, memref<?x64xf32>, index) -> ()
+  %e = memref.alloc(%n) : memref<?x4xf32>
+  "krnl.call"(%e, %d, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x4xf32>, memref<?x?xf32>, index) -> ()
+  %1 = builtin.unrealized_conversion_cast %e : memref<?x4xf32> to tensor<?x4xf32>
+  onnx.Return %1 : tensor<?x4xf32>
+}
+
+// -----
+
 // The caller may give the same memory for an argument and a result if one call alone accesses the argument.
 // CHECK-LABEL: func.func @cache
 // CHECK:         funcName = "k", mayShare = array<i64: 0, 1>
