@@ -13,6 +13,7 @@ from io import StringIO
 from typing import NamedTuple, NoReturn
 
 from xonnc.errors import suggest
+from xonnc.garbage_collection import without_cycle_collection
 from xonnc.tools.command_examples import examples_of
 from xonnc.tools.peer_flags import Tool
 from xonnc.tools.plugin_options import add_plugin_options, take_plugin_options
@@ -169,7 +170,8 @@ def _sentence(text: str) -> str:
 
 
 def _command(name: str) -> Command:
-    module = import_module(f"xonnc.tools.commands.{name.replace('-', '_')}")
+    with without_cycle_collection(keeps_all=True):
+        module = import_module(f"xonnc.tools.commands.{name.replace('-', '_')}")
     return Command(
         module.add_arguments,
         module.run,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import platform
 import shlex
 import sys
@@ -28,6 +30,9 @@ class Exit(IntEnum):
     BUG = 3
     INTERRUPTED = 130
 
+
+# At its end, Python would search all objects for cycles: a fifth of the time of a small compilation.
+atexit.register(gc.freeze)
 
 MAX_REPORTED = 5
 """Lines about what is wrong with a model, where another tool than its checker finds it."""

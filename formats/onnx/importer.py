@@ -42,7 +42,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Region
 
 from xonnc.dialects.onnx.elements import DisposablePool
-from xonnc.dialects.onnx.elements.garbage_collection import without_cycle_collection
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import message_codec
@@ -55,6 +54,7 @@ from xonnc.formats.onnx.local_functions import check_functions, inline_calls
 from xonnc.formats.onnx.schemas import newest_opset, opsets_of
 from xonnc.formats.onnx.utf8_checks import check_names
 from xonnc.formats.onnx.value_types import dim_params_of, read_dim_params, value_info, write_dim_params
+from xonnc.garbage_collection import without_cycle_collection
 
 _LARGEST_OPSET = (1 << 31) - 1
 

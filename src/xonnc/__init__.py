@@ -123,7 +123,11 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), _NAMES_THERE.get(name, name))
+    from xonnc.garbage_collection import without_cycle_collection
+
+    with without_cycle_collection(keeps_all=True):
+        home = import_module(f"{__name__}.{_HOMES[name]}")
+    return getattr(home, _NAMES_THERE.get(name, name))
 
 
 def __dir__() -> list[str]:

@@ -26,7 +26,6 @@ from xdsl.ir import Operation
 from xonnc.argument_types import checks_arguments
 from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
-from xonnc.dialects.onnx.elements.garbage_collection import without_cycle_collection
 from xonnc.dialects.onnx.multiplications import multiplications_by_node
 from xonnc.errors import UnknownNameError, XonncError, suggest
 from xonnc.formats.native.program import HostStep, NativeStep, Program
@@ -39,6 +38,7 @@ from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.load_model import load
 from xonnc.formats.onnx.payload_extraction import PayloadMarkers, without_payloads
 from xonnc.formats.onnx.save_model import serialized
+from xonnc.garbage_collection import without_cycle_collection
 from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline, is_fused
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
 from xonnc.lowering.native.c_kernels import c_unit

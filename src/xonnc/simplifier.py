@@ -23,7 +23,6 @@ from xdsl.ir import SSAValue
 from xonnc.argument_types import checks_arguments
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
-from xonnc.dialects.onnx.elements.garbage_collection import without_cycle_collection
 from xonnc.dialects.onnx.ops.builtin import ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import static_shape
@@ -35,6 +34,7 @@ from xonnc.formats.onnx.importer import OVERRIDABLE_SINCE, import_loaded, overri
 from xonnc.formats.onnx.load_model import LoadedModel, load
 from xonnc.formats.onnx.model_summary import ModelSummary, comparison_table, summarize
 from xonnc.formats.onnx.save_model import ExternalData
+from xonnc.garbage_collection import without_cycle_collection
 from xonnc.rewriting.timeline import timed
 from xonnc.transforms.cse import erase_dead
 from xonnc.transforms.declared_types import (

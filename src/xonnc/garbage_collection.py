@@ -12,7 +12,7 @@ SPARE_OBJECTS = 100_000
 
 
 @contextmanager
-def without_cycle_collection() -> Generator[None]:
+def without_cycle_collection(keeps_all: bool = False) -> Generator[None]:
     """
     Pause Python's cycle collector, which costs up to a third of the time while many objects are made.
 
@@ -20,7 +20,8 @@ def without_cycle_collection() -> Generator[None]:
     `drop_attributes`. At the end, survivors move to the oldest generation without a scan, so that the next
     collection of the young generation does not traverse them. Python then does not count them and would
     collect the oldest generation much too late. So this function collects it, once pauses have created more
-    objects than were alive after the last collection.
+    objects than were alive after the last collection. Objects of a pause that `keeps_all`, such as what
+    imported modules define, do not count.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -28,7 +29,7 @@ def without_cycle_collection() -> Generator[None]:
         yield
     finally:
         if enabled:
-            _HEAP.end_of_pause()
+            _HEAP.end_of_pause(keeps_all)
             gc.enable()
 
 
@@ -44,9 +45,15 @@ class Heap:
     has_frozen_objects: bool = False
     """Whether the host program froze objects; looked up until it has, since counting them walks them all."""
 
-    def end_of_pause(self) -> None:
+    def end_of_pause(self, keeps_all: bool) -> None:
+        """
+        Collect if that is due, else move all objects to the oldest generation.
+
+        Parameters:
+            keeps_all: whether the objects made in the pause do not count.
+        """
         # The youngest generation's count goes down with each object that reference counting frees.
-        self.made += gc.get_count()[0]
+        self.made += 0 if keeps_all else gc.get_count()[0]
         self.has_frozen_objects = self.has_frozen_objects or gc.get_freeze_count() > 0
         if self.has_frozen_objects:
             # `unfreeze` would undo what the host program did.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 from unittest.mock import Mock
 from weakref import ref
 
 import pytest
 
-from xonnc.dialects.onnx.elements import garbage_collection
-from xonnc.dialects.onnx.elements.garbage_collection import without_cycle_collection
+from xonnc import garbage_collection
+from xonnc.garbage_collection import without_cycle_collection
 
 
 class Node:
@@ -53,6 +55,24 @@ def test_garbage_is_found_once_it_is_as_much_as_what_lives(monkeypatch: pytest.M
             Node()
             Node()
     assert early() is None
+
+
+def test_imports_make_no_collection_due(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(garbage_collection, "SPARE_OBJECTS", 100)
+    with without_cycle_collection(keeps_all=True):
+        kept = [Node() for _ in range(2 * len(gc.get_objects()) + 1000)]
+        garbage = ref(Node())
+    with without_cycle_collection():
+        pass
+    assert kept
+    assert garbage() is not None
+
+
+def test_tools_end_without_a_search_for_cycles():
+    last = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))"
+    program = f"{last}; import xonnc.tools.process"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 def test_living_objects_are_not_counted_for_a_few(monkeypatch: pytest.MonkeyPatch):
