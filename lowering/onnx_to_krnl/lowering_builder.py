@@ -29,6 +29,7 @@ from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Buffer, Int8Plan
 from xonnc.lowering.onnx_to_krnl.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, LayoutPlan
 from xonnc.lowering.onnx_to_krnl.quantized_operands import QuantizedOperands
+from xonnc.lowering.onnx_to_krnl.shared_kernels import SharedKernels
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, SymbolicSize, are_static, static_sizes
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
 from xonnc.rewriting.patterns import Array
@@ -150,7 +151,7 @@ class LoweringBuilder:
         """NHWC int8 buffers."""
         self.written: set[SSAValue] = set()
         """Images that are written in NCHWc or NHWC by the time that they are read."""
-        self._names: dict[str, str] = {}
+        self._shared = SharedKernels()
         self._buffers: dict[SSAValue, SSAValue] = {}
         self._contents: dict[SSAValue, tuple[Sequence[Size], Attribute]] = {}
         self.materialized: set[SSAValue] = set()
@@ -335,22 +336,18 @@ class LoweringBuilder:
         iterations: Size = 0,
     ) -> CallOp:
         """
-        Insert a call of a kernel; kernels of equal text become one.
+        Insert a call of a kernel; equal kernels become one.
 
         `iterations` is their number in a kernel that takes a range of them.
         """
-        # The text is the key: kernels of equal text share one function.
-        function = kernel.function("kernel")
-        text = str(function)
-        if text not in self._names:
-            self._names[text] = f"{name}_{len(self._names)}"
-            function = FuncOp(self._names[text], function.function_type, function.detach_region(0), "private")
-            self.kernels[self._names[text]] = function
+        function = self._shared.shared(kernel.function(f"{name}_{self._shared.count}"))
+        symbol = function.sym_name.data
+        self.kernels[symbol] = function
         sizes = [self.extent(extent) for extent in kernel.extents]
         count = self.extent(iterations) if isinstance(iterations, SymbolicSize) else iterations
         if isinstance(count, SSAValue) and count not in sizes:
             raise AssertionError("the number of iterations is a size that the kernel does not take")
-        call = CallOp.of(self._names[text], outputs, inputs, count, sizes)
+        call = CallOp.of(symbol, outputs, inputs, count, sizes)
         self.insert(call)
         return call
 
