@@ -237,8 +237,6 @@ def _simplified(
         # Not before: what contradicts a declared shape alone is no invalid branch.
         allow_invalid_branches(module, of_shapes=True)
     try:
-        if corrects:
-            correct_shapes(module)
         if declared == "checked":
             forget_declared(module)
             forget_declared_by_bodies(module)
@@ -250,6 +248,9 @@ def _simplified(
             set_input_shapes(module, input_shapes)
         if signature is not None:
             set_signature(module, signature)
+        if corrects:
+            # With the given shapes, which what an exporter declared may contradict.
+            correct_shapes(module)
         _simplify(module, context, passes)
         simplify_functions(module, partial(_simplify, passes=passes), context)
     except CollectedError as error:

@@ -12,9 +12,10 @@ import onnx
 import pytest
 from onnx import checker, helper, numpy_helper, parser
 
-from xonnc.errors import XonncError
+from xonnc.errors import InvalidModelError, XonncError
 from xonnc.formats.onnx.light_models import light_model
 from xonnc.formats.onnx.save_model import ExternalData
+from xonnc.rewriting.remarks import XonncWarning
 from xonnc.runtime.reference import ReferenceModel
 from xonnc.simplifier import SimplifiedModel, simplify
 from xonnc.tools.driver import main
@@ -132,6 +133,25 @@ def test_a_shape_may_contradict_what_was_known(tmp_path: Path):
     sizes = [[dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in found.graph.output]
     assert sizes == [[7, 3]]
     assert not found.graph.input[0].type.tensor_type.shape.dim[0].HasField("dim_value")
+
+
+def test_a_shape_may_contradict_what_the_model_declares_of_its_output(tmp_path: Path):
+    # PP-OCRv2 has inputs of any size and declares the 25 columns of its traced one.
+    text = """
+        <ir_version: 8, opset_import: ["" : 17]>
+        traced (float[b, 3, h, w] x) => (float[b, 3, 25] y) {
+          m = MaxPool <kernel_shape = [32, 4], strides = [32, 4]> (x)
+          axes = Constant <value_ints = [2]> ()
+          y = Squeeze (m, axes)
+        }
+    """
+    model = saved(text, tmp_path / "in.onnx")
+    shapes = {"x": [1, 3, 32, 160]}
+    with pytest.warns(XonncWarning, match="its result is declared"):
+        found = simplify(model, input_shapes=shapes).proto()
+    assert [dim.dim_value for dim in found.graph.output[0].type.tensor_type.shape.dim] == [1, 3, 40]
+    with pytest.raises(InvalidModelError, match="declared"):
+        simplify(model, input_shapes=shapes, strict=True)
 
 
 def test_a_named_dimension_has_one_size(tmp_path: Path):
