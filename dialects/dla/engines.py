@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import (
@@ -69,8 +70,19 @@ WINOGRAD_TILE = 4
 
 
 def integers(values: Sequence[int]) -> IntegerArray:
-    """`array<i64: …>`."""
-    return DenseArrayBase.from_list(i64, tuple(values))
+    """`array<i64: …>`, memoised."""
+    return _integers(tuple(values))
+
+
+@cache
+def _integers(values: tuple[int, ...]) -> IntegerArray:
+    return DenseArrayBase.from_list(i64, values)
+
+
+@cache
+def integer(value: int) -> IntegerAttr[IntegerType]:
+    """`value : i64`, memoised."""
+    return IntegerAttr(value, i64)
 
 
 def values_of(array: IntegerArray, names: Sequence[str], what: str, least: int) -> tuple[int, ...]:
@@ -155,8 +167,8 @@ class ConvOp(IRDLOperation):
             "pads": integers(pads),
             "strides": integers(strides),
             "dilations": integers(dilations),
-            "truncate": IntegerAttr(truncate, i64),
-            "pad_value": IntegerAttr(pad_value, i64),
+            "truncate": integer(truncate),
+            "pad_value": integer(pad_value),
             "in_cvt": in_cvt,
             "means": None if means is None else integers(means),
             "banks": banks,
@@ -386,7 +398,7 @@ class PdpOp(IRDLOperation):
             "kernel": integers(kernel),
             "strides": integers(strides),
             "pads": integers(pads),
-            "split_num": IntegerAttr(split_num, i64),
+            "split_num": integer(split_num),
         }
         super().__init__(operands=[source], result_types=[result_type], properties=properties)
 
@@ -468,7 +480,7 @@ class CdpOp(IRDLOperation):
         out_cvt: ConverterAttr | None = None,
     ):
         properties: dict[str, Attribute | None] = {
-            "local_size": IntegerAttr(local_size, i64),
+            "local_size": integer(local_size),
             "lut": lut,
             "is_function": UnitAttr() if is_function else None,
             "in_cvt": in_cvt,

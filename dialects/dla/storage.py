@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Protocol, runtime_checkable
 
 from xdsl.dialects.builtin import (
@@ -30,7 +31,7 @@ from xdsl.traits import Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.dla.attributes import ConstantLayout, MemoryRole
-from xonnc.dialects.dla.engines import ConvOp, check_shape, integers, values_of
+from xonnc.dialects.dla.engines import ConvOp, check_shape, integer, integers, values_of
 from xonnc.dialects.dla.types import (
     CONSTANT,
     CUBE_OR_IMAGE,
@@ -52,6 +53,11 @@ class HasType(Protocol):
 
 
 AXES = ("channels", "height", "width")
+
+
+@cache
+def _layout_name(layout: ConstantLayout) -> StringAttr:
+    return StringAttr(layout.value)
 
 
 @irdl_op_definition
@@ -84,7 +90,7 @@ class ConstantOp(IRDLOperation):
 
     def __init__(self, value: Attribute, layout: ConstantLayout, result_type: Attribute):
         super().__init__(
-            properties={"value": value, "layout": StringAttr(layout.value)}, result_types=[result_type]
+            properties={"value": value, "layout": _layout_name(layout)}, result_types=[result_type]
         )
 
     @property
@@ -94,8 +100,8 @@ class ConstantOp(IRDLOperation):
 
     def set_layout(self, layout: ConstantLayout, nonzero: int | None = None) -> None:
         """Change the memory layout; `nonzero` is for compressed kernels."""
-        self.layout_name = StringAttr(layout.value)
-        self.nonzero = None if nonzero is None else IntegerAttr(nonzero, i64)
+        self.layout_name = _layout_name(layout)
+        self.nonzero = None if nonzero is None else integer(nonzero)
 
     def verify_(self) -> None:
         if self.layout_name.data not in list(ConstantLayout):
@@ -258,9 +264,9 @@ class ConcatOp(IRDLOperation):
             operands=[sources],
             result_types=[result_type],
             properties={
-                "axis": IntegerAttr(axis, i64),
+                "axis": integer(axis),
                 "is_interleaved": UnitAttr() if is_interleaved else None,
-                "alignment": None if alignment is None else IntegerAttr(alignment, i64),
+                "alignment": None if alignment is None else integer(alignment),
             },
         )
 

@@ -8,6 +8,7 @@ A cube that goes from one engine to the next on the fly is a `!dla.flow` at eith
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple, TypeGuard
 
 from xdsl.dialects.builtin import IntAttr, StringAttr, TensorType
@@ -68,6 +69,12 @@ class FlowType(ParametrizedAttribute, TypeAttribute):
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_attribute(self.tensor)
+
+
+@cache
+def flow_type(tensor: TensorType[Attribute]) -> FlowType:
+    """`!dla.flow<tensor>`, memoised."""
+    return FlowType(tensor)
 
 
 @irdl_attr_definition

@@ -32,7 +32,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xonnc.dialects.dla.attributes import OperandMode
 from xonnc.dialects.dla.engines import ConvOp, SdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
-from xonnc.dialects.dla.types import CubeShape, FlowType, ImageType, cube_of, image_of, tensor_of
+from xonnc.dialects.dla.types import CubeShape, FlowType, ImageType, cube_of, flow_type, image_of, tensor_of
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.lowering.dla.convolution_plans import window_of
@@ -280,7 +280,7 @@ def _cut_convolution(op: ConvOp, part: CubeShape, read: CubeShape, cut: _Cut) ->
             part[1:], window.strides, window.dilated_kernel, (top, left), read[1:], strict=True
         )
     )
-    sums = FlowType(tensor_type((1, *part), tensor_of(op.accumulator.type).element_type))
+    sums = flow_type(tensor_type((1, *part), tensor_of(op.accumulator.type).element_type))
     source = cut(op.source, read)
     narrow = op.clone_with(source, op.weights, sums, (top, left, bottom, right), op.banks)
     narrow.location = op.location

@@ -21,7 +21,7 @@ from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.dla.attributes import Activation, AluFunction, OperandMode, SdpStage, StageFunction
 from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
-from xonnc.dialects.dla.types import FlowType, tensor_of
+from xonnc.dialects.dla.types import FlowType, flow_type, tensor_of
 from xonnc.dialects.onnx.locations import joined as joined_locations
 from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.lowering.dla.convolution_plans import fits_in_one_tile
@@ -255,7 +255,7 @@ def flows_faster(conv: ConvOp, producer: SdpOp, op: PdpOp, target: NvdlaTarget) 
 def _flow(op: PdpOp) -> None:
     producer = op.source.owner
     assert isinstance(producer, SdpOp)
-    flow = FlowType(tensor_of(producer.result.type))
+    flow = flow_type(tensor_of(producer.result.type))
     flowing = SdpOp(producer.source, producer.stages, flow, out_cvt=producer.out_cvt)
     flowing.location = producer.location
     _move_flow(producer.source, op)

@@ -24,14 +24,14 @@ from xdsl.rewriter import Rewriter
 from xonnc.dialects.dla.attributes import ConstantLayout, OperandMode, PoolMode, SdpStage, StageFunction
 from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
-from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, tensor_of
+from xonnc.dialects.dla.types import CubeShape, cube_of, flow_type, tensor_of
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
 from xonnc.lowering.dla.network_checks import blocks
-from xonnc.lowering.dla_planning.feasibility import conv_plan
+from xonnc.lowering.dla_planning.feasibility import fits_buffer
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget, load_target
@@ -209,7 +209,7 @@ def _picked_at_once(cube: CubeShape, target: NvdlaTarget, precision: Precision, 
     step = round_up(MAX_PICKED_CHANNELS, lanes)
     while step > lanes:
         source = CubeShape(2 * step, cube.height, cube.width)
-        if conv_plan(target, precision, source, step, Window2D((1, 1))) is not None:
+        if fits_buffer(target, precision, source, step, Window2D((1, 1))):
             break
         step = round_up(step // 2, lanes)
     return step
@@ -258,6 +258,6 @@ def _shifted(
     constant = ConstantOp(pool.create(weights), ConstantLayout.KERNELS, tensor_type(weights.shape, element))
     kernels = _insert(constant, before)
     sums = f32 if element == f16 else i32
-    accumulator = _insert(ConvOp(source, kernels, FlowType(tensor_type(shape, sums))), before)
+    accumulator = _insert(ConvOp(source, kernels, flow_type(tensor_type(shape, sums))), before)
     stages = [(SUM, added)] if added is not None else []
     return _insert(SdpOp(accumulator, stages, tensor_type(shape, element)), before)

@@ -19,7 +19,7 @@ from xdsl.rewriter import Rewriter
 from xonnc.dialects.dla.attributes import BankPlan, BankPlanAttr, OperandMode, SdpStage
 from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp, integers
 from xonnc.dialects.dla.storage import ConcatOp, SliceOp
-from xonnc.dialects.dla.types import FlowType, ImageType, cube_of, image_of, tensor_of
+from xonnc.dialects.dla.types import ImageType, cube_of, flow_type, image_of, tensor_of
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.lowering.dla.fused_layers import EMULATED_OPS
@@ -133,7 +133,7 @@ def _part(op: ConvOp, reader: SdpOp, plan: ConvolutionPlan, index: int) -> SdpOp
     )
     _, left, _, right = op.pads.get_values()
     source = _rows(op.source, tile.first_input, tile.inputs, reader)
-    sums = FlowType(_row_type(op.accumulator, tile.outputs))
+    sums = flow_type(_row_type(op.accumulator, tile.outputs))
     pads = (tile.pad_top, left, tile.pad_bottom, right)
     conv = op.clone_with(source, op.weights, sums, pads, BankPlanAttr(banks))
     stages = [(stage, _operand_rows(stage, operand, tile, reader)) for stage, operand in reader.stages]

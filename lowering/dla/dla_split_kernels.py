@@ -19,12 +19,12 @@ from xdsl.rewriter import Rewriter
 from xonnc.dialects.dla.attributes import OperandMode, SdpStage
 from xonnc.dialects.dla.engines import ConvOp, SdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, SliceOp
-from xonnc.dialects.dla.types import FlowType, cube_of, shape_of, tensor_of
+from xonnc.dialects.dla.types import cube_of, flow_type, shape_of, tensor_of
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.lowering.dla.convolution_plans import window_of
-from xonnc.lowering.dla_planning.feasibility import conv_plan, kernels_at_once
+from xonnc.lowering.dla_planning.feasibility import fits_buffer, kernels_at_once
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.targets import NvdlaTarget, load_target
 
@@ -46,7 +46,7 @@ def split_kernels(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -
     for op in [op for op in module.walk() if isinstance(op, ConvOp)]:
         source, window, precision = cube_of(op.source.type), window_of(op), precision_of(op.source.type)
         kernels = shape_of(op.weights.type)[0]
-        if conv_plan(target, precision, source, kernels, window) is not None:
+        if fits_buffer(target, precision, source, kernels, window):
             continue
         most = kernels_at_once(target, precision, source, kernels, window)
         if most is not None and isinstance(op.weights.owner, ConstantOp):
@@ -66,7 +66,7 @@ def _split(op: ConvOp, count: int, pool: DisposablePool) -> None:
 
 def _part(op: ConvOp, reader: SdpOp, begin: int, end: int, pool: DisposablePool) -> SSAValue:
     weights = _elements(op.weights, 0, begin, end, reader, pool)
-    sums = FlowType(_channels_type(op.accumulator, end - begin))
+    sums = flow_type(_channels_type(op.accumulator, end - begin))
     accumulator = _insert(op.clone_with(op.source, weights, sums, op.pads.get_values(), None), reader)
     stages = [(stage, _operand(stage, each, begin, end, reader, pool)) for stage, each in reader.stages]
     result = _channels_type(reader.result, end - begin)

@@ -32,7 +32,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xonnc.dialects.dla.attributes import ConstantLayout, OperandMode
 from xonnc.dialects.dla.engines import WINOGRAD_KERNEL, WINOGRAD_TILE, CdpOp, ConvOp, PdpOp, SdpOp, integers
 from xonnc.dialects.dla.storage import ConstantOp, SliceOp
-from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, image_of, shape_of, tensor_of
+from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, flow_type, image_of, shape_of, tensor_of
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
@@ -43,7 +43,7 @@ from xonnc.lowering.dla.fused_layers import FusedLayer, fused_layers
 from xonnc.lowering.dla.network_checks import blocks
 from xonnc.lowering.dla.packing import winograd_transformed
 from xonnc.lowering.dla.pipelined_plans import SingleCycles, cycles_of
-from xonnc.lowering.dla_planning.feasibility import conv_limits, conv_plan
+from xonnc.lowering.dla_planning.feasibility import conv_limits, fits_buffer
 from xonnc.lowering.dla_planning.precision import MAX_FP16, precision_of
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.targets import NvdlaTarget, load_target
@@ -159,9 +159,8 @@ class _Convolution:
         source, kernels = cube_of(self.conv.source.type), shape_of(self.conv.weights.type)[0]
         window = replace(window_of(self.conv), pads=self._grown_pads, is_winograd=True)
         extended = (winograd_extended(size) for size in window.output_size(source))
-        return (
-            conv_limits(CubeShape(source.channels, *extended), kernels, window) is None
-            and conv_plan(target, Precision.FP16, source, kernels, window) is not None
+        return conv_limits(CubeShape(source.channels, *extended), kernels, window) is None and fits_buffer(
+            target, Precision.FP16, source, kernels, window
         )
 
     def _has_finite_kernels(self) -> bool:
@@ -224,4 +223,4 @@ class _Convolution:
             shape = (1, cube.channels, cube.height + rows, cube.width + columns)
             grown = tensor_type(shape, tensor.element_type)
             is_flow = isinstance(value.type, FlowType)
-            Rewriter.replace_value_with_new_type(value, FlowType(grown) if is_flow else grown)
+            Rewriter.replace_value_with_new_type(value, flow_type(grown) if is_flow else grown)

@@ -18,6 +18,7 @@ from xonnc.lowering.dla_planning.convolution_tiling import (
     ConvBuffer,
     ConvBufferDemand,
     ConvolutionPlan,
+    candidate_plans,
     plan_convolution,
 )
 from xonnc.lowering.dla_planning.plan_cycles import plan_cycles
@@ -102,6 +103,15 @@ def buffer_of(target: NvdlaTarget, is_compressed: bool = False) -> ConvBuffer:
 
 
 @cache
+def fits_buffer(
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window2D
+) -> bool:
+    """Return whether the convolution buffer holds what one row of results takes, and a kernel group."""
+    rows = buffer_demand(target, precision, source, kernels, window)
+    return next(candidate_plans(rows, buffer_of(target)), None) is not None
+
+
+@cache
 def conv_plan(
     target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window2D
 ) -> ConvolutionPlan | None:
@@ -120,9 +130,7 @@ def kernels_at_once(
     """Return how many kernels of a convolution fit the buffer at once, `None` if not even one does."""
     group = min(geometry.kernel_group(target, precision), kernels)
     fitting = (
-        count
-        for count in range(group, 0, -1)
-        if conv_plan(target, precision, source, count, window) is not None
+        count for count in range(group, 0, -1) if fits_buffer(target, precision, source, count, window)
     )
     return next(fitting, None)
 
@@ -136,6 +144,15 @@ def convolution_cycles(
         return inf
     rows = buffer_demand(target, precision, source, kernels, window)
     return plan_cycles(target, precision, source, kernels, window, rows, plan)
+
+
+def min_cycles(
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window2D
+) -> int:
+    """Return a lower bound of `convolution_cycles` of a feature cube: multiplications that never wait."""
+    blocks = geometry.ceil_div(source.channels, target.atomic_c)
+    groups = geometry.ceil_div(kernels, geometry.kernel_group(target, precision))
+    return groups * blocks * prod(window.kernel) * prod(window.output_size(source))
 
 
 def pool_split_num(

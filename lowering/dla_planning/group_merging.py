@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import channels_per_atom
-from xonnc.lowering.dla_planning.feasibility import convolution_cycles
+from xonnc.lowering.dla_planning.feasibility import convolution_cycles, min_cycles
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget
 
@@ -20,6 +22,7 @@ def merged_groups(
     Input and output channels of a layer must be whole atoms. Among the candidates the one with the fewest
     cycles wins: merging wastes multiplications by zero, while each layer pays the memory latency. On a tie
     the fewest layers. If nothing fits the buffer, all groups, so that the convolution is split another way.
+    Candidates are planned by their lower bounds, until those left are above what was found.
     """
     atom = channels_per_atom(target, precision)
     inputs, outputs = source.channels // groups, kernels // groups
@@ -30,9 +33,13 @@ def merged_groups(
         if merged == groups or (merged * inputs % atom == 0 and merged * outputs % atom == 0)
     ]
 
-    def cost(merged: int) -> tuple[float, int]:
-        shape = source._replace(channels=merged * inputs)
-        cycles = convolution_cycles(target, precision, shape, merged * outputs, window)
-        return groups // merged * cycles, -merged
+    def layer(merged: int) -> tuple[NvdlaTarget, Precision, CubeShape, int, Window2D]:
+        return target, precision, source._replace(channels=merged * inputs), merged * outputs, window
 
-    return min(fitting, key=cost)
+    bounds = {merged: groups // merged * min_cycles(*layer(merged)) for merged in fitting}
+    best: tuple[float, int] = inf, 0
+    for merged in sorted(fitting, key=lambda one: bounds[one]):
+        if bounds[merged] > best[0]:
+            break
+        best = min(best, (groups // merged * convolution_cycles(*layer(merged)), -merged))
+    return -best[1]

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.enumerations import Precision
-from xonnc.lowering.dla_planning.feasibility import conv_limits, conv_plan
+from xonnc.lowering.dla_planning.feasibility import conv_limits, fits_buffer
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.targets import NvdlaTarget
 
@@ -51,6 +52,7 @@ class PartialConvolution:
         return CubeShape(self.end - self.begin, self.rows.size, self.columns.size)
 
 
+@cache
 def partial_convolutions(
     target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window2D
 ) -> tuple[PartialConvolution, ...] | None:
@@ -119,7 +121,7 @@ def _channel_parts(
         ends = [*(blocks * index // count * target.atomic_c for index in range(count)), channels]
         widest = max(end - begin for begin, end in pairwise(ends))
         shape = region.shape._replace(channels=widest)
-        if conv_plan(target, precision, shape, kernels, region.window) is not None:
+        if fits_buffer(target, precision, shape, kernels, region.window):
             return [
                 PartialConvolution(begin, end, region.rows, region.columns, region.window)
                 for begin, end in pairwise(ends)

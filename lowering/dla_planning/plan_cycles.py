@@ -58,17 +58,19 @@ def tile_demands(
     if rows.compressed_bytes is not None:
         groups = geometry.ceil_div(kernels, geometry.kernel_group(target, precision))
         first_weights = geometry.ceil_div(rows.compressed_bytes, groups)
+    work = ConvWork(
+        precision,
+        kernels,
+        *kernel,
+        rows=0,
+        columns=columns,
+        is_image=bool(window.pixel_bytes),
+        is_winograd=window.is_winograd,
+    )
+    heights = {tile.outputs for tile in plan.tiles}
+    cycles = {height: conv_cycles(target, work._replace(rows=height), passed.rate) for height in heights}
     for tile in plan.tiles:
         is_loaded = tile is plan.tiles[0] or not plan.weights_resident
-        work = ConvWork(
-            precision,
-            kernels,
-            *kernel,
-            tile.outputs,
-            columns,
-            is_image=bool(window.pixel_bytes),
-            is_winograd=window.is_winograd,
-        )
         data = tile.inputs * rows.row_bytes
         yield Demand(
             data=data,
@@ -78,7 +80,7 @@ def tile_demands(
             streamed=tile.outputs * passed.row_operands,
             results=tile.outputs * passed.row_results,
             row_cycles=tile.inputs * row,
-            conv=conv_cycles(target, work, passed.rate),
+            conv=cycles[tile.outputs],
             data_bank_bytes=plan.data_banks * bank,
             weight_bank_bytes=plan.weight_banks * bank,
             held_data=rows.held_bytes(tile, target.cbuf_entry_bytes),

@@ -38,7 +38,7 @@ from xonnc.dialects.dla.attributes import (
 )
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
 from xonnc.dialects.dla.storage import ConstantOp
-from xonnc.dialects.dla.types import CubeShape, FlowType, ImageType, cube_of, is_tensor, shape_of
+from xonnc.dialects.dla.types import CubeShape, FlowType, ImageType, cube_of, flow_type, is_tensor, shape_of
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.op import OnnxOp
@@ -415,7 +415,7 @@ class DlaBuilder:
         """
         rows, columns = window.output_size(cube_of(source.type))
         sums = f32 if self.precision is Precision.FP16 else i32
-        flow = FlowType(tensor_type((1, shape_of(weights.type)[0], rows, columns), sums))
+        flow = flow_type(tensor_type((1, shape_of(weights.type)[0], rows, columns), sums))
         return self(
             ConvOp(
                 source,

@@ -17,7 +17,9 @@ from xonnc.lowering.dla_planning.feasibility import (
     conv_limits,
     conv_plan,
     convolution_cycles,
+    fits_buffer,
     kernels_at_once,
+    min_cycles,
     pads_below,
     pool_limits,
     pool_split_num,
@@ -131,6 +133,17 @@ def test_what_has_no_plan_takes_for_ever():
     assert conv_plan(FULL, FP16, source, 16, window) is None
     assert convolution_cycles(FULL, FP16, source, 16, window) == inf
     assert 0 < convolution_cycles(FULL, FP16, CubeShape(16, 32, 32), 16, Window2D((3, 3))) < inf
+
+
+@pytest.mark.parametrize("target", [SMALL, FULL])
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("side", [1, 3, 5, 32])
+def test_what_fits_has_a_plan_which_takes_its_multiplications(target: NvdlaTarget, stride: int, side: int):
+    for channels, size, kernels in product((1, 9, 512, 8192), (side, 57, 1024), (1, 17, 1000)):
+        source, window = CubeShape(channels, size, size), Window2D((side, side), (stride, stride))
+        cycles = convolution_cycles(target, INT8, source, kernels, window)
+        assert fits_buffer(target, INT8, source, kernels, window) == (cycles < inf)
+        assert min_cycles(target, INT8, source, kernels, window) < cycles
 
 
 @pytest.mark.parametrize("kernel", [1, 2, 3, 5])
