@@ -22,6 +22,7 @@ from xonnc.errors import XonncError
 from xonnc.executors.executor import Executor, Outcome
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.nvdla.quantization import covering
+from xonnc.runtime.magnitude_histogram import magnitude_counts
 
 Array = npt.NDArray[Any]
 
@@ -53,10 +54,7 @@ class Histogram:
 
     def add(self, numbers: Array) -> None:
         """Count the values of an array."""
-        reach = self.range.magnitude or 1.0
-        # In float64: histogram bins of float16 values would be narrower than the spacing of float16.
-        magnitudes = np.abs(numbers.astype(np.float64))
-        self.counts += np.histogram(magnitudes, bins=BINS, range=(0.0, reach))[0]
+        self.counts += magnitude_counts(numbers, self.range.magnitude or 1.0, BINS)
 
     def cut(self, method: str) -> Range:
         """Return the clipping range that a method chooses."""
@@ -151,10 +149,13 @@ class _Channels:
     @staticmethod
     def of(numbers: Array) -> _Channels | None:
         """Return the statistics of one image; `None` without channels, for a batch, or for Inf or NaN."""
-        if numbers.ndim < 2 or numbers.shape[0] != 1 or not numbers.size or not np.all(np.isfinite(numbers)):
+        if numbers.ndim < 2 or numbers.shape[0] != 1 or not numbers.size:
             return None
         others = (0, *range(2, numbers.ndim))
         low, high = (function(numbers, axis=others).astype(np.float64) for function in (np.min, np.max))
+        # Inf and NaN are the extremes of their channel.
+        if not np.all(np.isfinite(low) & np.isfinite(high)):
+            return None
         return _Channels(numbers.mean(axis=others, dtype=np.float64), low, high)
 
     def with_image(self, other: _Channels) -> _Channels:
@@ -207,7 +208,10 @@ class _Observation:
 
 
 def _observed(numbers: Array) -> _Observed:
-    return _Observed(_extreme(np.min, numbers), _extreme(np.max, numbers), _Channels.of(numbers))
+    channels = _Channels.of(numbers)
+    if channels is not None:
+        return _Observed(float(channels.lows.min()), float(channels.highs.max()), channels)
+    return _Observed(_extreme(np.min, numbers), _extreme(np.max, numbers), None)
 
 
 def calibrate(

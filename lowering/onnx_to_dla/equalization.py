@@ -15,6 +15,7 @@ A global average pooling counts as a linear operator: it becomes a depthwise con
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, prod
 from typing import Any
@@ -259,7 +260,8 @@ def _equalize(path: _Path, ranges: ValueRanges, pool: DisposablePool) -> None:
     peaks = np.maximum(peaks, peaks.max() / MAX_RATIO)
     ends = least - centers, largest - centers
     choices = [_Change(centers, (peaks / peaks.max()) ** -exponent, margin) for exponent in EXPONENTS]
-    best = min(choices, key=lambda one: _noise(path, peaks, one.factors, ends))
+    read = [_ReadKernels.of(consumer, peaks[path.channel_maps[-1]]) for consumer in path.consumers]
+    best = min(choices, key=lambda one: _noise(path, read, peaks, one.factors, ends))
     if np.all(best.factors == 1.0) and not centers.any():
         return
     made = _change(path, best, pool)
@@ -268,7 +270,28 @@ def _equalize(path: _Path, ranges: ValueRanges, pool: DisposablePool) -> None:
             ranges.set(value, best.of(known, channel_map))
 
 
-def _noise(path: _Path, peaks: Array, factors: Array, ends: tuple[Array, Array]) -> float:
+@dataclass(frozen=True)
+class _ReadKernels:
+    """The kernels of a consumer, with what does not depend on the factors of the channels that it reads."""
+
+    kernels: Array
+    largest: Array
+    """The largest magnitude of each kernel's taps, by input channel."""
+    signal: Array
+    """The power of each kernel's result."""
+
+    @staticmethod
+    def of(consumer: LinearOp, peaks: Array) -> _ReadKernels:
+        """Return those of an operator whose input channels have these peaks."""
+        kernels = _kernels(consumer)
+        heights = peaks.reshape(kernels.shape[0], 1, -1, 1)
+        signal = np.square(kernels * heights).sum(axis=(2, 3)) / PEAK_TO_RMS**2
+        return _ReadKernels(kernels, np.abs(kernels).max(axis=3, keepdims=True), signal)
+
+
+def _noise(
+    path: _Path, read: Sequence[_ReadKernels], peaks: Array, factors: Array, ends: tuple[Array, Array]
+) -> float:
     """
     Return the mean noise-to-signal ratio of the consumers' results due to quantizing activations and weights,
     for the given factors. `ends` are the channels' lower and upper ends.
@@ -277,22 +300,20 @@ def _noise(path: _Path, peaks: Array, factors: Array, ends: tuple[Array, Array])
     step = covering(float((ends[0] * factors).min()), float((ends[1] * factors).max())).scale
     greatest = (peaks * factors)[channel_map]
     total, count = 0.0, 0
-    for consumer in path.consumers:
-        weights = _kernels(consumer)
-        heights, scales, reach = (
-            one.reshape(weights.shape[0], 1, -1, 1)
-            for one in (peaks[channel_map], factors[channel_map], greatest)
+    for one in read:
+        weights, signal = one.kernels, one.signal
+        scales, reach = (
+            each.reshape(weights.shape[0], 1, -1, 1) for each in (factors[channel_map], greatest)
         )
         scaled = weights / scales
-        signal = np.square(weights * heights).sum(axis=(2, 3)) / PEAK_TO_RMS**2
         # Rounding to a step s adds noise of variance s^2 / 12; the constant cancels in the comparison.
         # `by_kernels` is weight rounding times the activations' power, `by_channels` activation rounding
         # times the weights' power.
-        weight_steps = np.abs(scaled).max(axis=(2, 3)) / INT8_MAX
+        weight_steps = (one.largest / scales).max(axis=(2, 3)) / INT8_MAX
         by_kernels = (
             np.square(weight_steps) * np.square(reach).sum(axis=(2, 3)) * weights.shape[3] / PEAK_TO_RMS**2
         )
-        by_channels = step**2 * np.square(scaled).sum(axis=(2, 3))
+        by_channels = step**2 * np.square(scaled, out=scaled).sum(axis=(2, 3))
         has_signal = signal > 0
         total += float(((by_kernels + by_channels)[has_signal] / signal[has_signal]).sum())
         count += int(has_signal.sum())

@@ -16,7 +16,7 @@ measured on samples if the table has it, else the error of the weights times the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -110,10 +110,22 @@ def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
     if is_quantized(module):
         propagate_pairs(module, pool, ranges)
         return
-    missing: list[str] = []
-    for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
-        known = ValueRanges(function, ranges)
+    _insert_pairs(_equalize(module, ranges, pool), pool)
+
+
+def _equalize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> list[tuple[FuncOp, ValueRanges]]:
+    """Equalize the channels of `module`; return its functions with the ranges of their values."""
+    functions = [op for op in module.walk() if isinstance(op, FuncOp)]
+    found = [(function, ValueRanges(function, ranges)) for function in functions]
+    for function, known in found:
         equalize(function, known, pool)
+    return found
+
+
+def _insert_pairs(functions: Iterable[tuple[FuncOp, ValueRanges]], pool: DisposablePool) -> None:
+    """Insert QDQ pairs into functions whose channels are equalized."""
+    missing: list[str] = []
+    for function, known in functions:
         drop_negligible_weights(function, known, pool)
         missing += _PairInsertion(function, known, pool).run()
         coarsen_weight_scales(function, pool)
@@ -128,9 +140,22 @@ def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
 def equalized(module: ModuleOp, ranges: Ranges) -> ModuleOp:
     """Return a copy of `module` with equalized channels, as `quantize` makes it, and its original biases."""
     twin = module.clone()
-    for function in [op for op in twin.walk() if isinstance(op, FuncOp)]:
-        equalize(function, ValueRanges(function, ranges), DisposablePool())
+    _equalize(twin, ranges, DisposablePool())
     return twin
+
+
+def equalized_and_quantized(module: ModuleOp, ranges: Ranges) -> tuple[ModuleOp, ModuleOp]:
+    """Return a copy of a float `module` with equalized channels, and one with QDQ pairs besides."""
+    exact, pool = module.clone(), DisposablePool()
+    functions = _equalize(exact, ranges, pool)
+    values: dict[SSAValue, SSAValue] = {}
+    rounded = exact.clone(values)
+    copies = [op for op in rounded.walk() if isinstance(op, FuncOp)]
+    _insert_pairs(
+        [(copy, known.of_copy(copy, values)) for copy, (_, known) in zip(copies, functions, strict=True)],
+        pool,
+    )
+    return exact, rounded
 
 
 def name_values(module: ModuleOp) -> None:

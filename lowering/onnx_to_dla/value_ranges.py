@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import OpResult, SSAValue
 
@@ -18,6 +20,12 @@ class ValueRanges:
         self._names = _interface_names(function)
         self._ranges = ranges
         self._own: dict[SSAValue, Range] = {}
+
+    def of_copy(self, function: FuncOp, values: Mapping[SSAValue, SSAValue]) -> ValueRanges:
+        """Return the ranges of a copy of the function; `values` maps the values of this one to its own."""
+        copy = ValueRanges(function, self._ranges)
+        copy._own = {values.get(value, value): found for value, found in self._own.items()}
+        return copy
 
     def of(self, value: SSAValue) -> Range | None:
         """Return the range of a value, or `None`."""

@@ -21,12 +21,11 @@ from onnx import helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.math import GemmOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, quantize
+from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized_and_quantized
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 from xonnc.lowering.quantization_statistics.quantization_error import OpenModel, with_quantized_weights
 
@@ -56,15 +55,13 @@ def bias_corrections(
     if len(samples) < MIN_SAMPLES or len(functions) != 1:
         return {}
     samples = samples[:MAX_SAMPLES]
-    exact = equalized(module, ranges)
+    exact, rounded = equalized_and_quantized(module, ranges)
     (function,) = (op for op in exact.walk() if isinstance(op, FuncOp))
     known = ValueRanges(function, ranges)
     names = [known.name(op.Y) for op in exact.walk() if isinstance(op, ConvOp | GemmOp)]
     if not names:
         return {}
     floats = export_proto(exact)
-    rounded = module.clone()
-    quantize(rounded, ranges, DisposablePool())
     corrected = _PartitionedRun(with_quantized_weights(export_proto(rounded)), samples, open_model)
     corrected.run(_means(floats, samples, open_model))
     given = [_bias(node, _initializers(floats)) for node in _linear_nodes(floats)]

@@ -274,6 +274,13 @@ def test_means_and_extremes_of_channels(tmp_path: Path):
     assert read_calibration(tmp_path / "table.json") == found
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_extremes_leave_out_what_is_not_finite_and_then_there_are_no_channels(number: float):
+    image = np.array([[[1.0, -2.0], [3.0, number]]], np.float32)
+    found = calibrate(lambda feeds: [feeds["x"]], ["y"], [{"x": image}], "minmax")
+    assert found["y"] == Range(-2.0, 3.0)
+
+
 def test_scores_reach_from_above_the_greatest_to_where_they_do_not_count(tmp_path: Path):
     """The samples' greatest are 8 and 16: half their distance is kept free above, 3 below the lower one."""
     samples = [{"x": np.full((1, 2, 2), number, np.float32)} for number in (4, 8)]

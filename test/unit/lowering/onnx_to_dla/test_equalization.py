@@ -15,11 +15,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.calibration import calibrate_module, open_model
 from xonnc.compiler import run_frontend
+from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized
+from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, equalized_and_quantized, quantize
 from xonnc.lowering.quantization_statistics.quantization_error import measure_quantization_error
 from xonnc.runtime.reference import ReferenceModel
+from xonnc.simplifier import simplify
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
@@ -173,3 +175,13 @@ def test_what_others_read_and_what_bends_otherwise_stays(output: str, op: str, s
     (first,) = (node for node in found.node if node.output[0] == "a")
     held = {one.name: numpy_helper.to_array(one) for one in found.initializer}
     assert np.array_equal(held[first.input[1]], WEIGHTS["w1"]) == stays
+
+
+def test_what_is_equalized_once_is_quantized_as_by_itself(path: Path):
+    module = simplify(path).module
+    ranges = calibrate_module(module, images(4, 1, 3, 8, 8), "minmax")
+    exact, rounded = equalized_and_quantized(module, ranges)
+    apart = module.clone()
+    quantize(apart, ranges, DisposablePool())
+    assert export_proto(exact) == export_proto(equalized(module, ranges))
+    assert export_proto(rounded) == export_proto(apart)
