@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.engines import SoftmaxOp as DlaSoftmaxOp
@@ -118,13 +119,14 @@ def transpose(op: TransposeOp, builder: DlaBuilder) -> Cube:
     if picked is None:
         return reshaped(op.data, shape, builder)
     return Cube(
-        convolution(source.value, picking(picked).astype(np.float16), None, Window2D((1, 1)), builder), shape
+        convolution(source.value, picking(picked, np.float16), None, Window2D((1, 1)), builder), shape
     )
 
 
-def picking(picked: Array) -> Array:
+def picking(picked: Array, dtype: npt.DTypeLike = np.int8) -> Array:
     """Return one-hot 1x1 kernels that select the channels `picked`."""
-    weights = np.zeros((picked.size, picked.size, 1, 1), np.int8)
+    # Zeros take no memory until they are read or converted.
+    weights = np.zeros((picked.size, picked.size, 1, 1), dtype)
     weights[np.arange(picked.size), picked] = 1
     return weights
 
