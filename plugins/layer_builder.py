@@ -8,11 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from xonnc.dialects.dla.attributes import Activation, LutAttr, PoolMode, SdpStage
+from xonnc.dialects.dla.attributes import Activation, PoolMode, SdpStage
 from xonnc.dialects.dla.types import cube_of
-from xonnc.lowering.dla_planning.lookup_tables import function_lut
 from xonnc.lowering.dla_planning.window import Window2D
-from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, UnsupportedOperator
+from xonnc.lowering.onnx_to_dla.dla_builder import Cube, UnsupportedOperator
 from xonnc.lowering.onnx_to_dla.elementwise import (
     MAXIMUM,
     MINIMUM,
@@ -22,8 +21,8 @@ from xonnc.lowering.onnx_to_dla.elementwise import (
     combine_constant,
     combine_cubes,
 )
+from xonnc.lowering.onnx_to_dla.fp16_builder import Fp16Builder, fp16_lut
 from xonnc.lowering.onnx_to_dla.pooling import pool
-from xonnc.lowering.onnx_to_dla.unary_functions import MAX_ERROR, lookup
 from xonnc.plugins.operators import Array
 from xonnc.targets import NvdlaTarget
 
@@ -51,7 +50,7 @@ class LayerBuilder:
     A layer that the target or the engine cannot run is a refusal of the node, with the reason.
     """
 
-    def __init__(self, builder: DlaBuilder) -> None:
+    def __init__(self, builder: Fp16Builder) -> None:
         self._builder = builder
 
     @property
@@ -110,12 +109,8 @@ class LayerBuilder:
 
     def lookup(self, x: FeatureCube, function: Callable[[Array], Array]) -> FeatureCube:
         """CDP: a lookup table of a function of each element, from float64 arrays to float64 arrays."""
-        table, error = function_lut(function)
-        if error > MAX_ERROR:
-            self._builder.refuse(
-                f"the best lookup table has an error of {error:.2g} (at most {MAX_ERROR:.2g})"
-            )
-        return FeatureCube(Cube(lookup(x.cube.value, LutAttr(table), self._builder), x.shape))
+        table = fp16_lut(function, self._builder)
+        return FeatureCube(Cube(self._builder.lookup(x.cube.value, table), x.shape))
 
     def _combined(self, x: Operand, y: Operand, stage: SdpStage) -> FeatureCube:
         if not isinstance(x, FeatureCube):
@@ -130,7 +125,7 @@ class LayerBuilder:
         return FeatureCube(combine_constant(x.cube, constant, stage, shape, self._builder))
 
 
-def broadcast_shape(a: Sequence[int], b: Sequence[int], builder: DlaBuilder) -> tuple[int, ...]:
+def broadcast_shape(a: Sequence[int], b: Sequence[int], builder: Fp16Builder) -> tuple[int, ...]:
     """Return the shape of two operands broadcast together; refuse if they do not broadcast."""
     try:
         return np.broadcast_shapes(tuple(a), tuple(b))

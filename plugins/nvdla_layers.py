@@ -8,9 +8,10 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.types import NONE
 from xonnc.errors import XonncError
-from xonnc.lowering.onnx_to_dla import dla_builder, quantized_builder
-from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, UnsupportedOperator
-from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder
+from xonnc.lowering.onnx_to_dla.dla_builder import Cube, UnsupportedOperator
+from xonnc.lowering.onnx_to_dla.fp16_builder import Fp16Builder, lowers_fp16
+from xonnc.lowering.onnx_to_dla.operator_builder import INT8_LOWERINGS
+from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedBuilder, lowers_int8
 from xonnc.plugins.layer_builder import FeatureCube, LayerBuilder
 from xonnc.plugins.nvdla_bodies import BindOperands
 from xonnc.plugins.op_class import PluginOp
@@ -22,7 +23,7 @@ def add_layers(kind: type[PluginOp], bind: BindOperands) -> None:
     layers = kind.DECLARATION.function("layers")
     assert layers is not None
 
-    def lower(op: PluginOp, builder: DlaBuilder) -> list[Cube]:
+    def lower(op: PluginOp, builder: Fp16Builder) -> list[Cube]:
         bound = bind(op, [_operand(value, builder) for value in op.operands])
         try:
             found = layers(bound, LayerBuilder(builder))
@@ -39,12 +40,12 @@ def add_layers(kind: type[PluginOp], bind: BindOperands) -> None:
         return [each.cube for each in results]
 
     lower.__doc__ = kind.DECLARATION.doc
-    dla_builder.lowers(kind)(lower)
-    if kind not in quantized_builder.QUANTIZED:
-        quantized_builder.lowers(kind)(_refuse_int8)
+    lowers_fp16(kind)(lower)
+    if kind not in INT8_LOWERINGS:
+        lowers_int8(kind)(_refuse_int8)
 
 
-def _refuse_int8(op: Operation, builder: QuantizedDlaBuilder) -> NoReturn:
+def _refuse_int8(op: Operation, builder: QuantizedBuilder) -> NoReturn:
     """Refuse an operator that has no int8 form."""
     assert isinstance(op, PluginOp)
     plugin = op.DECLARATION.plugin.name
@@ -53,7 +54,7 @@ def _refuse_int8(op: Operation, builder: QuantizedDlaBuilder) -> NoReturn:
     )
 
 
-def _operand(value: SSAValue, builder: DlaBuilder) -> FeatureCube | Array | None:
+def _operand(value: SSAValue, builder: Fp16Builder) -> FeatureCube | Array | None:
     if value.type == NONE:
         return None
     constant = builder.constant(value)

@@ -19,8 +19,11 @@ FOLDER = Path(onnx_to_dla.__file__).parent
 THEMES = {
     "dequantized": "requantization of int8 results",
     "dla_builder": "any operator",
+    "fp16_builder": "any operator in FP16",
     "quantized": "quantized models, operator by operator",
+    "operator_builder": "inputs",
     "quantized_builder": "any operator of a quantized model",
+    "quantized_constants": "scales, zero points and weights of quantized models",
     "windows": "convolution and pooling windows",
 }
 """Titles of files of the lowering that are named after no operator."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
@@ -34,35 +34,29 @@ from xonnc.lowering.onnx_to_dla import (
     convolution,
     depth_to_space,
     elementwise,
+    function_lookup,
     normalization,
     pooling,
     quantized,
     quantized_arithmetic,
-    quantized_convolution,
-    quantized_lookup,
-    quantized_reduction,
-    quantized_resizing,
-    quantized_selection,
-    quantized_upsampling,
     reduction,
     resizing,
     selection,
     tensor,
-    unary_functions,
     upsampling,
 )
 from xonnc.lowering.onnx_to_dla.dla_builder import (
-    LOWERINGS,
-    DlaBuilder,
     MissingOperand,
     UnsupportedOperator,
     cube_shape,
 )
+from xonnc.lowering.onnx_to_dla.fp16_builder import Fp16Builder
 from xonnc.lowering.onnx_to_dla.image_inputs import images_of, set_normalizations
 from xonnc.lowering.onnx_to_dla.keep_float import REASON, stays_float
 from xonnc.lowering.onnx_to_dla.node_precision import precision_of_node, runs_in_fp16
+from xonnc.lowering.onnx_to_dla.operator_builder import FP16_LOWERINGS, INT8_LOWERINGS, OperatorBuilder
 from xonnc.lowering.onnx_to_dla.quantization_attributes import set_qparams
-from xonnc.lowering.onnx_to_dla.quantized_builder import QUANTIZED, QuantizedDlaBuilder
+from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedBuilder
 from xonnc.targets import NvdlaTarget, load_target
 from xonnc.targets.limits import DIMENSION, lacks_precision
 
@@ -79,17 +73,11 @@ LOWERING_MODULES = (
     depth_to_space,
     convolution,
     elementwise,
-    unary_functions,
+    function_lookup,
     normalization,
     pooling,
     quantized,
     quantized_arithmetic,
-    quantized_convolution,
-    quantized_lookup,
-    quantized_reduction,
-    quantized_resizing,
-    quantized_selection,
-    quantized_upsampling,
     reduction,
     resizing,
     selection,
@@ -99,8 +87,8 @@ LOWERING_MODULES = (
 """Importing these modules registers their lowering functions."""
 
 LOWERINGS_BY_PRECISION: Mapping[str, Mapping[type[OnnxOp], Callable[..., object]]] = {
-    "fp16": LOWERINGS,
-    "int8": QUANTIZED,
+    "fp16": FP16_LOWERINGS,
+    "int8": INT8_LOWERINGS,
 }
 """The lowering function of each supported operator, by precision."""
 
@@ -181,7 +169,7 @@ def lower_network(
     refusals: list[Refusal] = []
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
         is_quantized = any(isinstance(op, DequantizeLinearOp | QuantizeLinearOp) for op in function.walk())
-        builder = QuantizedDlaBuilder(target, pool) if is_quantized else DlaBuilder(target, pool)
+        builder = QuantizedBuilder(target, pool) if is_quantized else Fp16Builder(target, pool)
         needed = builder.precision.name.lower()
         if (lack := lacks_precision(target, needed)) is not None:
             quantized = ": quantize it with --calibrate or --calib" if needed == "fp16" else ""
@@ -194,7 +182,7 @@ def lower_network(
 
 
 def _convert_function(
-    function: FuncOp, builder: DlaBuilder, placements: list[NodePlacement]
+    function: FuncOp, builder: OperatorBuilder[Any], placements: list[NodePlacement]
 ) -> list[Refusal]:
     refusals: list[Refusal] = []
     known = len(placements)
@@ -260,7 +248,7 @@ def _add_refusal(refusals: list[Refusal], op: OnnxOp, refused: UnsupportedOperat
         refusals.append(Refusal(line, blamed if boundary is None else AtBoundary(blamed, boundary)))
 
 
-def _lower(op: OnnxOp, builder: DlaBuilder) -> None:
+def _lower(op: OnnxOp, builder: OperatorBuilder[Any]) -> None:
     if stays_float(op) and not runs_in_fp16(op):
         raise UnsupportedOperator(REASON)
     builder.lower(op)
@@ -342,7 +330,7 @@ def shape_option(name: str, sizes: Sequence[int | None]) -> str:
     return f"--input-shape {name}:{','.join(shown)}"
 
 
-def _convert_inputs(function: FuncOp, builder: DlaBuilder) -> list[Refusal]:
+def _convert_inputs(function: FuncOp, builder: OperatorBuilder[Any]) -> list[Refusal]:
     refusals: list[Refusal] = []
     images = images_of(function)
     for index, argument in enumerate(function.body.block.args):
@@ -367,7 +355,9 @@ def _convert_inputs(function: FuncOp, builder: DlaBuilder) -> list[Refusal]:
     return refusals
 
 
-def _convert_return(op: ReturnOp | FuncReturnOp, builder: DlaBuilder, is_refused: bool) -> list[Refusal]:
+def _convert_return(
+    op: ReturnOp | FuncReturnOp, builder: OperatorBuilder[Any], is_refused: bool
+) -> list[Refusal]:
     """
     Lower the function's terminator. After a refusal, outputs that depend on refused nodes are not reported.
     """

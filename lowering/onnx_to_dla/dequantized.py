@@ -27,7 +27,7 @@ from xonnc.dialects.dla.attributes import (
 )
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder, Operand
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Operand
 from xonnc.lowering.onnx_to_dla.sdp_operands import FixedPoint, fixed_point_addends, fixed_point_factors
 
 NEGLIGIBLE = 2.0**-6
@@ -64,6 +64,12 @@ class QuantizedCube:
 
     value: SSAValue
     qparams: QuantizationParameters
+
+    @staticmethod
+    def of(source: Cube) -> QuantizedCube:
+        """Return a cube of integers, without the shape of the model's tensor."""
+        assert source.qparams is not None, "integers have a scale"
+        return QuantizedCube(source.value, source.qparams)
 
 
 AffineStep: TypeAlias = ClampBound | QuantizedCube
@@ -382,3 +388,40 @@ class Moved:
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
         """Quantize the source, then move it."""
         return self.move(self.source.quantized(qparams, builder))
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Elements selected from a tensor, and a fill value; commutes with quantization."""
+
+    source: Dequantized
+    shape: tuple[int, ...]
+    select: Callable[[SSAValue, float], SSAValue]
+    fill: float
+
+    def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
+        """Quantize the source, then select."""
+        padding = int(qparams.quantize(np.array(self.fill)))
+        return self.select(self.source.quantized(qparams, builder), padding)
+
+
+@dataclass(frozen=True)
+class StoredIntegers:
+    """Integers of the model as an int8 cube: each is `offset` more than the stored value."""
+
+    value: SSAValue
+    shape: tuple[int, ...]
+    offset: int
+
+
+def mean_of(source: Cube, pooled: SSAValue, factors: Array, shape: tuple[int, ...]) -> Affine:
+    """Return means of stored integers: the pooling result times a factor for each position."""
+    assert source.qparams is not None, "integers have a scale"
+    scale, largest = np.array([source.qparams.scale]), float(factors.max())
+    bias = np.array([-source.qparams.zero_point * source.qparams.scale])
+    result = Affine(lambda: pooled, cube_of(pooled.type), shape, scale * largest, bias, False)
+    if np.all(factors == largest):
+        return result
+    shift = floor(log2(INT8_MAX / largest))
+    spread = np.rint(factors * 2.0**shift)
+    return replace(result, scale=scale * 2.0**-shift, is_fine=True, spread=spread)

@@ -5,18 +5,16 @@ Builder that lowering functions receive: cubes of tensors, constants as arrays, 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
-    StringAttr,
     TensorType,
-    UnrealizedConversionCastOp,
     bf16,
     f16,
     f32,
@@ -26,19 +24,18 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.dla.attributes import (
     ConstantLayout,
     Converter,
     ConverterAttr,
-    OperandMode,
+    LutAttr,
     SdpStage,
-    StageFunction,
 )
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
-from xonnc.dialects.dla.storage import ConstantOp
-from xonnc.dialects.dla.types import CubeShape, FlowType, ImageType, cube_of, flow_type, is_tensor, shape_of
+from xonnc.dialects.dla.storage import ConstantOp, SliceOp
+from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, flow_type, is_tensor, shape_of
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.op import OnnxOp
@@ -52,12 +49,11 @@ from xonnc.dialects.onnx.ops.tensor import (
     UnsqueezeOp,
     UnsqueezeV11Op,
 )
-from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
+from xonnc.dialects.onnx.types import static_shape, tensor_type
 from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.pixel_normalization import Normalization
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.dla_planning.window import Window2D
-from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
 from xonnc.targets import NvdlaTarget
 from xonnc.targets.limits import DIMENSION
 
@@ -109,12 +105,19 @@ class Cube:
     `shape`: a reshape changes only `shape`.
 
     `factors` per position are still to be multiplied in. A 1x1 convolution does that in its own SDP pass, any
-    convolution if the factors are equal.
+    convolution if the factors are equal. `qparams` are the scale and zero point of integers, `None` for
+    FP16.
     """
 
     value: SSAValue
     shape: tuple[int, ...]
     factors: Array | None = None
+    qparams: QuantizationParameters | None = None
+
+    @property
+    def zero_point(self) -> int:
+        """The integer that means 0; 0 for FP16."""
+        return 0 if self.qparams is None else self.qparams.zero_point
 
     @property
     def has_one_factor(self) -> bool:
@@ -144,12 +147,6 @@ class ImageValue:
     is_real: bool = False
 
 
-CHANNELS_OF_PIXELS = {1: (1,), 4: (3, 4)}
-"""Allowed channels of the model's input by channels of the pixel format: alpha may be left out."""
-
-UINT8_OFFSET = 128
-
-
 def cube_shape(shape: Sequence[int]) -> CubeShape | None:
     """
     Return the cube of a tensor: `1xCxHxW` as it is, `1xCxL` with height 1, `1xC` and `C` at one position.
@@ -167,17 +164,11 @@ def cube_shape(shape: Sequence[int]) -> CubeShape | None:
 class DlaBuilder:
     """Builds the operations of one operator after another, inserted before it."""
 
-    def __init__(self, target: NvdlaTarget, pool: DisposablePool, precision: Precision = Precision.FP16):
+    def __init__(self, target: NvdlaTarget, pool: DisposablePool, precision: Precision):
         """`precision` is the one that the engines compute in."""
         self.target = target
         self.precision = precision
-        self.qparams_by_value: dict[SSAValue, QuantizationParameters] = {}
-        """Quantization parameters of integer inputs and outputs."""
-        self.pixels: dict[SSAValue, Normalization] = {}
-        """Normalizations of inputs that are images."""
         self._pool = pool
-        self._cubes: dict[SSAValue, Cube] = {}
-        self._image_values: dict[SSAValue, ImageValue] = {}
         self._at: Operation | None = None
         self._added: set[Operation] = set()
 
@@ -185,6 +176,19 @@ class DlaBuilder:
         """Insert `op` with a location derived from the current node; return its first result."""
         self.add(op)
         return op.results[0]
+
+    def channels(self, source: SSAValue, begin: int, end: int) -> SSAValue:
+        """Return channels `begin` to `end` of a cube, as a view."""
+        part = cube_of(source.type)._replace(channels=end - begin)
+        return self(SliceOp(source, (begin, 0, 0), self.cube_type(part)))
+
+    def channels_of(self, source: Cube, begin: int, end: int) -> Cube:
+        """Return channels `begin` to `end` of a tensor in memory."""
+        return replace(source, value=self.channels(source.value, begin, end))
+
+    def lookup(self, source: SSAValue, lut: LutAttr) -> SSAValue:
+        """Look up every element in a table, one pass of the CDP."""
+        return self(CdpOp(source, source.type, lut=lut, is_function=True))
 
     def add(self, op: Operation) -> None:
         """Insert `op` with a location derived from the current node."""
@@ -221,116 +225,6 @@ class DlaBuilder:
         if self._at is not None and isinstance(value.owner, Operation) and value.owner in self._added:
             value.owner.location = self._at.location
 
-    def add_input(self, argument: SSAValue, shape: tuple[int, ...], cube: CubeShape) -> str | None:
-        """Accept a network input; return the reason if it cannot be taken."""
-        if element_type(argument.type) not in FLOATS:
-            return (
-                f"{argument.type} (the DLA computes in fp16, which does not represent it exactly); "
-                "feed floats"
-            )
-        placed = Rewriter.replace_value_with_new_type(argument, self.cube_type(cube))
-        self.define(placed, Cube(placed, shape))
-        return None
-
-    def add_image_input(self, argument: SSAValue, shape: tuple[int, ...], image: ImageInput) -> str | None:
-        """Accept an input in a pixel format; return the reason if it cannot be taken."""
-        if len(shape) != 4 or shape[0] != 1 or shape[1] not in CHANNELS_OF_PIXELS[image.channels]:
-            channels = " or ".join(map(str, CHANNELS_OF_PIXELS[image.channels]))
-            return f"{list(shape)} as {image.format} (1xCxHxW of {channels} channels); take another format"
-        if image.precision is not self.precision:
-            return (
-                f"{image.format} where convolutions compute in {self.precision.name.lower()} (its pixels are "
-                f"for {image.precision.name.lower()}); take another format, or calibrate for int8"
-            )
-        if (pixels := image.normalization(shape[1])) is None:
-            return (
-                f"{len(image.mean)} means and {len(image.std)} deviations for {shape[1]} channels; give one "
-                "or one for each"
-            )
-        if (refusal := self.image_refusal(argument, image, pixels)) is not None:
-            return refusal
-        is_bytes = element_type(argument.type) not in FLOATS
-        cube = CubeShape(image.channels, shape[2], shape[3])
-        image_type = ImageType(StringAttr(image.format), self.cube_type(cube))
-        placed = Rewriter.replace_value_with_new_type(argument, image_type)
-        self.pixels[placed] = pixels
-        self._image_values[placed] = ImageValue(
-            placed, shape, pixels, offset=UINT8_OFFSET if is_bytes else None
-        )
-        return None
-
-    def image_refusal(self, argument: SSAValue, image: ImageInput, pixels: Normalization) -> str | None:
-        """Return why an input of this type cannot be a float16 image."""
-        if element_type(argument.type) not in FLOATS:
-            return f"{argument.type} as {image.format}, which holds float16 pixels; feed floats"
-        if not pixels.is_identity:
-            return (
-                f"{image.format} with a mean or std (float16 pixels are read unchanged); normalize them "
-                "before, as nvdla_runtime does by --mean and --normalize"
-            )
-        return None
-
-    def image_value(self, value: SSAValue) -> ImageValue | None:
-        """Return the image that the model's `value` is, or `None`."""
-        return self._image_values.get(value)
-
-    def define_image(self, value: SSAValue, image_value: ImageValue) -> None:
-        """Define the model's `value` as an image."""
-        self._image_values[value] = image_value
-
-    def refuse_image(self, value: SSAValue) -> None:
-        """Refuse the current operator if it reads an image."""
-        if value in self._image_values:
-            self.refuse(
-                "the input has an image format, which only convolutions read; take it as a feature cube"
-            )
-
-    def lower(self, op: OnnxOp) -> None:
-        """Lower one operator."""
-        lowering = LOWERINGS.get(type(op))
-        if lowering is None:
-            self.refuse("the DLA has no such operator")
-        made = lowering(op, self)
-        for result, cube in zip(op.results, [made] if isinstance(made, Cube) else made, strict=False):
-            self.finish(cube.value)
-            self.define(result, cube)
-
-    def output(self, value: SSAValue) -> SSAValue:
-        """Return the cube of an output."""
-        return self.cube(value).value
-
-    def define(self, value: SSAValue, cube: Cube) -> None:
-        """Define what the model's `value` was lowered to."""
-        self._cubes[value] = cube
-
-    def cube(self, value: SSAValue) -> Cube:
-        """Return the cube of the model's `value`; a constant becomes a cube in memory."""
-        self.refuse_image(value)
-        if value in self._cubes:
-            result = self._cubes[value]
-            if result.factors is not None:
-                result = Cube(self.scaled(result.value, result.factors), result.shape)
-                self.define(value, result)
-            return result
-        array = self.constant(value)
-        if array is None:
-            raise MissingOperand("an operand that the DLA does not have")
-        shape = cube_shape(array.shape)
-        if shape is None:
-            self.refuse(f"a constant of shape {list(array.shape)} has no elements")
-        constant = self.constant_cube(array.reshape(1, *shape))
-        return Cube(self.sdp(constant, []), array.shape)
-
-    def unscaled_cube(self, value: SSAValue) -> Cube:
-        """Like `cube`, but factors may still have to be multiplied in."""
-        return self._cubes[value] if value in self._cubes else self.cube(value)
-
-    def spatial_cube(self, value: SSAValue) -> SSAValue:
-        """Return the cube of `value` for an operator that depends on rows and columns."""
-        found = self.cube(value)
-        self.check_spatial(found)
-        return found.value
-
     def check_spatial(self, found: Cube) -> None:
         """Refuse if rows and columns in memory are not those of the model's tensor, because of a reshape."""
         if found.cube != cube_shape(found.shape):
@@ -365,8 +259,12 @@ class DlaBuilder:
         """Return the elements of an operand that must be constant."""
         array = self.constant(value)
         if array is None:
-            self.refuse(f"{what} must be a constant, found a computed value; run constprop-onnx first")
+            self.refuse_computed(what)
         return array
+
+    def refuse_computed(self, what: str) -> NoReturn:
+        """Refuse an operand that must be constant."""
+        self.refuse(f"{what} must be a constant, found a computed value; run constprop-onnx first")
 
     def result_shape(self, op: Operation) -> tuple[int, ...]:
         """Return the static shape of the first result of `op`."""
@@ -439,29 +337,6 @@ class DlaBuilder:
         result = self.cube_type(cube_of(source.type))
         return self(SdpOp(source, stages, result, out_cvt=ConverterAttr(converter)))
 
-    def scaled(self, source: SSAValue, factors: Array) -> SSAValue:
-        """Multiply `source` by a factor per position."""
-        if np.all(factors == 1.0):
-            return source
-        return self.sdp(source, [self.position_factors(factors, cube_of(source.type).channels)])
-
-    def position_factors(self, factors: Array, channels: int) -> Operand:
-        """Return the stage that multiplies by a factor per position, or by a scalar if all are equal."""
-        if np.all(factors == factors[0, 0]):
-            return SdpStage(type=StageFunction.MUL, mul_operand=float(factors[0, 0])), None
-        operand = self.constant_cube(np.broadcast_to(factors, (1, channels, *factors.shape)))
-        return SdpStage(type=StageFunction.MUL, mode=OperandMode.PER_POINT), operand
-
-    def define_placeholder(self, value: SSAValue) -> None:
-        """
-        Define a placeholder for the result of a refused operator, so that its readers are still checked.
-        """
-        shape = static_shape(value.type)
-        cube = None if shape is None else cube_shape(shape)
-        if shape is not None and cube is not None:
-            stand_in = UnrealizedConversionCastOp.get([], [self.cube_type(cube)])
-            self.define(value, Cube(self(stand_in), shape))
-
     def _constant(self, array: Array, layout: ConstantLayout) -> SSAValue:
         if self.precision is Precision.FP16:
             elements = array if array.dtype == np.float16 else array.astype(np.float32, copy=False)
@@ -473,20 +348,3 @@ class DlaBuilder:
     def cube_type(self, cube: CubeShape) -> TensorType[Attribute]:
         """Return the type of a cube in memory."""
         return tensor_type((1, *cube), f16 if self.precision is Precision.FP16 else i8)
-
-
-LoweringFunction: TypeAlias = Callable[[Any, DlaBuilder], Cube | Sequence[Cube]]
-FunctionT = TypeVar("FunctionT", bound=LoweringFunction)
-
-LOWERINGS: dict[type[OnnxOp], LoweringFunction] = {}
-"""The FP16 lowering function of each supported operator."""
-
-
-def lowers(*op_types: type[OnnxOp]) -> Callable[[FunctionT], FunctionT]:
-    """Register the decorated function, which returns the results, as the lowering of `op_types`."""
-
-    def register(function: FunctionT) -> FunctionT:
-        LOWERINGS.update((op_type, function) for op_type in op_types)
-        return function
-
-    return register

@@ -50,7 +50,8 @@ from xonnc.dialects.onnx.ops.math import (
 from xonnc.dialects.onnx.ops.nn import InstanceNormalizationOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.dla_planning.precision import MAX_FP16
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Operand, cube_shape, lowers
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, Operand, cube_shape
+from xonnc.lowering.onnx_to_dla.fp16_builder import Fp16Builder, lowers_fp16
 from xonnc.lowering.onnx_to_dla.pooling import cascade
 from xonnc.targets.limits import lacks_emulator
 
@@ -67,38 +68,38 @@ def scalar_operand(stage: SdpStage, value: float) -> Operand:
     return replace(stage, mode=OperandMode.PER_LAYER, **{field: value}), None
 
 
-@lowers(AddOp)
-def add(op: AddOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(AddOp)
+def add(op: AddOp, builder: Fp16Builder) -> Cube:
     """Lower Add as an SDP addition of a constant, of one value per channel, or of another cube."""
     return binary(op.A, op.B, SUM, builder.result_shape(op), builder)
 
 
-@lowers(MulOp)
-def mul(op: MulOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(MulOp)
+def mul(op: MulOp, builder: Fp16Builder) -> Cube:
     """Lower Mul as an SDP multiplication by a constant, by one value per channel, or by another cube."""
     return binary(op.A, op.B, PRODUCT, builder.result_shape(op), builder)
 
 
-@lowers(SumOp)
-def sum_(op: SumOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(SumOp)
+def sum_(op: SumOp, builder: Fp16Builder) -> Cube:
     """Lower Sum as a chain of SDP additions, from left to right."""
     return fold(op.data_0, SUM, builder.result_shape(op), builder)
 
 
-@lowers(MaxOp)
-def max_(op: MaxOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(MaxOp)
+def max_(op: MaxOp, builder: Fp16Builder) -> Cube:
     """Lower Max as a chain of SDP comparisons, from left to right."""
     return fold(op.data_0, MAXIMUM, builder.result_shape(op), builder)
 
 
-@lowers(MinOp)
-def min_(op: MinOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(MinOp)
+def min_(op: MinOp, builder: Fp16Builder) -> Cube:
     """Lower Min as a chain of SDP comparisons, from left to right."""
     return fold(op.data_0, MINIMUM, builder.result_shape(op), builder)
 
 
-@lowers(SubOp)
-def sub(op: SubOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(SubOp)
+def sub(op: SubOp, builder: Fp16Builder) -> Cube:
     """Lower Sub as `A + (-1 * B)`: the SDP's ALU cannot subtract."""
     shape = builder.result_shape(op)
     subtrahend = builder.constant(op.B)
@@ -112,34 +113,34 @@ def sub(op: SubOp, builder: DlaBuilder) -> Cube:
     return combine_cubes(negated, builder.cube(op.A), SUM, shape, builder)
 
 
-@lowers(MeanOp)
-def mean(op: MeanOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(MeanOp)
+def mean(op: MeanOp, builder: Fp16Builder) -> Cube:
     """Lower Mean: the sum of all inputs, times `1 / n`."""
     total = fold(op.data_0, SUM, builder.result_shape(op), builder)
     return Cube(builder.sdp(total.value, [scalar_operand(PRODUCT, 1 / len(op.data_0))]), total.shape)
 
 
-@lowers(AbsOp)
-def abs_(op: AbsOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(AbsOp)
+def abs_(op: AbsOp, builder: Fp16Builder) -> Cube:
     """Lower Abs as a PReLU of slope -1."""
     stage, _ = scalar_operand(PRODUCT, -1.0)
     return unary(op.X, [(replace(stage, act=Activation.PRELU), None)], builder)
 
 
-@lowers(SqrtOp)
-def sqrt(op: SqrtOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(SqrtOp)
+def sqrt(op: SqrtOp, builder: Fp16Builder) -> Cube:
     """Lower Sqrt as a power of 0.5 on the CPU emulator."""
     return emulated(op.X, 0.5, builder)
 
 
-@lowers(ReciprocalOp)
-def reciprocal(op: ReciprocalOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(ReciprocalOp)
+def reciprocal(op: ReciprocalOp, builder: Fp16Builder) -> Cube:
     """Lower Reciprocal as a power of -1 on the CPU emulator."""
     return emulated(op.X, -1.0, builder)
 
 
-@lowers(PowOp)
-def power(op: PowOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(PowOp)
+def power(op: PowOp, builder: Fp16Builder) -> Cube:
     """Lower Pow: `X * X` for exponent 2, else a constant exponent on the CPU emulator."""
     exponent = builder.weights(op.Y, "the exponent")
     if exponent.size != 1:
@@ -154,20 +155,20 @@ def power(op: PowOp, builder: DlaBuilder) -> Cube:
     return emulated(op.X, factor, builder)
 
 
-def squared(value: SSAValue, builder: DlaBuilder) -> SSAValue:
+def squared(value: SSAValue, builder: Fp16Builder) -> SSAValue:
     """Multiply each element by itself."""
     return builder.sdp(value, [(replace(PRODUCT, mode=OperandMode.PER_POINT), value)])
 
 
-def emulated(value: SSAValue, exponent: float, builder: DlaBuilder) -> Cube:
+def emulated(value: SSAValue, exponent: float, builder: Fp16Builder) -> Cube:
     """Raise each element to a power on the CPU emulator."""
     builder.check(lacks_emulator(builder.target))
     source = builder.cube(value)
     return Cube(builder(PowerOp(source.value, source.value.type, power=exponent)), source.shape)
 
 
-@lowers(InstanceNormalizationOp)
-def instance_normalization(op: InstanceNormalizationOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(InstanceNormalizationOp)
+def instance_normalization(op: InstanceNormalizationOp, builder: Fp16Builder) -> Cube:
     """
     Lower InstanceNormalization: means by average pooling, and `(variance + epsilon)^-0.5` on the CPU
     emulator.
@@ -197,19 +198,19 @@ def instance_normalization(op: InstanceNormalizationOp, builder: DlaBuilder) -> 
     return Cube(builder.sdp(normalised, scaled), shape)
 
 
-def operand_size(value: SSAValue, builder: DlaBuilder) -> int:
+def operand_size(value: SSAValue, builder: Fp16Builder) -> int:
     """Return the number of elements of a constant."""
     return builder.weights(value, "a constant").size
 
 
-def means(value: SSAValue, factor: float, builder: DlaBuilder) -> SSAValue:
+def means(value: SSAValue, factor: float, builder: Fp16Builder) -> SSAValue:
     """Return `factor` times the mean of each channel."""
     pooled, correction = cascade(value, PoolMode.AVERAGE, builder)
     return builder.sdp(pooled, [scalar_operand(PRODUCT, factor * correction)])
 
 
-@lowers(DivOp)
-def div(op: DivOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(DivOp)
+def div(op: DivOp, builder: Fp16Builder) -> Cube:
     """Lower Div as `A * (1 / B)`; the CPU emulator computes the reciprocal of a non-constant B."""
     if builder.constant(op.B) is None:
         inverse = emulated(op.B, -1.0, builder)
@@ -223,27 +224,27 @@ def div(op: DivOp, builder: DlaBuilder) -> Cube:
     return combine_constant(builder.cube(op.A), 1.0 / divisor, PRODUCT, builder.result_shape(op), builder)
 
 
-@lowers(NegOp)
-def neg(op: NegOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(NegOp)
+def neg(op: NegOp, builder: Fp16Builder) -> Cube:
     """Lower Neg as an SDP multiplication by -1."""
     return unary(op.X, [scalar_operand(PRODUCT, -1.0)], builder)
 
 
-@lowers(ReluOp)
-def relu(op: ReluOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(ReluOp)
+def relu(op: ReluOp, builder: Fp16Builder) -> Cube:
     """Lower Relu as the SDP's ReLU, fused into the convolution before it if possible."""
     return unary(op.X, [RELU], builder)
 
 
-@lowers(LeakyReluOp)
-def leaky_relu(op: LeakyReluOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(LeakyReluOp)
+def leaky_relu(op: LeakyReluOp, builder: Fp16Builder) -> Cube:
     """Lower LeakyRelu: a PReLU passes positive elements and multiplies the others by alpha."""
     stage, _ = scalar_operand(PRODUCT, op.alpha.value.data)
     return unary(op.X, [(replace(stage, act=Activation.PRELU), None)], builder)
 
 
-@lowers(PReluOp)
-def prelu(op: PReluOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(PReluOp)
+def prelu(op: PReluOp, builder: Fp16Builder) -> Cube:
     """Lower PRelu with one slope, or one per channel, as the SDP's PReLU."""
     return combine_constant(
         builder.cube(op.X),
@@ -254,22 +255,22 @@ def prelu(op: PReluOp, builder: DlaBuilder) -> Cube:
     )
 
 
-@lowers(ClipOp, ClipV11Op, ClipV12Op)
-def clip(op: ClipOp | ClipV11Op | ClipV12Op, builder: DlaBuilder) -> Cube:
+@lowers_fp16(ClipOp, ClipV11Op, ClipV12Op)
+def clip(op: ClipOp | ClipV11Op | ClipV12Op, builder: Fp16Builder) -> Cube:
     """Lower Clip; a lower bound of zero is a ReLU."""
     low = None if op.min.type == NONE else float(builder.weights(op.min, "the lower bound").reshape(()))
     high = None if op.max.type == NONE else float(builder.weights(op.max, "the upper bound").reshape(()))
     return unary(op.input, bounds(low, high), builder)
 
 
-@lowers(ClipV6Op)
-def clip_6(op: ClipV6Op, builder: DlaBuilder) -> Cube:
+@lowers_fp16(ClipV6Op)
+def clip_6(op: ClipV6Op, builder: Fp16Builder) -> Cube:
     """Lower Clip of opset 6, whose bounds are attributes."""
     return unary(op.input, bounds(op.min.value.data, op.max.value.data), builder)
 
 
-@lowers(HardSigmoidOp)
-def hard_sigmoid(op: HardSigmoidOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(HardSigmoidOp)
+def hard_sigmoid(op: HardSigmoidOp, builder: Fp16Builder) -> Cube:
     """Lower HardSigmoid, `min(max(alpha X + beta, 0), 1)`."""
     scaled, shifted = scalar_operand(PRODUCT, op.alpha.value.data), scalar_operand(SUM, op.beta.value.data)
     return unary(
@@ -279,8 +280,8 @@ def hard_sigmoid(op: HardSigmoidOp, builder: DlaBuilder) -> Cube:
     )
 
 
-@lowers(BatchNormalizationInferenceModeOp)
-def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: DlaBuilder) -> Cube:
+@lowers_fp16(BatchNormalizationInferenceModeOp)
+def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: Fp16Builder) -> Cube:
     """
     Lower BatchNormalization that was not fused into a convolution: `m X + (B - m mean)` with `m = scale /
     sqrt(var + epsilon)`.
@@ -314,13 +315,13 @@ def bounds(low: float | None, high: float | None) -> list[Operand]:
     return stages
 
 
-def unary(value: SSAValue, stages: Sequence[Operand], builder: DlaBuilder) -> Cube:
+def unary(value: SSAValue, stages: Sequence[Operand], builder: Fp16Builder) -> Cube:
     """Apply `stages` to every element of `value`."""
     source = builder.cube(value)
     return Cube(builder.sdp(source.value, stages), source.shape)
 
 
-def fold(values: Sequence[SSAValue], stage: SdpStage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
+def fold(values: Sequence[SSAValue], stage: SdpStage, shape: tuple[int, ...], builder: Fp16Builder) -> Cube:
     """Apply a binary stage to two or more operands from the left, constants last."""
     computed = [value for value in values if builder.constant(value) is None]
     constants = [array for value in values if (array := builder.constant(value)) is not None]
@@ -332,12 +333,12 @@ def fold(values: Sequence[SSAValue], stage: SdpStage, shape: tuple[int, ...], bu
     return reduce(lambda cube, array: combine_constant(cube, array, stage, shape, builder), constants, result)
 
 
-def binary(a: SSAValue, b: SSAValue, stage: SdpStage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
+def binary(a: SSAValue, b: SSAValue, stage: SdpStage, shape: tuple[int, ...], builder: Fp16Builder) -> Cube:
     """Apply a commutative stage to two operands, one of which may be constant."""
     return fold((a, b), stage, shape, builder)
 
 
-def combine_cubes(a: Cube, b: Cube, stage: SdpStage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
+def combine_cubes(a: Cube, b: Cube, stage: SdpStage, shape: tuple[int, ...], builder: Fp16Builder) -> Cube:
     """Apply `stage` to two computed cubes, one of which may be broadcast over the positions."""
     if shape not in (a.shape, b.shape):
         builder.refuse(f"{list(a.shape)} and {list(b.shape)} are both broadcast; expand one of them first")
@@ -355,7 +356,7 @@ def combine_cubes(a: Cube, b: Cube, stage: SdpStage, shape: tuple[int, ...], bui
 
 
 def combine_constant(
-    a: Cube, array: Array, stage: SdpStage, shape: tuple[int, ...], builder: DlaBuilder
+    a: Cube, array: Array, stage: SdpStage, shape: tuple[int, ...], builder: Fp16Builder
 ) -> Cube:
     """Apply `stage` with a constant: a scalar, one value per channel, or one per element."""
     if a.shape != shape:

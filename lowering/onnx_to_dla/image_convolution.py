@@ -9,15 +9,35 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from xonnc.dialects.dla.types import CubeShape, cube_of, image_of
+from xonnc.dialects.dla.types import cube_of, image_of
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.lowering.dla_planning.feasibility import conv_limits, kernels_at_once
 from xonnc.lowering.dla_planning.surface_sizes import pixel_bytes
 from xonnc.lowering.dla_planning.window import Window2D
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder, ImageValue
+from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder, ImageValue
+from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder, TensorT
+from xonnc.lowering.onnx_to_dla.pixel_convolution import PixelConvolution
 from xonnc.lowering.onnx_to_dla.windows import output_size, trim_padding, window_of
+
+
+def image_convolution(op: ConvOp, image_value: ImageValue, builder: OperatorBuilder[TensorT]) -> TensorT:
+    """Lower a convolution over pixels and its bias."""
+    builder.check_pixels(image_value)
+    kernels, bias = builder.kernels_of(op.W, 0, "the kernels"), builder.bias(op.B, "the bias")
+    window = window_over(op, image_value, kernels.array.shape[2:], builder)
+    check_window(image_value, kernels.array.shape[0], window, builder)
+    dilations = int_values(op.dilations) or (1, 1)
+    found = PixelConvolution(
+        image_value,
+        kernels,
+        builder.numbers(op.W, "the kernels"),
+        bias,
+        op.group.value.data,
+        (dilations[0], dilations[-1]),
+        window,
+    )
+    return builder.pixel_convolution(found, builder.result_shape(op))
 
 
 def window_over(
@@ -33,29 +53,8 @@ def window_over(
     return trim_padding(found, shape)
 
 
-def undilated(weights: Array, dilations: tuple[int, int]) -> Array:
-    """Return kernels `KxCxRxS` with zeros between the taps of a dilated kernel."""
-    if dilations == (1, 1):
-        return weights
-    rows, columns = ((size - 1) * step + 1 for size, step in zip(weights.shape[2:], dilations, strict=True))
-    spread = np.zeros((*weights.shape[:2], rows, columns), weights.dtype)
-    spread[:, :, :: dilations[0], :: dilations[1]] = weights
-    return spread
-
-
-def flattened(weights: Array, channels: int) -> Array:
-    """
-    Fold kernels `KxCxRxS` to `K x S channels x R x 1`, the channels of the first column first. Weights of a
-    channel that only the pixel format has are zero.
-    """
-    kernels, inputs, rows, columns = weights.shape
-    padded = np.zeros((kernels, channels, rows, columns), weights.dtype)
-    padded[:, :inputs] = weights
-    return padded.transpose(0, 3, 1, 2).reshape(kernels, columns * channels, rows, 1)
-
-
-def check_window(image_value: ImageValue, kernels: int, window: Window2D, builder: DlaBuilder) -> CubeShape:
-    """Return the result cube of a convolution over pixels; refuse what the core does not support."""
+def check_window(image_value: ImageValue, kernels: int, window: Window2D, builder: DlaBuilder) -> None:
+    """Refuse a convolution over pixels that the core does not support."""
     cube = cube_of(image_value.value.type)
     builder.check(conv_limits(cube, kernels, window))
     if kernels_at_once(builder.target, builder.precision, cube, kernels, window) is None:
@@ -63,4 +62,3 @@ def check_window(image_value: ImageValue, kernels: int, window: Window2D, builde
             f"a {window.kernel[0]}x{window.kernel[1]} kernel over {cube.width} pixels does not fit the "
             f"convolution buffer of {builder.target.cbuf_bytes} bytes; take the input as a feature cube"
         )
-    return CubeShape(kernels, *window.output_size(cube))

@@ -36,6 +36,7 @@ from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationPar
 from xonnc.lowering.dla_planning.precision import MAX_FP16
 from xonnc.lowering.onnx_to_dla.dequantized import Affine, Dequantized, QuantizedCube, converter
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Operand
+from xonnc.lowering.onnx_to_dla.fp16_builder import Fp16Builder
 from xonnc.lowering.onnx_to_dla.sdp_operands import MAX_OPERAND, fixed_point_factors
 from xonnc.targets import NvdlaTarget
 
@@ -52,7 +53,7 @@ MAX_STAGE_EXPONENT = 14
 class QuantizedValues(Protocol):
     """What the builder of a quantized network knows of values."""
 
-    def dequantized(self, value: SSAValue) -> Dequantized:
+    def tensor(self, value: SSAValue) -> Dequantized:
         """Return the model's float tensor `value`."""
         ...
 
@@ -61,12 +62,12 @@ class QuantizedValues(Protocol):
         ...
 
 
-class Fp16Builder(DlaBuilder):
+class MixedFp16Builder(Fp16Builder):
     """Builds the FP16 operators of a quantized network."""
 
     def __init__(self, target: NvdlaTarget, pool: DisposablePool, values: QuantizedValues):
-        super().__init__(target, pool, Precision.FP16)
-        self._values = values
+        super().__init__(target, pool)
+        self._quantized_values = values
 
     def start_with(self, op: Operation, added: set[Operation]) -> None:
         """Set the insertion point before `op`; the operations inserted for it are collected in `added`."""
@@ -81,13 +82,13 @@ class Fp16Builder(DlaBuilder):
 
     def constant(self, value: SSAValue) -> Array | None:
         """Return the elements of a constant of the model, dequantized if needed; `None` for other values."""
-        return self._values.real_constant(value)
+        return self._quantized_values.real_constant(value)
 
-    def unscaled_cube(self, value: SSAValue) -> Cube:
+    def unscaled_source(self, value: SSAValue) -> Cube:
         """Return the cube of the model's `value`, which may still have to be multiplied by its factors."""
         if value not in self._cubes and self.constant(value) is None:
             self.define(value, self._converted(value))
-        return super().unscaled_cube(value)
+        return super().unscaled_source(value)
 
     def cube(self, value: SSAValue) -> Cube:
         """Return the cube of the model's `value`; stored integers are converted, once for all readers."""
@@ -95,9 +96,15 @@ class Fp16Builder(DlaBuilder):
             self.define(value, self._converted(value))
         return super().cube(value)
 
+    def shape(self, value: SSAValue) -> tuple[int, ...]:
+        """Return the model's shape of a value."""
+        if value not in self._cubes and self.constant(value) is None:
+            return self._quantized_values.tensor(value).shape
+        return super().shape(value)
+
     def _converted(self, value: SSAValue) -> Cube:
         """Convert stored integers."""
-        found = self._values.dequantized(value)
+        found = self._quantized_values.tensor(value)
         if isinstance(found, Affine) and found.stored is not None:
             return self._dequantized(found.stored, found.shape)
         maker = value.owner
@@ -153,7 +160,7 @@ class RealCube:
 
     value: SSAValue
     shape: tuple[int, ...]
-    reals: Fp16Builder
+    reals: MixedFp16Builder
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
         """Convert the tensor to int8 by way of int16."""

@@ -1,22 +1,19 @@
-"""LRN in FP16 on the CDP, whose lookup table computes the power."""
+"""LRN on the CDP, whose lookup table computes the power."""
 
 from __future__ import annotations
 
-from xonnc.dialects.dla.attributes import LutAttr
-from xonnc.dialects.dla.engines import CdpOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.formats.nvdla.geometry import LRN_SIZES
-from xonnc.lowering.dla_planning.lookup_tables import normalization_lut
-from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, lowers
+from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
+from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder, TensorT, lowers
 
 
 @lowers(LRNOp)
-def lrn(op: LRNOp, builder: DlaBuilder) -> Cube:
+def lrn(op: LRNOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """Lower LRN: `X (bias + alpha / size * sum of squares)^-beta`, the power from a lookup table."""
     scale, bias = check_lrn(op, builder)
-    source, size = builder.spatial_cube(op.X), op.size.value.data
-    lut = LutAttr(normalization_lut(scale, bias, op.beta.value.data))
-    return Cube(builder(CdpOp(source, source.type, local_size=size, lut=lut)), builder.result_shape(op))
+    source, shape, beta = builder.spatial_source(op.X), builder.result_shape(op), op.beta.value.data
+    return builder.normalized(source, shape, op.size.value.data, scale, bias, beta)
 
 
 def check_lrn(op: LRNOp, builder: DlaBuilder) -> tuple[float, float]:

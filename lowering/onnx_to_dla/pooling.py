@@ -26,42 +26,99 @@ from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp, Globa
 from xonnc.formats.nvdla.geometry import MAX_POOL
 from xonnc.lowering.dla_planning.feasibility import pool_limits, pool_split_num
 from xonnc.lowering.dla_planning.window import Window2D
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder
+from xonnc.lowering.onnx_to_dla.grouped_convolution import grouped
+from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.windows import WindowOp, output_size, trim_padding, window_of
 
 
 @lowers(MaxPoolSingleOutOp)
-def max_pool(op: MaxPoolSingleOutOp, builder: DlaBuilder) -> Cube:
-    """Lower MaxPool; the PDP ignores padding."""
-    source = builder.spatial_cube(op.X)
-    _, window = pool_windows(op, cube_of(source.type), builder)
-    return Cube(pool(source, PoolMode.MAX, window, builder), builder.result_shape(op))
+def max_pool(op: MaxPoolSingleOutOp, builder: OperatorBuilder[TensorT]) -> TensorT:
+    """Lower MaxPool, which commutes with quantization; the PDP ignores padding."""
+    _, window = pool_windows(op, builder.image_cube(op.X), builder)
+    return builder.moved(
+        op.X, builder.result_shape(op), lambda value: pool(value, PoolMode.MAX, window, builder)
+    )
+
+
+@lowers(GlobalMaxPoolOp)
+def global_max_pool(op: GlobalMaxPoolOp, builder: OperatorBuilder[TensorT]) -> TensorT:
+    """Lower GlobalMaxPool as a cascade of maximum poolings on the PDP."""
+    check_planar(op, builder)
+    return builder.moved(
+        op.X, builder.result_shape(op), lambda value: cascade(value, PoolMode.MAX, builder)[0]
+    )
 
 
 @lowers(AveragePoolOp)
-def average_pool(op: AveragePoolOp, builder: DlaBuilder) -> Cube:
+def average_pool(op: AveragePoolOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """
     Lower AveragePool. The PDP divides by the full window; where ONNX divides by `n` elements, the SDP
     multiplies by `kernel / n` afterwards, or in the pass of a 1x1 convolution that follows.
     """
-    source = builder.spatial_cube(op.X)
-    pooled, correction = averages(op, source, builder)
-    return Cube(pooled, builder.result_shape(op), None if np.all(correction == 1.0) else correction)
+    source, shape = builder.spatial_source(op.X), builder.result_shape(op)
+    declared, window = pool_windows(op, source.cube, builder)
+    if window.kernel == source.cube[1:] and not any(window.pads):
+        if (exact := _exact_mean(source, op.Y, shape, builder)) is not None:
+            return exact
+    if source.zero_point and op.count_include_pad.value.data == 1 and any(window.pads):
+        return _padded_mean(source, window, declared, shape, builder)
+    pooled, correction = averages(op, source.value, builder)
+    return builder.mean(source, pooled, correction, shape)
 
 
 @lowers(GlobalAveragePoolOp)
-def global_average_pool(op: GlobalAveragePoolOp, builder: DlaBuilder) -> Cube:
-    """Lower GlobalAveragePool as a cascade of average poolings on the PDP and one factor."""
+def global_average_pool(op: GlobalAveragePoolOp, builder: OperatorBuilder[TensorT]) -> TensorT:
+    """Lower GlobalAveragePool as average poolings on the PDP and one factor, or as an exact convolution."""
     check_planar(op, builder)
-    pooled, factor = cascade(builder.spatial_cube(op.X), PoolMode.AVERAGE, builder)
-    return Cube(builder.scaled(pooled, np.full((1, 1), factor, np.float32)), builder.result_shape(op))
+    source, shape = builder.spatial_source(op.X), builder.result_shape(op)
+    if (exact := _exact_mean(source, op.Y, shape, builder)) is not None:
+        return exact
+    pooled, factor = cascade(source.value, PoolMode.AVERAGE, builder)
+    return builder.settled(builder.mean(source, pooled, np.full((1, 1), factor), shape))
 
 
-@lowers(GlobalMaxPoolOp)
-def global_max_pool(op: GlobalMaxPoolOp, builder: DlaBuilder) -> Cube:
-    """Lower GlobalMaxPool as a cascade of maximum poolings on the PDP."""
-    check_planar(op, builder)
-    return Cube(cascade(builder.spatial_cube(op.X), PoolMode.MAX, builder)[0], builder.result_shape(op))
+def _exact_mean(
+    source: Cube, value: SSAValue, shape: tuple[int, ...], builder: OperatorBuilder[TensorT]
+) -> TensorT | None:
+    """
+    Return the mean of a small image of integers by a depthwise convolution, whose sums are exact, where the
+    PDP would round the mean to steps coarser than the result's scale.
+    """
+    cube, qparams = source.cube, builder.reader_qparams(value)
+    if cube.positions == 1 or max(cube.height, cube.width) > MAX_POOL:
+        return None
+    if qparams is None or source.qparams is None or source.qparams.scale <= qparams.scale:
+        return None
+    return _depthwise_mean(source, Window2D((cube.height, cube.width)), shape, builder)
+
+
+def _padded_mean(
+    source: Cube,
+    window: Window2D,
+    declared: Window2D,
+    shape: tuple[int, ...],
+    builder: OperatorBuilder[TensorT],
+) -> TensorT:
+    """
+    Return means that count padding by a depthwise convolution, which pads with the stored zero point: the PDP
+    sums zeros there.
+    """
+    if window != declared:
+        builder.refuse(
+            "a last window beyond the padding, of a tensor whose zero point is not 0; "
+            "use symmetric quantization"
+        )
+    return _depthwise_mean(source, window, shape, builder)
+
+
+def _depthwise_mean(
+    source: Cube, window: Window2D, shape: tuple[int, ...], builder: OperatorBuilder[TensorT]
+) -> TensorT:
+    """Return means over windows by a depthwise convolution with ones."""
+    channels = source.cube.channels
+    kernels = builder.fractions(np.ones((channels, 1, *window.kernel), np.int8), prod(window.kernel))
+    return grouped(source, kernels, None, window, channels, shape, builder)
 
 
 def check_planar(op: GlobalAveragePoolOp | GlobalMaxPoolOp, builder: DlaBuilder) -> None:

@@ -55,6 +55,7 @@ from xonnc.formats.nvdla.quantization import INT8_MAX, covering
 from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS, Array
 from xonnc.lowering.onnx_to_dla.equalization import equalize
 from xonnc.lowering.onnx_to_dla.keep_float import keep_float, stays_float
+from xonnc.lowering.onnx_to_dla.kernels import quantize_kernels
 from xonnc.lowering.onnx_to_dla.lookup_regions import lookup_regions
 from xonnc.lowering.onnx_to_dla.negligible_weights import drop_negligible_weights
 from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import propagate_pairs
@@ -67,7 +68,6 @@ from xonnc.lowering.onnx_to_dla.qdq_pairs import (
     is_quantized,
     meets_padding,
 )
-from xonnc.lowering.onnx_to_dla.quantized_builder import quantize_kernels
 from xonnc.lowering.onnx_to_dla.saturation import varying_range
 from xonnc.lowering.onnx_to_dla.softmax_logits import are_logits
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges

@@ -21,17 +21,17 @@ from xonnc.dialects.onnx.ops.math import DivOp, MaxOp, MeanOp, MinOp, PowOp, PRe
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.onnx_to_dla.dequantized import GUARD_BITS, Affine, Dequantized, QuantizedCube, converter
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder, Operand
-from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder, lowers
+from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedBuilder, lowers_int8
 from xonnc.lowering.onnx_to_dla.sdp_operands import fixed_point_factors
-from xonnc.lowering.onnx_to_dla.table_lookup import TableLookup, raised
+from xonnc.lowering.onnx_to_dla.table_lookup import raised
 from xonnc.lowering.onnx_to_dla.unary_functions import leaky_relu, reciprocal
 
 MAX_STAGES = 2
 """SDP stages (X1, X2) that every target has."""
 
 
-@lowers(SubOp)
-def sub(op: SubOp, builder: QuantizedDlaBuilder) -> Dequantized:
+@lowers_int8(SubOp)
+def sub(op: SubOp, builder: QuantizedBuilder) -> Dequantized:
     """Lower Sub as `a + (-b)`: the requantization factor of `b` is negated."""
     shape = builder.result_shape(op)
     minuend, subtrahend = builder.real_constant(op.A), builder.real_constant(op.B)
@@ -50,7 +50,7 @@ def sub(op: SubOp, builder: QuantizedDlaBuilder) -> Dequantized:
 
 
 def difference(
-    first: Affine, second: Affine, shape: tuple[int, ...], builder: QuantizedDlaBuilder
+    first: Affine, second: Affine, shape: tuple[int, ...], builder: QuantizedBuilder
 ) -> Affine | None:
     """Return `first - second`, `None` if the second operand has been clamped."""
     if not first.shape == second.shape == shape or first.cube != second.cube:
@@ -64,14 +64,13 @@ def difference(
     return None if negated is None else negated.then(first.stored)
 
 
-@lowers(DivOp)
-def div(op: DivOp, builder: QuantizedDlaBuilder) -> Dequantized:
+@lowers_int8(DivOp)
+def div(op: DivOp, builder: QuantizedBuilder) -> Dequantized:
     """Lower Div: by a constant as a product, of a constant scalar as an exact lookup table."""
     dividend, divisor = builder.real_constant(op.A), builder.real_constant(op.B)
     if dividend is not None and dividend.size == 1:
-        source, shape = builder.stored_row(op.B)
         number = float(dividend.reshape(()))
-        return TableLookup(source, shape, lambda x: number * reciprocal(x))
+        return builder.function(op.B, lambda x: number * reciprocal(x))
     if divisor is None:
         builder.refuse("a divisor that is not constant (the SDP multiplies only)")
     if not np.all(divisor):
@@ -83,8 +82,8 @@ def div(op: DivOp, builder: QuantizedDlaBuilder) -> Dequantized:
     return scaled
 
 
-@lowers(MeanOp)
-def mean(op: MeanOp, builder: QuantizedDlaBuilder) -> Dequantized:
+@lowers_int8(MeanOp)
+def mean(op: MeanOp, builder: QuantizedBuilder) -> Dequantized:
     """Lower Mean of one or two tensors."""
     parts = [builder.affine(value) for value in op.data_0]
     shape = builder.result_shape(op)
@@ -141,51 +140,50 @@ class ElementwiseExtremum:
         return stage, builder.constant_cube(np.ascontiguousarray(spread))
 
 
-@lowers(MaxOp)
-def max_(op: MaxOp, builder: QuantizedDlaBuilder) -> Dequantized:
+@lowers_int8(MaxOp)
+def max_(op: MaxOp, builder: QuantizedBuilder) -> Dequantized:
     """Lower Max as SDP comparisons of cubes at one scale."""
     return _extreme(op.data_0, AluFunction.MAX, builder.result_shape(op), builder)
 
 
-@lowers(MinOp)
-def min_(op: MinOp, builder: QuantizedDlaBuilder) -> Dequantized:
+@lowers_int8(MinOp)
+def min_(op: MinOp, builder: QuantizedBuilder) -> Dequantized:
     """Lower Min as SDP comparisons of cubes at one scale."""
     return _extreme(op.data_0, AluFunction.MIN, builder.result_shape(op), builder)
 
 
 def _extreme(
-    operands: Sequence[SSAValue], function: AluFunction, shape: tuple[int, ...], builder: QuantizedDlaBuilder
+    operands: Sequence[SSAValue], function: AluFunction, shape: tuple[int, ...], builder: QuantizedBuilder
 ) -> Dequantized:
     constants = [found for value in operands if (found := builder.real_constant(value)) is not None]
-    parts = [builder.dequantized(value) for value in operands if builder.real_constant(value) is None]
+    parts = [builder.tensor(value) for value in operands if builder.real_constant(value) is None]
     parts.sort(key=lambda part: part.shape != shape)
     if parts[0].shape != shape:
         builder.refuse(f"operands that are all broadcast to {list(shape)}; expand one of them first")
     return parts[0] if len(operands) == 1 else ElementwiseExtremum(parts, constants, shape, function)
 
 
-@lowers(PowOp)
-def power(op: PowOp, builder: QuantizedDlaBuilder) -> Dequantized:
+@lowers_int8(PowOp)
+def power(op: PowOp, builder: QuantizedBuilder) -> Dequantized:
     """Lower Pow with a constant scalar exponent, as an exact lookup table."""
     exponent = builder.real_constant(op.Y)
     if exponent is None or exponent.size != 1:
         builder.refuse("an exponent that is not a constant scalar (the lookup table takes one)")
-    source, shape = builder.stored_row(op.X)
-    return TableLookup(source, shape, lambda x: raised(x, float(exponent.reshape(()))))
+    return builder.function(op.X, lambda x: raised(x, float(exponent.reshape(()))))
 
 
-@lowers(PReluOp)
-def prelu(op: PReluOp, builder: QuantizedDlaBuilder) -> Dequantized:
+@lowers_int8(PReluOp)
+def prelu(op: PReluOp, builder: QuantizedBuilder) -> Dequantized:
     """Lower PRelu: an exact lookup table for one slope, the SDP's multiplier for slopes per channel."""
     slope = builder.real_constant(op.slope)
     if slope is None:
         builder.refuse("a slope that is not constant; make it a constant")
-    source, shape = builder.stored_row(op.X)
-    slopes = builder.per_channel(slope, builder.affine(op.X), shape)
+    source = builder.source(op.X)
+    slopes = builder.per_channel(slope, builder.affine(op.X), source.shape)
     if np.all(slopes == slopes[0]):
         alpha = float(slopes[0])
-        return TableLookup(source, shape, lambda x: leaky_relu(x, alpha))
-    return ChannelwisePRelu(source, shape, slopes)
+        return builder.function(op.X, lambda x: leaky_relu(x, alpha))
+    return ChannelwisePRelu(QuantizedCube.of(source), source.shape, slopes)
 
 
 @dataclass(frozen=True)

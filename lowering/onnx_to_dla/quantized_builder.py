@@ -8,116 +8,84 @@ possible.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from math import floor, log2
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import UnrealizedConversionCastOp, i8
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.dialects.builtin import UnrealizedConversionCastOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from xonnc.dialects.dla.attributes import Converter
+from xonnc.dialects.dla.attributes import Converter, OperandMode, SdpStage, StageFunction
 from xonnc.dialects.dla.storage import ReshapeOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
-from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, static_shape
+from xonnc.dialects.onnx.types import NONE, element_type, static_shape
 from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.pixel_normalization import Normalization
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
-from xonnc.lowering.onnx_to_dla.dequantized import Affine, Dequantized, Moved, QuantizedCube
+from xonnc.lowering.dla_planning.lookup_tables import Function
+from xonnc.lowering.dla_planning.window import Window2D
+from xonnc.lowering.onnx_to_dla.dequantized import (
+    Affine,
+    Concatenated,
+    Dequantized,
+    Moved,
+    QuantizedCube,
+    Selected,
+    StoredIntegers,
+    mean_of,
+)
 from xonnc.lowering.onnx_to_dla.dla_builder import (
     FLOATS,
-    UINT8_OFFSET,
     Array,
     Cube,
-    DlaBuilder,
     ImageValue,
     MissingOperand,
+    Operand,
     UnsupportedOperator,
     cube_shape,
 )
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
-from xonnc.lowering.onnx_to_dla.mixed_precision import Fp16Builder, RealCube
+from xonnc.lowering.onnx_to_dla.kernels import Kernels
+from xonnc.lowering.onnx_to_dla.mixed_precision import MixedFp16Builder, RealCube
 from xonnc.lowering.onnx_to_dla.node_precision import runs_in_fp16
+from xonnc.lowering.onnx_to_dla.normalized_integers import NormalizedIntegers
+from xonnc.lowering.onnx_to_dla.operator_builder import INT8_LOWERINGS, UINT8_OFFSET, OperatorBuilder
+from xonnc.lowering.onnx_to_dla.pixel_convolution import PixelConvolution
+from xonnc.lowering.onnx_to_dla.quantized_constants import (
+    OFFSETS,
+    dequantized_constant,
+    integer_kernels,
+    offset_of,
+    qparams_of,
+)
+from xonnc.lowering.onnx_to_dla.quantized_convolution import convolution
+from xonnc.lowering.onnx_to_dla.quantized_image_convolution import check_pixels, convolution_of_pixels
 from xonnc.lowering.onnx_to_dla.table_lookup import BINARY_TABLE_OPS, TableLookup, elementwise_function
 from xonnc.targets import NvdlaTarget
 
-OFFSETS: dict[Attribute | None, int] = {i8: 0, element_type_of(np.dtype(np.uint8)): 128}
-"""The offset between the model's integers and the stored int8 values: 128 for uint8."""
+Quantized: TypeAlias = Dequantized | StoredIntegers
+
+ADDED = SdpStage(StageFunction.ALU, mode=OperandMode.PER_KERNEL)
 
 
-@dataclass(frozen=True)
-class StoredIntegers:
-    """Integers of the model as an int8 cube: each is `offset` more than the stored value."""
-
-    value: SSAValue
-    shape: tuple[int, ...]
-    offset: int
-
-
-@dataclass(frozen=True)
-class QuantizedKernels:
-    """
-    Integer weights, output channels first, and the scale of each output channel or one for all.
-
-    Weights less a zero point may take 9 bits; those are int16.
-    """
-
-    array: Array
-    scales: Array
-
-    @property
-    def numbers(self) -> Array:
-        """The dequantized weights."""
-        return self.array * _along(self.scales, 0, self.array.ndim)
-
-
-def quantize_kernels(rows: Array) -> QuantizedKernels:
-    """Quantize weights symmetrically to int8, per output channel."""
-    rows = rows.astype(np.float64)
-    largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)))
-    scales = np.where(largest > 0, largest, 1.0) / INT8_MAX
-    stored = np.rint(rows / _along(scales, 0, rows.ndim))
-    return QuantizedKernels(stored.astype(np.int8), scales)
-
-
-QuantizedLowering: TypeAlias = (
-    "Callable[[Any, QuantizedDlaBuilder], Dequantized | StoredIntegers | list[Dequantized | StoredIntegers]]"
-)
-
-QUANTIZED: dict[type[OnnxOp], QuantizedLowering] = {}
-"""The int8 lowering function of each supported operator."""
-
-FunctionT = TypeVar("FunctionT", bound=QuantizedLowering)
-
-
-def lowers(*op_types: type[OnnxOp]) -> Callable[[FunctionT], FunctionT]:
-    """Register the decorated function as the int8 lowering of `op_types`."""
-
-    def register(function: FunctionT) -> FunctionT:
-        QUANTIZED.update((op_type, function) for op_type in op_types)
-        return function
-
-    return register
-
-
-class QuantizedDlaBuilder(DlaBuilder):
+class QuantizedBuilder(OperatorBuilder[Quantized]):
     """Builds the operations of a quantized network."""
 
     def __init__(self, target: NvdlaTarget, pool: DisposablePool):
         super().__init__(target, pool, Precision.INT8)
         self.input_shapes: dict[SSAValue, tuple[int, ...]] = {}
         """Shapes of float inputs in the model, by argument."""
-        self._values: dict[SSAValue, Dequantized | StoredIntegers] = {}
+        self._values: dict[SSAValue, Quantized] = {}
         self._functions: dict[SSAValue, TableLookup] = {}
         """Results of elementwise operators as functions of the stored integers that they derive from."""
         self._quantized: dict[tuple[SSAValue, QuantizationParameters], SSAValue] = {}
-        self._reals = Fp16Builder(target, pool, self)
+        self._reals = MixedFp16Builder(target, pool, self)
 
     def start(self, op: Operation) -> None:
         """Set the insertion point before `op`, the next operator."""
@@ -159,10 +127,10 @@ class QuantizedDlaBuilder(DlaBuilder):
             self._values[op.results[0]] = table
             return
         try:
-            lowering = QUANTIZED.get(type(op))
+            lowering = INT8_LOWERINGS.get(type(op))
             if lowering is None:
                 self.refuse("the DLA has no int8 form of this operator")
-            made = lowering(op, self)
+            made: Quantized | list[Quantized] = lowering(op, self)
         except UnsupportedOperator:
             if table is None:
                 raise
@@ -296,21 +264,23 @@ class QuantizedDlaBuilder(DlaBuilder):
             stand_in = UnrealizedConversionCastOp.get([], [self.cube_type(cube)])
             self._values[value] = StoredIntegers(self(stand_in), shape, OFFSETS[element])
 
-    def stored(self, value: SSAValue) -> StoredIntegers:
+    def integers(self, value: SSAValue) -> StoredIntegers:
         """Return the model's integer tensor `value`."""
         result = self.lowered(value)
         if not isinstance(result, StoredIntegers):
             self.refuse("a float operand where an int8 or uint8 one is required")
         return result
 
-    def dequantized(self, value: SSAValue) -> Dequantized:
+    def tensor(self, value: SSAValue) -> Dequantized:
         """Return the model's float tensor `value`."""
-        result = self.lowered(value)
-        if isinstance(result, StoredIntegers):
-            self.refuse("an integer operand; insert a DequantizeLinear before it")
-        return result
+        return self._real(self.lowered(value))
 
-    def lowered(self, value: SSAValue) -> Dequantized | StoredIntegers:
+    def _real(self, found: Quantized) -> Dequantized:
+        if isinstance(found, StoredIntegers):
+            self.refuse("an integer operand; insert a DequantizeLinear before it")
+        return found
+
+    def lowered(self, value: SSAValue) -> Quantized:
         """Return what the model's `value` was lowered to."""
         self.refuse_image(value)
         if value in self._values:
@@ -327,7 +297,7 @@ class QuantizedDlaBuilder(DlaBuilder):
 
     def affine(self, value: SSAValue) -> Affine:
         """Return a float tensor that one SDP pass can requantize."""
-        result = self.dequantized(value)
+        result = self.tensor(value)
         if not isinstance(result, Affine):
             self.refuse(
                 "a float operand that is not quantized; "
@@ -335,29 +305,28 @@ class QuantizedDlaBuilder(DlaBuilder):
             )
         return result
 
-    def stored_row(self, value: SSAValue) -> tuple[QuantizedCube, tuple[int, ...]]:
-        """
-        Return stored integers with their parameters and shape, for an engine that reads them from memory.
-        """
+    def source(self, value: SSAValue) -> Cube:
+        """Return stored integers with their parameters and shape, for an engine that reads them."""
         found = self.affine(value)
         if found.stored is None:
             self.refuse(
                 "a float operand that is not quantized; "
                 "insert QuantizeLinear and DequantizeLinear before it, or calibrate"
             )
-        return found.stored, found.shape
+        return Cube(found.stored.value, found.shape, qparams=found.stored.qparams)
 
-    def stored_spatial(self, value: SSAValue) -> QuantizedCube:
-        """Return stored integers whose rows and columns in memory are those of the model."""
-        result, shape = self.stored_row(value)
-        self.check_spatial(Cube(result.value, shape))
-        return result
+    def stored(
+        self, value: SSAValue, shape: tuple[int, ...], qparams: QuantizationParameters | None
+    ) -> Affine:
+        """Return the tensor that integers in memory with these parameters are."""
+        assert qparams is not None, "integers have a scale"
+        return Affine.of(value, cube_of(value.type), shape, qparams)
 
     def quantized(self, value: SSAValue, qparams: QuantizationParameters) -> SSAValue:
         """Return the float tensor `value` quantized with these parameters, emitted once for each."""
         key = value, qparams
         if key not in self._quantized:
-            self._quantized[key] = self.dequantized(value).quantized(qparams, self)
+            self._quantized[key] = self.tensor(value).quantized(qparams, self)
         return self._quantized[key]
 
     def input_on(self, value: SSAValue, qparams: QuantizationParameters) -> SSAValue | None:
@@ -376,7 +345,7 @@ class QuantizedDlaBuilder(DlaBuilder):
 
     def moved(
         self, value: SSAValue, shape: tuple[int, ...], move: Callable[[SSAValue], SSAValue]
-    ) -> Dequantized | StoredIntegers:
+    ) -> Quantized:
         """Apply data movement that commutes with quantization to `value`."""
         source = self.lowered(value)
 
@@ -388,18 +357,113 @@ class QuantizedDlaBuilder(DlaBuilder):
             return StoredIntegers(checked(source.value), shape, source.offset)
         return Moved(source, shape, checked)
 
-    def mean(self, source: QuantizedCube, pooled: SSAValue, factors: Array, shape: tuple[int, ...]) -> Affine:
-        """Return means of stored integers: the pooling result times a factor for each position."""
-        scale, largest = np.array([source.qparams.scale]), float(factors.max())
-        bias = np.array([-source.qparams.zero_point * source.qparams.scale])
-        result = Affine(lambda: pooled, cube_of(pooled.type), shape, scale * largest, bias, False)
-        if np.all(factors == largest):
-            return result
-        shift = floor(log2(INT8_MAX / largest))
-        spread = np.rint(factors * 2.0**shift)
-        return replace(result, scale=scale * 2.0**-shift, is_fine=True, spread=spread)
+    def selected(
+        self,
+        source: Quantized,
+        shape: tuple[int, ...],
+        select: Callable[[SSAValue, float], SSAValue],
+        fill: float,
+    ) -> Quantized:
+        """Select elements of stored integers, of others when they are quantized."""
+        match source:
+            case StoredIntegers(value=value, offset=offset):
+                return StoredIntegers(
+                    select(value, int(np.clip(fill - offset, INT8_MIN, INT8_MAX))), shape, offset
+                )
+            case Affine(stored=QuantizedCube(value=value, qparams=qparams)) if not fill:
+                return self.stored(select(value, qparams.zero_point), shape, qparams)
+            case _:
+                return Selected(self._real(source), shape, select, fill)
 
-    def reshaped(self, value: SSAValue, shape: tuple[int, ...]) -> Dequantized | StoredIntegers:
+    def joined(
+        self,
+        parts: Sequence[Quantized],
+        shape: tuple[int, ...],
+        join: Callable[[list[SSAValue]], SSAValue],
+        group_channels: int = 0,
+    ) -> Concatenated:
+        """Join parts when they are quantized, all with the same parameters."""
+
+        def beside(added: QuantizedCube) -> tuple[QuantizedCube, ...]:
+            ends = range(group_channels, group_channels * len(parts) + 1, group_channels)
+            return tuple(
+                QuantizedCube(self.channels(added.value, end - group_channels, end), added.qparams)
+                for end in ends
+            )
+
+        reals = tuple(self._real(part) for part in parts)
+        return Concatenated(reals, shape, join, beside if group_channels else None)
+
+    def kernels_of(self, value: SSAValue, outputs: int, what: str) -> Kernels:
+        """Return constant weights as integers with axis `outputs` first."""
+        found = integer_kernels(value, outputs, self)
+        if found is None:
+            self.refuse_computed(what)
+        return found
+
+    def fractions(self, numerators: Array, denominator: int) -> Kernels:
+        """Return kernels of small integers with one scale."""
+        is_wide = numerators.max() > INT8_MAX
+        return Kernels(numerators.astype(np.int16 if is_wide else np.int8), np.array([1 / denominator]))
+
+    def convolution(
+        self, source: Cube, kernels: Kernels, bias: Array | None, window: Window2D, shape: tuple[int, ...]
+    ) -> Affine:
+        """Build a convolution of stored integers, to be requantized."""
+        return convolution(source, kernels, bias, window, shape, self)
+
+    def pixel_convolution(self, found: PixelConvolution, shape: tuple[int, ...]) -> Affine:
+        """Build a convolution over 8-bit pixels, to be requantized."""
+        return convolution_of_pixels(found, shape, self)
+
+    def check_pixels(self, image_value: ImageValue) -> None:
+        """Refuse an image that the model does not quantize."""
+        check_pixels(image_value, self)
+
+    def one_hot_convolution(
+        self, source: SSAValue, weights: Array, window: Window2D, added: Array | None = None
+    ) -> SSAValue:
+        """Build a convolution with one-hot kernels, whose sums are the integers of the result."""
+        sums = self.conv(source, self.kernels(weights), window)
+        stages: list[Operand] = [] if added is None else [(ADDED, self.per_kernel(added.astype(np.int16)))]
+        return self.requantized(sums, stages, Converter())
+
+    def filled(self, cube: CubeShape, number: float) -> SSAValue:
+        """Build a cube of one integer."""
+        numbers = np.full((1, *cube), number, np.int8)
+        return self.requantized(self.constant_cube(numbers), [], Converter())
+
+    def mean(self, source: Cube, pooled: SSAValue, factors: Array, shape: tuple[int, ...]) -> Affine:
+        """Return means of stored integers: the pooling result times a factor for each position."""
+        return mean_of(source, pooled, factors, shape)
+
+    def times(self, found: Quantized, factor: float) -> Affine:
+        """Multiply a mean by a factor."""
+        assert isinstance(found, Affine), "a mean is scaled integers"
+        result = found.times(np.array([factor]))
+        assert result is not None, "a mean has no steps"
+        return result
+
+    def function(self, value: SSAValue, function: Function) -> TableLookup:
+        """Apply a function by a lookup table with an entry per integer, which is exact."""
+        source = self.source(value)
+        return TableLookup(QuantizedCube.of(source), source.shape, function)
+
+    def normalized(
+        self, source: Cube, shape: tuple[int, ...], size: int, scale: float, bias: float, beta: float
+    ) -> NormalizedIntegers:
+        """Normalize over channels; the power comes from a 16-bit table whose steps minimize the error."""
+        return NormalizedIntegers(QuantizedCube.of(source), shape, size, scale, bias, beta)
+
+    def reader_qparams(self, value: SSAValue) -> QuantizationParameters | None:
+        """Return the parameters of the only QuantizeLinear that reads a value, `None` for other readers."""
+        readers = [use.operation for use in value.uses]
+        if len(readers) != 1 or not isinstance(readers[0], QuantizeLinearOp):
+            return None
+        reader = readers[0]
+        return self.qparams(reader.y_scale, reader.y_zero_point, self.offset_of(reader.y))
+
+    def reshaped(self, value: SSAValue, shape: tuple[int, ...]) -> Quantized:
         """Return the same elements in the same order with another shape."""
         match self.lowered(value):
             case StoredIntegers(value=cube, offset=offset):
@@ -419,99 +483,15 @@ class QuantizedDlaBuilder(DlaBuilder):
 
     def qparams(self, scale: SSAValue, zero: SSAValue, offset: int) -> QuantizationParameters:
         """Return the parameters of a constant per-tensor scale and zero point."""
-        factor, point = self.constant(scale), None if zero.type == NONE else self.constant(zero)
-        if factor is None or (point is None and zero.type != NONE):
-            self.refuse("a scale or zero point that is not constant; use static quantization")
-        if factor.size != 1:
-            self.refuse(f"{factor.size} scales for one tensor of activations (the engines take one)")
-        number = float(factor.reshape(()))
-        if not 0 < number < np.inf:
-            self.refuse(f"scale {number:g}; scales must be positive")
-        return QuantizationParameters(number, (0 if point is None else int(point.reshape(()))) - offset)
+        return qparams_of(scale, zero, offset, self)
 
     def offset_of(self, value: SSAValue) -> int:
         """Return the difference of the model's integers and the stored ones."""
-        element = element_type(value.type)
-        offset = OFFSETS.get(element)
-        if offset is None:
-            self.refuse(f"{element} (the engines store 8-bit integers); quantize to int8 or uint8")
-        return offset
+        return offset_of(value, self)
 
     def real_constant(self, value: SSAValue) -> Array | None:
         """Return the values of a constant, dequantized if needed; `None` for other values."""
-        if (array := self.constant(value)) is not None:
-            return array
-        if not isinstance(value, OpResult):
-            return None
-        match value.op:
-            case DequantizeLinearOp() as op:
-                integers = self._integer_constant(op.x)
-                return None if integers is None else self._dequantized(op, integers)
-            case _:
-                return None
-
-    def _integer_constant(self, value: SSAValue) -> Array | None:
-        if (array := self.constant(value)) is not None:
-            return array
-        if not isinstance(value, OpResult) or not isinstance(value.op, QuantizeLinearOp):
-            return None
-        op = value.op
-        numbers, scale, axis = self.constant(op.x), self.constant(op.y_scale), op.axis.value.data
-        zero = np.zeros(()) if op.y_zero_point.type == NONE else self.constant(op.y_zero_point)
-        if numbers is None or scale is None or zero is None:
-            return None
-        offset = self.offset_of(op.y)
-        levels = np.rint(numbers / _along(scale, axis, numbers.ndim)) + _along(zero, axis, numbers.ndim)
-        clamp = np.clip(levels, offset + INT8_MIN, offset + INT8_MAX)
-        return clamp.astype(np.uint8 if offset else np.int8)
-
-    def _dequantized(self, op: DequantizeLinearOp, integers: Array) -> Array:
-        scale, zero = self._scales(op), self._zeros(op)
-        axis = op.axis.value.data
-        moved = integers.astype(np.float64) - _along(zero, axis, integers.ndim)
-        return (moved * _along(scale.astype(np.float64), axis, integers.ndim)).astype(np.float32)
-
-    def _scales(self, op: DequantizeLinearOp) -> Array:
-        scale = self.constant(op.x_scale)
-        if scale is None or op.block_size.value.data:
-            self.refuse("a scale that is not constant or is blocked; use one per tensor or per channel")
-        return scale
-
-    def _zeros(self, op: DequantizeLinearOp) -> Array:
-        zero = np.zeros((), np.int64) if op.x_zero_point.type == NONE else self.constant(op.x_zero_point)
-        if zero is None:
-            self.refuse("a zero point that is not constant; use static quantization")
-        return zero.astype(np.int64)
-
-    def integer_kernels(self, value: SSAValue, outputs: int, what: str) -> QuantizedKernels:
-        """
-        Return constant weights as integers with axis `outputs` first.
-
-        Weights with per-tensor scales or scales of the output channels keep their integers; others are
-        requantized per output channel.
-        """
-        as_given = self._stored_kernels(value, outputs)
-        if as_given is not None:
-            return as_given
-        numbers = self.real_constant(value)
-        if numbers is None:
-            self.refuse(f"{what} must be constant, found a computed value")
-        return quantize_kernels(np.moveaxis(numbers, outputs, 0))
-
-    def _stored_kernels(self, value: SSAValue, outputs: int) -> QuantizedKernels | None:
-        if not isinstance(value, OpResult) or not isinstance(value.op, DequantizeLinearOp):
-            return None
-        op = value.op
-        integers = self._integer_constant(op.x)
-        if integers is None:
-            return None
-        scales, axis = self._scales(op), op.axis.value.data % integers.ndim
-        if scales.size > 1 and axis != outputs:
-            return None
-        centred = integers.astype(np.int64) - _along(self._zeros(op), axis, integers.ndim)
-        is_wide = centred.min(initial=0) < INT8_MIN or centred.max(initial=0) > INT8_MAX
-        stored = np.moveaxis(centred, outputs, 0).astype(np.int16 if is_wide else np.int8)
-        return QuantizedKernels(stored, scales.reshape(-1).astype(np.float64))
+        return dequantized_constant(value, self)
 
     def per_channel(self, constant: Array, source: Affine, shape: tuple[int, ...]) -> Array:
         """Return a constant operand as a scalar or as one value per channel."""
@@ -530,10 +510,15 @@ def _always(constant: Array, _: Array) -> Array:
     return constant
 
 
-def _along(numbers: Array, axis: int, rank: int) -> Array:
-    """
-    Reshape values of one axis for broadcasting over a tensor of `rank`; a single value becomes a scalar.
-    """
-    if numbers.size == 1:
-        return numbers.reshape(())
-    return numbers.reshape([-1 if index == axis % rank else 1 for index in range(rank)])
+QuantizedLowering: TypeAlias = "Callable[[Any, QuantizedBuilder], Quantized | list[Quantized]]"
+FunctionT = TypeVar("FunctionT", bound=QuantizedLowering)
+
+
+def lowers_int8(*op_types: type[OnnxOp]) -> Callable[[FunctionT], FunctionT]:
+    """Register the decorated function, which returns the results, as the int8 lowering of `op_types`."""
+
+    def register(function: FunctionT) -> FunctionT:
+        INT8_LOWERINGS.update((op_type, function) for op_type in op_types)
+        return function
+
+    return register

@@ -5,74 +5,61 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.types import cube_of
-from xonnc.dialects.onnx.attribute_builders import int_values
-from xonnc.dialects.onnx.ops.nn import ConvOp
-from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_dla.convolution import dense
+from xonnc.dialects.dla.types import CubeShape, cube_of
+from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.onnx_to_dla.dequantized import Affine
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, ImageValue
-from xonnc.lowering.onnx_to_dla.image_convolution import check_window, flattened, undilated, window_over
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder, ImageValue
+from xonnc.lowering.onnx_to_dla.kernels import Kernels, dense, quantize_kernels
 from xonnc.lowering.onnx_to_dla.pixel_conversion import PixelConversion, exact_conversion, nearest_conversion
-from xonnc.lowering.onnx_to_dla.quantized_builder import (
-    QuantizedDlaBuilder,
-    QuantizedKernels,
-    quantize_kernels,
-)
+from xonnc.lowering.onnx_to_dla.pixel_convolution import PixelConvolution
 
 SAME = 1e-9
 """Relative difference of scales that rounding errors explain."""
 
 
-def image_convolution(op: ConvOp, image_value: ImageValue, builder: QuantizedDlaBuilder) -> Affine:
-    """
-    Lower a convolution over pixels and its bias.
-
-    It reads the integers of the model's QuantizeLinear if the input converter can produce them; else finer
-    ones, whose scale and offset are folded into kernels and bias.
-    """
+def check_pixels(image_value: ImageValue, builder: DlaBuilder) -> QuantizationParameters:
+    """Return the scale and zero point of an image; refuse one that the model does not quantize."""
     if image_value.qparams is None or not image_value.is_real:
         builder.refuse(
             "an image input that is not quantized; insert QuantizeLinear and DequantizeLinear after it"
         )
-    given = builder.integer_kernels(op.W, 0, "the kernels")
-    if given.array.dtype != np.int8:
+    return image_value.qparams
+
+
+def convolution_of_pixels(found: PixelConvolution, shape: tuple[int, ...], builder: DlaBuilder) -> Affine:
+    """
+    Build a convolution over pixels.
+
+    It reads the integers of the model's QuantizeLinear if the input converter can produce them; else finer
+    ones, whose scale and offset are folded into kernels and bias.
+    """
+    image_value, qparams = found.image, check_pixels(found.image, builder)
+    if found.kernels.array.dtype != np.int8:
         builder.refuse(
             "weights that exceed 8 bits less their zero point, over pixels; take the input as a feature cube"
         )
-    groups = op.group.value.data
-    dilations = _pair(int_values(op.dilations) or (1, 1))
-    window = window_over(op, image_value, given.array.shape[2:], builder)
-    cube = check_window(image_value, given.array.shape[0], window, builder)
-    bias = np.zeros(1) if op.B.type == NONE else builder.real_constant(op.B)
-    if bias is None:
-        builder.refuse("the bias must be constant, found a computed value")
-    conversion = exact_conversion(image_value.pixels, image_value.qparams)
+    conversion = exact_conversion(image_value.pixels, qparams)
     if conversion is not None:
-        kernels = QuantizedKernels(dense(given.array, groups), given.scales)
-        scale = image_value.qparams.scale * kernels.scales
-        shift = scale * (image_value.qparams.zero_point * kernels.array.sum(axis=(1, 2, 3), dtype=np.int64))
+        kernels = found.kernels.dense(found.groups)
+        scale = qparams.scale * kernels.scales
+        shift = scale * (qparams.zero_point * kernels.array.sum(axis=(1, 2, 3), dtype=np.int64))
     else:
-        conversion = nearest_conversion(image_value.pixels, is_padded=any(window.pads))
+        conversion = nearest_conversion(image_value.pixels, is_padded=any(found.window.pads))
         if conversion is None:
             builder.refuse(f"mean {list(image_value.pixels.mean)} (means of 8-bit pixels are 0 to 255)")
-        kernels = _kernels_of_pixels(op, given, groups, image_value, conversion, builder)
+        kernels = _kernels_of_pixels(found, conversion)
         scale = kernels.scales
         shift = scale * (kernels.array.sum(axis=(2, 3), dtype=np.int64) @ -_beyond(image_value, conversion))
-    channels = cube_of(image_value.value.type).channels
-    weights = flattened(undilated(kernels.array, dilations), channels)
+    weights, channels, window = found.folded(kernels.array), found.channels, found.window
 
     def make() -> SSAValue:
         means = None if conversion.means is None else (*conversion.means, *conversion.means)[:channels]
-        kernels = builder.kernels(weights)
-        return builder.conv(image_value.value, kernels, window, conversion.pad, conversion.converter, means)
+        folded = builder.kernels(weights)
+        return builder.conv(image_value.value, folded, window, conversion.pad, conversion.converter, means)
 
-    numbers = bias.astype(np.float64).reshape(-1) - shift
-    return Affine(make, cube, builder.result_shape(op), scale, numbers)
-
-
-def _pair(values: tuple[int, ...]) -> tuple[int, int]:
-    return values[0], values[-1]
+    bias = np.zeros(1) if found.bias is None else found.bias
+    cube = CubeShape(len(weights), *window.output_size(cube_of(image_value.value.type)))
+    return Affine(make, cube, shape, scale, bias.astype(np.float64).reshape(-1) - shift)
 
 
 def _beyond(image_value: ImageValue, conversion: PixelConversion) -> Array:
@@ -80,18 +67,11 @@ def _beyond(image_value: ImageValue, conversion: PixelConversion) -> Array:
     return (np.array(conversion.offsets) - np.array(image_value.pixels.mean)) * conversion.factor
 
 
-def _kernels_of_pixels(
-    op: ConvOp,
-    given: QuantizedKernels,
-    groups: int,
-    image_value: ImageValue,
-    conversion: PixelConversion,
-    builder: QuantizedDlaBuilder,
-) -> QuantizedKernels:
+def _kernels_of_pixels(found: PixelConvolution, conversion: PixelConversion) -> Kernels:
     """Return kernels for the converted pixels, scaled per input channel."""
-    steps = 1 / (conversion.factor * np.array(image_value.pixels.std))
+    steps = 1 / (conversion.factor * np.array(found.image.pixels.std))
     if np.ptp(steps) <= SAME * steps[0]:
-        return QuantizedKernels(dense(given.array, groups), given.scales * steps[0])
-    numbers = builder.real_constant(op.W)
-    assert numbers is not None, "kernels_of found constants"
-    return quantize_kernels(dense(numbers.astype(np.float64), groups) * steps.reshape(1, -1, 1, 1))
+        return found.kernels.dense(found.groups).times(steps[0])
+    return quantize_kernels(
+        dense(found.numbers.astype(np.float64), found.groups) * steps.reshape(1, -1, 1, 1)
+    )

@@ -11,7 +11,7 @@ from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.onnx_to_dla.dequantized import QuantizedCube, converter
 from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder, Operand
-from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder
+from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedBuilder
 
 
 @dataclass(frozen=True)
@@ -47,23 +47,23 @@ class ElementwiseProduct:
 
 
 def product_of(
-    first: SSAValue, second: SSAValue, shape: tuple[int, ...], builder: QuantizedDlaBuilder
+    first: SSAValue, second: SSAValue, shape: tuple[int, ...], builder: QuantizedBuilder
 ) -> ElementwiseProduct:
     """Return the product of two computed values, one of which has the shape of the result."""
-    (a, a_shape), (b, b_shape) = builder.stored_row(first), builder.stored_row(second)
-    if a_shape != shape or (b_shape == shape and b.qparams.zero_point):
-        (a, a_shape), (b, b_shape) = (b, b_shape), (a, a_shape)
-    if b.qparams.zero_point and not builder.target.sdp_y:
+    a, b = builder.source(first), builder.source(second)
+    if a.shape != shape or (b.shape == shape and b.zero_point):
+        a, b = b, a
+    if b.zero_point and not builder.target.sdp_y:
         builder.refuse(
             "both factors have zero points other than 0 (this takes the SDP's Y stage, which the target "
             "lacks); use symmetric quantization for one factor"
         )
-    here, other = cube_of(a.value.type), cube_of(b.value.type)
-    if a_shape != shape or (other != here and other != CubeShape(here.channels, 1, 1)):
+    here, other = a.cube, b.cube
+    if a.shape != shape or (other != here and other != CubeShape(here.channels, 1, 1)):
         builder.refuse(
-            f"factors of {list(a_shape)} and {list(b_shape)} (the SDP broadcasts per-channel tensors only)",
-            cause=builder.reshape_before(shape) if a_shape == b_shape == shape else None,
+            f"factors of {list(a.shape)} and {list(b.shape)} (the SDP broadcasts per-channel tensors only)",
+            cause=builder.reshape_before(shape) if a.shape == b.shape == shape else None,
         )
-    if other == here and b_shape != shape:
-        builder.refuse(f"factors of {list(a_shape)} and {list(b_shape)}; expand one of them first")
-    return ElementwiseProduct(a, b, shape)
+    if other == here and b.shape != shape:
+        builder.refuse(f"factors of {list(a.shape)} and {list(b.shape)}; expand one of them first")
+    return ElementwiseProduct(QuantizedCube.of(a), QuantizedCube.of(b), shape)

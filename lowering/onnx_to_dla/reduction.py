@@ -1,4 +1,4 @@
-"""ReduceMean, ReduceSum, ReduceMax and ReduceMin in FP16."""
+"""ReduceMean, ReduceSum, ReduceMax and ReduceMin."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops import reduction
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.dla_planning.window import Window2D
-from xonnc.lowering.onnx_to_dla.convolution import convolution
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder
+from xonnc.lowering.onnx_to_dla.kernels import Kernels
+from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.pooling import cascade
-from xonnc.lowering.onnx_to_dla.selection import Indices, Pick, one_hot
+from xonnc.lowering.onnx_to_dla.selection import Indices, picked_channels
 
 MEANS = (reduction.ReduceMeanOp, reduction.ReduceMeanV13Op)
 SUMS = (reduction.ReduceSumOp, reduction.ReduceSumV11Op)
@@ -35,6 +36,9 @@ EXTREMES: Mapping[type[OnnxOp], tuple[PoolMode, AluFunction]] = {
     ),
 }
 """The PDP's and SDP's modes of each operator."""
+
+MAX_KERNEL_BYTES = 1 << 16
+"""Largest kernel of ones, which adds integers exactly; beyond it the PDP averages and rounds."""
 
 MAX_CHANNELS = 32
 """Most channels that are reduced by comparing one after another."""
@@ -113,43 +117,52 @@ def summing(found: CubeReduction, cube: CubeShape, dtype: Any) -> Array:
 
 
 @lowers(*MEANS, *SUMS)
-def total(op: OnnxOp, builder: DlaBuilder) -> Cube:
-    """Lower ReduceMean and ReduceSum: poolings for rows and columns, a 1x1 convolution for channels."""
-    source, shape = builder.cube(op.operands[0]), builder.result_shape(op)
+def total(op: OnnxOp, builder: OperatorBuilder[TensorT]) -> TensorT:
+    """
+    Lower ReduceMean and ReduceSum: poolings for rows and columns, a 1x1 convolution for channels; integers
+    by a convolution with ones, which adds exactly, if it is small.
+    """
+    source, shape = builder.source(op.operands[0]), builder.result_shape(op)
     found = reduction_of(op, source.shape, source.cube, builder)
-    value, factor = source.value, 1.0
+    count, window = found.count(source.cube), found.window(source.cube)
+    if source.qparams is not None:
+        if found.outputs * source.cube.channels * prod(window) <= MAX_KERNEL_BYTES and max(window) <= 32:
+            ones = summing(found, source.cube, np.int8)
+            kernels = builder.fractions(ones, count if isinstance(op, MEANS) else 1)
+            return builder.convolution(source, kernels, None, Window2D(window), shape)
+        if found.outputs < source.cube.channels:
+            builder.refuse(
+                f"{list(source.shape)} to {list(shape)}: a reduction of channels too (the PDP takes rows and "
+                "columns)"
+            )
+    pooled, correction = source.value, 1.0
     if found.rows or found.columns:
-        value, factor = cascade(value, PoolMode.AVERAGE, builder, found.rows, found.columns)
-    rows, columns = found.window(source.cube)
-    per_channel = source.cube.channels // found.outputs
-    # A pooling has made means of rows and columns already.
-    factor *= 1 / per_channel if isinstance(op, MEANS) else rows * columns
-    if per_channel == 1:
-        return Cube(builder.scaled(value, np.full((1, 1), factor, np.float32)), shape)
-    flat = CubeReduction(found.channels, False, False)
-    weights = summing(flat, cube_of(value.type), np.float32) * np.float32(factor)
-    return Cube(convolution(value, weights, None, Window2D((1, 1)), builder), shape)
+        pooled, correction = cascade(pooled, PoolMode.AVERAGE, builder, found.rows, found.columns)
+    # A pooling has made means of rows and columns.
+    factor = 1 / count if isinstance(op, MEANS) else 1.0
+    if found.outputs == source.cube.channels:
+        mean = builder.mean(source, pooled, np.full((1, 1), correction), shape)
+        return builder.settled(builder.times(mean, factor * count))
+    per_channel = CubeReduction(found.channels, False, False)
+    factor *= correction * prod(window)
+    weights = summing(per_channel, cube_of(pooled.type), np.float32) * np.float32(factor)
+    return builder.convolution(Cube(pooled, source.shape), Kernels(weights), None, Window2D((1, 1)), shape)
 
 
 @lowers(*EXTREMES)
-def extreme(op: OnnxOp, builder: DlaBuilder) -> Cube:
+def extreme(op: OnnxOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """Lower ReduceMax and ReduceMin: poolings for rows and columns, comparisons for channels."""
-    source = builder.cube(op.operands[0])
-
-    def pick(value: SSAValue, indices: Indices) -> SSAValue:
-        weights = one_hot(indices, cube_of(value.type).channels).astype(np.float16)
-        return convolution(value, weights, None, Window2D((1, 1)), builder)
-
+    source = builder.source(op.operands[0])
     found = reduction_of(op, source.shape, source.cube, builder)
-    return Cube(extremes(source.value, found, EXTREMES[type(op)], pick, builder), builder.result_shape(op))
+    value = extremes(source.value, found, EXTREMES[type(op)], builder)
+    return builder.stored(value, builder.result_shape(op), source.qparams)
 
 
 def extremes(
     value: SSAValue,
     found: CubeReduction,
     modes: tuple[PoolMode, AluFunction],
-    pick: Pick,
-    builder: DlaBuilder,
+    builder: OperatorBuilder[TensorT],
 ) -> SSAValue:
     """Return the maximum or minimum of a reduction."""
     if found.rows or found.columns:
@@ -159,7 +172,7 @@ def extremes(
         return value
     if members.shape[1] > MAX_CHANNELS:
         builder.refuse(f"a maximum or minimum over {members.shape[1]} channels (up to {MAX_CHANNELS})")
-    result, *others = (pick(value, indices) for indices in members.T)
+    result, *others = (picked_channels(value, indices, 0.0, builder) for indices in members.T)
     for other in others:
         stage = SdpStage(StageFunction.ALU, modes[1], mode=OperandMode.PER_POINT)
         result = builder.sdp(result, [(stage, other)])

@@ -1,11 +1,11 @@
 """
-Resize by integer scales in FP16: nearest as interleaved copies, linear as a convolution per output phase.
+Resize by integer scales: nearest as interleaved copies, linear as a convolution per output phase.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, lcm
 from typing import TypeAlias
@@ -20,9 +20,10 @@ from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.dla_planning.window import Window2D
-from xonnc.lowering.onnx_to_dla.convolution import grouped
-from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, cube_shape, lowers
-from xonnc.lowering.onnx_to_dla.upsampling import interleave, repeat
+from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder, cube_shape
+from xonnc.lowering.onnx_to_dla.grouped_convolution import grouped
+from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder, TensorT, lowers
+from xonnc.lowering.onnx_to_dla.upsampling import in_rows, repeat
 
 AnyResize: TypeAlias = ResizeOp | ResizeV18Op | ResizeV13Op
 
@@ -39,30 +40,29 @@ HALF_PIXELS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
 
 
 @lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
-def resize(op: AnyResize, builder: DlaBuilder) -> Cube:
+def resize(op: AnyResize, builder: OperatorBuilder[TensorT]) -> TensorT:
     """Lower Resize: nearest by repetition, linear as one depthwise convolution per output phase."""
-    image, shape = builder.spatial_cube(op.X), builder.result_shape(op)
-    counts = factors(op, cube_of(image.type), builder)
-    if op.mode.data == "nearest" or cube_of(image.type).positions == 1:
-        return Cube(repeat(image, counts, builder), shape)
-    plan = interpolation(op, cube_of(image.type), counts, builder)
-    extended = plan.extended(image, builder)
-    channels = cube_of(image.type).channels
-    made = [
-        [
-            grouped(
-                plan.seen(extended, row, column, builder),
-                np.repeat(plan.kernel(row, column).astype(np.float32) / plan.unit, channels, axis=0),
-                None,
-                Window2D((len(row.weights), len(column.weights))),
-                channels,
-                builder,
-            )
-            for column in plan.columns
-        ]
+    cube, shape = builder.image_cube(op.X), builder.result_shape(op)
+    counts = factors(op, cube, builder)
+    if op.mode.data == "nearest" or cube.positions == 1:
+        return builder.moved(op.X, shape, lambda value: repeat(value, counts, builder))
+    source = builder.spatial_source(op.X)
+    plan = interpolation(op, cube, counts, builder)
+    extended = plan.extended(source.value, builder)
+    parts = [
+        grouped(
+            replace(source, value=plan.seen(extended, row, column, builder)),
+            builder.fractions(np.repeat(plan.kernel(row, column), cube.channels, axis=0), plan.unit),
+            None,
+            Window2D((len(row.weights), len(column.weights))),
+            cube.channels,
+            shape,
+            builder,
+        )
         for row in plan.rows
+        for column in plan.columns
     ]
-    return Cube(interleave(made, builder), shape)
+    return builder.joined(parts, shape, lambda values: in_rows(values, len(plan.columns), builder))
 
 
 def factors(op: AnyResize, cube: CubeShape, builder: DlaBuilder) -> tuple[int, int]:

@@ -1,5 +1,5 @@
 """
-Slice, Split, Gather, Tile, Expand and Pad in FP16.
+Slice, Split, Gather, Tile, Expand and Pad.
 
 Each selection is an index array in the shape of its result: the flat index of the source element, `FILL` for
 padding. If channels, rows and columns are selected independently, rows and columns become slices that are
@@ -26,8 +26,8 @@ from xonnc.dialects.onnx.ops.math import ExpandOp
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.formats.nvdla.geometry import MAX_POOL, channels_per_atom
 from xonnc.lowering.dla_planning.window import Window2D
-from xonnc.lowering.onnx_to_dla.convolution import convolution
-from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, cube_shape, lowers
+from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder, cube_shape
+from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.pooling import pool
 
 Indices = npt.NDArray[np.int64]
@@ -38,14 +38,8 @@ FILL = -1
 MAX_SLICES = 64
 """Most slices that one dimension of a result may consist of."""
 
-Fill = Callable[[CubeShape], SSAValue]
-"""Builds a cube of padding."""
-
 MAX_ELEMENTS = 1 << 25
 """Largest tensor whose index array (8 bytes per element) is computed."""
-
-Pick = Callable[[SSAValue, Indices], SSAValue]
-"""Builds a cube of channels selected from another; `FILL` means padding."""
 
 
 @dataclass(frozen=True)
@@ -217,16 +211,20 @@ class SelectedAxes:
         return SelectedAxes(picked[0], picked[1], picked[2])
 
 
-def selected(source: SSAValue, indices: Indices, pick: Pick, fill: Fill, builder: DlaBuilder) -> SSAValue:
-    """Build the cube of a selection, a view if it is a part of the source."""
+def _selected(
+    source: SSAValue, indices: Indices, padding: float, builder: OperatorBuilder[TensorT]
+) -> SSAValue:
+    """Build the cube of a selection, a view if it is a part of the source; `padding` is a stored number."""
     cube = cube_of(source.type)
     picked = SelectedAxes.of(indices, cube, builder)
-    value = _along(source, 2, picked.rows, fill, builder)
-    value = _along(value, 3, picked.columns, fill, builder)
-    return _channels(value, picked.channels, pick, builder)
+    value = _along(source, 2, picked.rows, padding, builder)
+    value = _along(value, 3, picked.columns, padding, builder)
+    return _channels(value, picked.channels, padding, builder)
 
 
-def _along(source: SSAValue, axis: int, indices: Indices, fill: Fill, builder: DlaBuilder) -> SSAValue:
+def _along(
+    source: SSAValue, axis: int, indices: Indices, padding: float, builder: OperatorBuilder[TensorT]
+) -> SSAValue:
     """Select rows (axis 2) or columns (axis 3) of a cube."""
     cube = cube_of(source.type)
     if np.array_equal(indices, np.arange(cube[axis - 1])):
@@ -234,16 +232,18 @@ def _along(source: SSAValue, axis: int, indices: Indices, fill: Fill, builder: D
     pieces = _index_runs(indices)
     if len(pieces) > MAX_SLICES:
         builder.refuse(f"{len(pieces)} slices of {'rows' if axis == 2 else 'columns'} (up to {MAX_SLICES})")
-    values = [_piece(source, axis, piece, fill, builder) for piece in pieces]
+    values = [_piece(source, axis, piece, padding, builder) for piece in pieces]
     if len(values) == 1:
         return values[0]
     return builder(ConcatOp(values, axis, builder.cube_type(_sized(cube, axis, indices.size))))
 
 
-def _piece(source: SSAValue, axis: int, piece: IndexRun, fill: Fill, builder: DlaBuilder) -> SSAValue:
+def _piece(
+    source: SSAValue, axis: int, piece: IndexRun, padding: float, builder: OperatorBuilder[TensorT]
+) -> SSAValue:
     cube = cube_of(source.type)
     if piece.first == FILL:
-        return fill(_sized(cube, axis, piece.count))
+        return builder.filled(_sized(cube, axis, piece.count), padding)
     size = (piece.count - 1) * piece.step + 1
     begin = (0, piece.first, 0) if axis == 2 else (0, 0, piece.first)
     part = source
@@ -288,7 +288,9 @@ def _index_runs(indices: Indices) -> list[IndexRun]:
     return result
 
 
-def _channels(source: SSAValue, indices: Indices, pick: Pick, builder: DlaBuilder) -> SSAValue:
+def _channels(
+    source: SSAValue, indices: Indices, padding: float, builder: OperatorBuilder[TensorT]
+) -> SSAValue:
     cube = cube_of(source.type)
     if np.array_equal(indices, np.arange(cube.channels)):
         return source
@@ -297,11 +299,8 @@ def _channels(source: SSAValue, indices: Indices, pick: Pick, builder: DlaBuilde
     aligned = all(run.first >= 0 and run.step == 1 and run.first % lanes == 0 for run in runs)
     is_aligned = all(run.count % lanes == 0 for run in runs[:-1])
     if len(runs) > MAX_SLICES or not aligned or not is_aligned:
-        return pick(source, indices)
-    parts = [
-        builder(SliceOp(source, (run.first, 0, 0), builder.cube_type(cube._replace(channels=run.count))))
-        for run in runs
-    ]
+        return picked_channels(source, indices, padding, builder)
+    parts = [builder.channels(source, run.first, run.first + run.count) for run in runs]
     if len(parts) == 1:
         return parts[0]
     return builder(ConcatOp(parts, 1, builder.cube_type(cube._replace(channels=indices.size))))
@@ -315,25 +314,28 @@ def one_hot(indices: Indices, channels: int) -> npt.NDArray[np.int8]:
     return weights
 
 
+def picked_channels(
+    source: SSAValue, indices: Indices, padding: float, builder: OperatorBuilder[TensorT]
+) -> SSAValue:
+    """Build a cube of channels selected from another; `FILL` means padding with a stored number."""
+    added = np.where(indices == FILL, padding, 0)
+    weights = one_hot(indices, cube_of(source.type).channels)
+    return builder.one_hot_convolution(source, weights, Window2D((1, 1)), added if np.any(added) else None)
+
+
 @lowers(*SELECTIONS)
-def select(op: OnnxOp, builder: DlaBuilder) -> list[Cube]:
+def select(op: OnnxOp, builder: OperatorBuilder[TensorT]) -> list[TensorT]:
     """
     Lower a selection: rows and columns by slices and concatenation, strides by pooling single positions,
     channels by a slice or a one-hot 1x1 convolution.
     """
-    source = builder.cube(op.operands[0])
+    source = builder.lowered(op.operands[0])
     selection = selection_of(op, source.shape, builder)
+    return [_result(source, indices, selection.fill, builder) for indices in selection.results]
 
-    def fill(cube: CubeShape) -> SSAValue:
-        numbers = np.full((1, *cube), selection.fill, np.float32)
-        return builder.sdp(builder.constant_cube(numbers), [])
 
-    def pick(value: SSAValue, indices: Indices) -> SSAValue:
-        weights = one_hot(indices, cube_of(value.type).channels).astype(np.float16)
-        bias = np.where(indices == FILL, np.float32(selection.fill), np.float32(0))
-        return convolution(value, weights, bias if np.any(bias) else None, Window2D((1, 1)), builder)
+def _result(source: TensorT, indices: Indices, fill: float, builder: OperatorBuilder[TensorT]) -> TensorT:
+    def chosen(value: SSAValue, padding: float) -> SSAValue:
+        return _selected(value, indices, padding, builder)
 
-    return [
-        Cube(selected(source.value, indices, pick, fill, builder), indices.shape)
-        for indices in selection.results
-    ]
+    return builder.selected(source, indices.shape, chosen, fill if fill and FILL in indices else 0.0)

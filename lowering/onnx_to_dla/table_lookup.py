@@ -34,7 +34,7 @@ from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationPar
 from xonnc.lowering.dla_planning.lookup_tables import Function, integer_function_lut
 from xonnc.lowering.onnx_to_dla.dequantized import QuantizedCube
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder
-from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS, lookup
+from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
 
 ElementwiseFunction: TypeAlias = Callable[[Sequence[Array | None]], Array]
 """Computes the values of the result from those of the operands; `None` stands for an omitted operand."""
@@ -57,7 +57,7 @@ class TableLookup:
         numbers = self.source.qparams.dequantize(np.arange(INT8_MIN, INT8_MAX + 1)).astype(np.float64)
         with np.errstate(all="ignore"):
             results = np.clip(np.nan_to_num(self.function(numbers)), -1e30, 1e30)
-        return lookup(self.source.value, LutAttr(integer_function_lut(qparams.quantize(results))), builder)
+        return builder.lookup(self.source.value, LutAttr(integer_function_lut(qparams.quantize(results))))
 
 
 def raised(numbers: Array, exponent: Array | float) -> Array:

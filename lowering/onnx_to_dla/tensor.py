@@ -1,4 +1,4 @@
-"""Concat, Reshape, Transpose, Identity, Dropout and Softmax in FP16."""
+"""Concat, Reshape, Transpose, Identity, Cast, Dropout and Softmax."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.engines import SoftmaxOp as DlaSoftmaxOp
 from xonnc.dialects.dla.storage import ConcatOp as DlaConcatOp
-from xonnc.dialects.dla.storage import ReshapeOp as DlaReshapeOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.math import SoftmaxOp, SoftmaxV11Op
 from xonnc.dialects.onnx.ops.nn import DropoutOp, DropoutV10Op, FlattenOp
 from xonnc.dialects.onnx.ops.tensor import (
+    CastOp,
     ConcatOp,
     IdentityOp,
     ReshapeOp,
@@ -26,20 +26,35 @@ from xonnc.dialects.onnx.ops.tensor import (
     UnsqueezeOp,
     UnsqueezeV11Op,
 )
-from xonnc.dialects.onnx.types import NONE
+from xonnc.dialects.onnx.types import NONE, element_type
+from xonnc.formats.nvdla.quantization import INT8_MAX, QuantizationParameters
 from xonnc.lowering.dla_planning.window import Window2D
-from xonnc.lowering.onnx_to_dla.convolution import channels_of, convolution
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, cube_shape, lowers
+from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS, Array, Cube, DlaBuilder, cube_shape
+from xonnc.lowering.onnx_to_dla.fp16_builder import Fp16Builder, lowers_fp16
+from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder, TensorT, lowers
+from xonnc.lowering.onnx_to_dla.quantized_builder import Quantized, QuantizedBuilder, lowers_int8
 from xonnc.targets.limits import lacks_emulator
 
 
 @lowers(ConcatOp)
-def concat(op: ConcatOp, builder: DlaBuilder) -> Cube:
-    """Lower Concat. Producers write into one surface; nothing is copied if channels fill whole atoms."""
+def concat(op: ConcatOp, builder: OperatorBuilder[TensorT]) -> TensorT:
+    """
+    Lower Concat. Producers write into one surface, integers with the parameters of the result; nothing is
+    copied if channels fill whole atoms.
+    """
     shape = builder.result_shape(op)
-    sources = [builder.cube(value) for value in op.inputs]
-    return Cube(side_by_side(sources, op.axis.value.data % len(shape), shape, builder), shape)
+    axis = op.axis.value.data % len(shape)
+    parts = [builder.tensor(value) for value in op.inputs]
 
+    def join(values: list[SSAValue]) -> SSAValue:
+        cubes = [Cube(value, part.shape) for value, part in zip(values, parts, strict=True)]
+        return side_by_side(cubes, axis, shape, builder)
+
+    return builder.joined(parts, shape, join)
+
+
+SOFTMAX_QPARAMS = QuantizationParameters(float(np.float32(1 / INT8_MAX)))
+"""The CPU emulator supports no zero point: probabilities use [0, 127]."""
 
 MAX_PARTS = 64
 """Most slices of channels in one concatenation."""
@@ -65,7 +80,7 @@ def side_by_side(sources: Sequence[Cube], axis: int, shape: tuple[int, ...], bui
     steps = [cube_of(value.type).channels // outer for value in values]
     if outer > 1:
         values = [
-            channels_of(value, index * step, (index + 1) * step, builder)
+            builder.channels(value, index * step, (index + 1) * step)
             for index in range(outer)
             for value, step in zip(values, steps, strict=True)
         ]
@@ -79,26 +94,35 @@ def is_position(axis: int, shape: Sequence[int]) -> bool:
 
 @lowers(ReshapeOp, SqueezeOp, SqueezeV11Op, UnsqueezeOp, UnsqueezeV11Op)
 def reshape(
-    op: ReshapeOp | SqueezeOp | SqueezeV11Op | UnsqueezeOp | UnsqueezeV11Op, builder: DlaBuilder
-) -> Cube:
+    op: ReshapeOp | SqueezeOp | SqueezeV11Op | UnsqueezeOp | UnsqueezeV11Op,
+    builder: OperatorBuilder[TensorT],
+) -> TensorT:
     """Lower Reshape, Squeeze and Unsqueeze as views where the cube layout allows it."""
-    return reshaped(op.data, builder.result_shape(op), builder)
+    return builder.reshaped(op.data, builder.result_shape(op))
 
 
 @lowers(FlattenOp)
-def flatten(op: FlattenOp, builder: DlaBuilder) -> Cube:
+def flatten(op: FlattenOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """Lower Flatten as a view where the cube layout allows it."""
-    return reshaped(op.input, builder.result_shape(op), builder)
+    return builder.reshaped(op.input, builder.result_shape(op))
 
 
 @lowers(IdentityOp)
-def identity(op: IdentityOp, builder: DlaBuilder) -> Cube:
+def identity(op: IdentityOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """Lower Identity as its operand."""
-    return builder.cube(op.input)
+    return builder.reshaped(op.input, builder.result_shape(op))
 
 
-@lowers(DropoutOp, DropoutV10Op)
-def dropout(op: DropoutOp | DropoutV10Op, builder: DlaBuilder) -> Cube:
+@lowers_int8(CastOp)
+def cast(op: CastOp, builder: QuantizedBuilder) -> Quantized:
+    """Lower Cast between floats as its operand: their precision is that of the integers."""
+    if element_type(op.input.type) not in FLOATS or element_type(op.output.type) not in FLOATS:
+        builder.refuse("the DLA has no int8 form of this operator")
+    return builder.reshaped(op.input, builder.result_shape(op))
+
+
+@lowers_fp16(DropoutOp, DropoutV10Op)
+def dropout(op: DropoutOp | DropoutV10Op, builder: Fp16Builder) -> Cube:
     """Lower Dropout, the identity at inference."""
     if op.mask.type != NONE and any(op.mask.uses):
         builder.refuse("the mask output is used; remove its uses")
@@ -109,18 +133,18 @@ def dropout(op: DropoutOp | DropoutV10Op, builder: DlaBuilder) -> Cube:
 
 
 @lowers(TransposeOp)
-def transpose(op: TransposeOp, builder: DlaBuilder) -> Cube:
+def transpose(op: TransposeOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """
     Lower Transpose: nothing if only dimensions of size 1 move, a one-hot 1x1 convolution if only channels do,
     as in a channel shuffle.
     """
-    source, shape = builder.cube(op.data), builder.result_shape(op)
+    source, shape = builder.source(op.data), builder.result_shape(op)
     picked = channels_picked(op, source, builder)
     if picked is None:
-        return reshaped(op.data, shape, builder)
-    return Cube(
-        convolution(source.value, picking(picked, np.float16), None, Window2D((1, 1)), builder), shape
-    )
+        return builder.reshaped(op.data, shape)
+    kernels = picking(picked, builder.weight_type)
+    value = builder.one_hot_convolution(source.value, kernels, Window2D((1, 1)))
+    return builder.stored(value, shape, source.qparams)
 
 
 def picking(picked: Array, dtype: npt.DTypeLike = np.int8) -> Array:
@@ -149,35 +173,39 @@ def channels_picked(op: TransposeOp, source: Cube, builder: DlaBuilder) -> Array
 
 
 @lowers(SoftmaxOp)
-def softmax(op: SoftmaxOp, builder: DlaBuilder) -> Cube:
+def softmax(op: SoftmaxOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """Lower Softmax over the channels of one position, on the CPU emulator."""
-    return _softmax(op.input, op.axis.value.data, False, builder)
+    return _softmax(op, op.axis.value.data, False, builder)
 
 
 @lowers(SoftmaxV11Op)
-def softmax_11(op: SoftmaxV11Op, builder: DlaBuilder) -> Cube:
+def softmax_11(op: SoftmaxV11Op, builder: OperatorBuilder[TensorT]) -> TensorT:
     """Lower Softmax of opset 11 and before, over all dimensions from `axis` on."""
-    return _softmax(op.input, op.axis.value.data, True, builder)
+    return _softmax(op, op.axis.value.data, True, builder)
 
 
-def reshaped(value: SSAValue, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
-    """
-    Return `value` with another shape.
-
-    Height and width may change for free. Any other reshape leaves the cube as stored: operators that depend
-    on rows and columns check that they are those of the shape (`DlaBuilder.spatial_cube`).
-    """
-    source, cube = builder.cube(value).value, cube_shape(shape)
-    here = cube_of(source.type)
-    if cube is None or cube == here or (cube.channels, cube.positions) != (here.channels, here.positions):
-        return Cube(source, shape)
-    return Cube(builder(DlaReshapeOp(source, builder.cube_type(cube))), shape)
-
-
-def _softmax(value: SSAValue, axis: int, flattens: bool, builder: DlaBuilder) -> Cube:
-    source = builder.cube(value)
+def _softmax(
+    op: SoftmaxOp | SoftmaxV11Op, axis: int, flattens: bool, builder: OperatorBuilder[TensorT]
+) -> TensorT:
+    """Softmax is invariant to a constant added to all inputs, so the zero point may be ignored."""
+    source = builder.source(op.input)
     check_softmax(source, axis, flattens, builder)
-    return Cube(builder(DlaSoftmaxOp(source.value, source.value.type)), source.shape)
+    if source.qparams is None:
+        made, qparams = DlaSoftmaxOp(source.value, source.value.type), None
+    else:
+        qparams = _softmax_qparams(op.output, builder)
+        made = DlaSoftmaxOp(
+            source.value, source.value.type, input_scale=source.qparams.scale, output_scale=qparams.scale
+        )
+    return builder.stored(builder(made), source.shape, qparams)
+
+
+def _softmax_qparams(value: SSAValue, builder: OperatorBuilder[TensorT]) -> QuantizationParameters:
+    """
+    Return the parameters of the only QuantizeLinear that reads a softmax if they are symmetric, else 1/127.
+    """
+    qparams = builder.reader_qparams(value)
+    return SOFTMAX_QPARAMS if qparams is None or qparams.zero_point else qparams
 
 
 def check_softmax(source: Cube, axis: int, flattens: bool, builder: DlaBuilder) -> None:

@@ -8,10 +8,7 @@ from math import erf
 from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.attributes import LutAttr
-from xonnc.dialects.dla.engines import CdpOp
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.math import (
     AbsOp,
@@ -52,8 +49,8 @@ from xonnc.dialects.onnx.ops.math import (
     ThresholdedReluOp,
 )
 from xonnc.dialects.onnx.ops.nn import ShrinkOp
-from xonnc.lowering.dla_planning.lookup_tables import Function, function_lut
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
+from xonnc.lowering.dla_planning.lookup_tables import Function
+from xonnc.lowering.onnx_to_dla.dla_builder import Array
 
 ERF = np.vectorize(erf, otypes=[np.float64])
 
@@ -198,21 +195,3 @@ INT8_FUNCTIONS: dict[type[OnnxOp], Callable[[Any], Function]] = {
     ThresholdedReluOp: lambda op: partial(above, alpha=op.alpha.value.data),
 }
 """Functions of int8 values, by operator: a LUT has an entry for each of the 256, so any function is exact."""
-
-MAX_ERROR = 2.0**-9
-"""Largest error of a LUT in FP16, relative to `max(|result|, 1)`."""
-
-
-@lowers(*FP16_FUNCTIONS)
-def function(op: OnnxOp, builder: DlaBuilder) -> Cube:
-    """Lower a unary function as a LUT whose range and step minimize the error."""
-    source = builder.cube(op.operands[0])
-    lut, error = function_lut(FP16_FUNCTIONS[type(op)](op))
-    if error > MAX_ERROR:
-        builder.refuse(f"the best lookup table has an error of {error:.2g} (at most {MAX_ERROR:.2g})")
-    return Cube(lookup(source.value, LutAttr(lut), builder), source.shape)
-
-
-def lookup(source: SSAValue, lut: LutAttr, builder: DlaBuilder) -> SSAValue:
-    """Look up every element in a table, one pass of the CDP."""
-    return builder(CdpOp(source, source.type, lut=lut, is_function=True))

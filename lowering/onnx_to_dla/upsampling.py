@@ -9,7 +9,7 @@ view with one column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -20,11 +20,12 @@ from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
-from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import MAX_DIMENSION
 from xonnc.lowering.dla_planning.window import Window2D
-from xonnc.lowering.onnx_to_dla.convolution import batch_of, convolution, tiled
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
+from xonnc.lowering.onnx_to_dla.convolution import batch_of
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder
+from xonnc.lowering.onnx_to_dla.kernels import Kernels, tiled
+from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.pooling import pool
 from xonnc.targets import limits
 
@@ -128,31 +129,41 @@ def taps_of(weights: Array, row: SubPixelPhase, column: SubPixelPhase) -> Array:
 
 
 @lowers(ConvTransposeOp)
-def conv_transpose(op: ConvTransposeOp, builder: DlaBuilder) -> Cube:
+def conv_transpose(op: ConvTransposeOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """Lower ConvTranspose: one convolution per output phase, whose results are interleaved."""
-    image, weights = builder.spatial_cube(op.X), builder.weights(op.W, "the kernels")
-    bias = None if op.B.type == NONE else builder.weights(op.B, "the bias")
-    if weights.ndim != 4:
-        builder.refuse(f"{weights.ndim - 2} spatial dimensions (transposed convolutions take 2)")
-    batch = batch_of(builder.result_shape(op), builder)
+    source, kernels = builder.spatial_source(op.X), builder.kernels_of(op.W, 1, "the kernels")
+    bias, shape = builder.bias(op.B, "the bias"), builder.result_shape(op)
+    if kernels.array.ndim != 4:
+        builder.refuse(f"{kernels.array.ndim - 2} spatial dimensions (transposed convolutions take 2)")
+    if op.group.value.data > 1 and kernels.scales.size > 1:
+        builder.refuse("grouped weights with per-channel scales; use one scale")
+    batch = batch_of(shape, builder)
     bias = None if bias is None else tiled(bias, batch)
-    groups = op.group.value.data * batch
-    weights = dense_transposed_kernels(tiled(weights, batch), groups, int_values(op.dilations) or (1, 1))
-    plan = transposed_convolution(op, weights.shape[2:], cube_of(image.type), builder)
+    groups, scales = op.group.value.data * batch, kernels.tiled_scales(batch)
+    given = tiled(kernels.array.swapaxes(0, 1), batch)
+    weights = dense_transposed_kernels(given, groups, int_values(op.dilations) or (1, 1))
+    plan = transposed_convolution(op, weights.shape[2:], source.cube, builder)
     parts = [
-        [
-            convolution(
-                plan.source(image, row, column, builder),
-                taps_of(weights, row, column),
-                bias,
-                plan.window(row, column),
-                builder,
-            )
-            for column in plan.columns
-        ]
+        builder.convolution(
+            replace(source, value=plan.source(source.value, row, column, builder)),
+            Kernels(taps_of(weights, row, column), scales),
+            bias,
+            plan.window(row, column),
+            shape,
+        )
         for row in plan.rows
+        for column in plan.columns
     ]
-    return Cube(crop(interleave(parts, builder), plan.height, plan.width, builder), builder.result_shape(op))
+
+    def join(values: list[SSAValue]) -> SSAValue:
+        return crop(in_rows(values, len(plan.columns), builder), plan.height, plan.width, builder)
+
+    return builder.joined(parts, shape, join)
+
+
+def in_rows(values: Sequence[SSAValue], columns: int, builder: DlaBuilder) -> SSAValue:
+    """Interleave images that are given row by row."""
+    return interleave([values[begin : begin + columns] for begin in range(0, len(values), columns)], builder)
 
 
 def repeat(image: SSAValue, counts: tuple[int, int], builder: DlaBuilder) -> SSAValue:

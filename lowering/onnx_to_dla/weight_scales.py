@@ -23,8 +23,8 @@ from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.formats.nvdla.quantization import INT8_MAX
 from xonnc.lowering.onnx_to_dla.dla_builder import Array
 from xonnc.lowering.onnx_to_dla.keep_float import stays_float
+from xonnc.lowering.onnx_to_dla.kernels import quantize_kernels
 from xonnc.lowering.onnx_to_dla.qdq_pairs import constant_op, elements
-from xonnc.lowering.onnx_to_dla.quantized_builder import quantize_kernels
 from xonnc.lowering.onnx_to_dla.sdp_operands import MAX_OPERAND, MAX_SHIFT
 
 TYPICAL = 32.0

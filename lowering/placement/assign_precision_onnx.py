@@ -25,7 +25,6 @@ from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.ops.builtin import ReturnOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import AtBoundary, Refusal, lower_network
-from xonnc.lowering.onnx_to_dla.dla_builder import LOWERINGS
 from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, stays_float
 from xonnc.lowering.onnx_to_dla.node_precision import (
     clear_precision,
@@ -33,6 +32,7 @@ from xonnc.lowering.onnx_to_dla.node_precision import (
     runs_in_fp16,
     set_fp16,
 )
+from xonnc.lowering.onnx_to_dla.operator_builder import FP16_LOWERINGS
 from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
 from xonnc.lowering.placement.fp16_overflow import overflows
 from xonnc.lowering.placement.remove_qdq_pairs import Pair, remove_qdq_pairs
@@ -60,7 +60,7 @@ def assign_precision(module: ModuleOp, target: NvdlaTarget) -> None:
     if not mixes_precisions(target) or not is_quantized(module):
         return
     ops = computing_ops(module)
-    excluded = {op for op in ops if type(op) not in LOWERINGS} | overflows(ops).keys()
+    excluded = {op for op in ops if type(op) not in FP16_LOWERINGS} | overflows(ops).keys()
     for op in ops:
         if stays_float(op) and op not in excluded:
             set_fp16(op)
@@ -99,7 +99,7 @@ def _unit(op: Operation) -> set[Operation]:
         makers = [value.owner for value in one.operands]
         readers = [use.operation for result in one.results for use in result.uses]
         for each in (*makers, *readers):
-            if isinstance(each, Operation) and type(each) in LOWERINGS and each not in found:
+            if isinstance(each, Operation) and type(each) in FP16_LOWERINGS and each not in found:
                 found.add(each)
                 worklist.append(each)
     return found

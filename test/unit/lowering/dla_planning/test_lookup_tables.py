@@ -14,9 +14,9 @@ from xonnc.lowering.dla_planning.lookup_tables import (
     integer_normalization_lut,
     normalization_lut,
 )
+from xonnc.lowering.onnx_to_dla.fp16_builder import MAX_ERROR
 from xonnc.lowering.onnx_to_dla.unary_functions import (
     ERF,
-    MAX_ERROR,
     exponential,
     gelu,
     hard_swish,

@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import compile_model
-from xonnc.lowering.onnx_to_dla.quantized_builder import quantize_kernels
+from xonnc.lowering.onnx_to_dla.kernels import quantize_kernels
 from xonnc.lowering.onnx_to_dla.weight_scales import coarser_scales
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.targets import load_target
