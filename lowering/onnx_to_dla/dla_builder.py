@@ -264,7 +264,7 @@ class DlaBuilder:
 
     def refuse_computed(self, what: str) -> NoReturn:
         """Refuse an operand that must be constant."""
-        self.refuse(f"{what} must be a constant, found a computed value; run constprop-onnx first")
+        self.refuse(f"{what} must be a constant, found a computed value")
 
     def result_shape(self, op: Operation) -> tuple[int, ...]:
         """Return the static shape of the first result of `op`."""

@@ -35,7 +35,7 @@ from xonnc.lowering.onnx_to_dla.dla_builder import (
 )
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
 from xonnc.lowering.onnx_to_dla.kernels import Kernels, dense
-from xonnc.lowering.onnx_to_dla.operator_builder import FP16_LOWERINGS, OperatorBuilder
+from xonnc.lowering.onnx_to_dla.operator_builder import FP16_LOWERINGS, OperatorBuilder, registered
 from xonnc.lowering.onnx_to_dla.pixel_convolution import PixelConvolution
 from xonnc.lowering.onnx_to_dla.windows import output_size, trim_padding
 from xonnc.targets import NvdlaTarget
@@ -332,8 +332,4 @@ FunctionT = TypeVar("FunctionT", bound=Fp16Lowering)
 def lowers_fp16(*op_types: type[OnnxOp]) -> Callable[[FunctionT], FunctionT]:
     """Register the decorated function, which returns the results, as the FP16 lowering of `op_types`."""
 
-    def register(function: FunctionT) -> FunctionT:
-        FP16_LOWERINGS.update((op_type, function) for op_type in op_types)
-        return function
-
-    return register
+    return registered(op_types, FP16_LOWERINGS)

@@ -292,6 +292,22 @@ FP16_LOWERINGS: dict[type[OnnxOp], LoweringFunction] = {}
 INT8_LOWERINGS: dict[type[OnnxOp], LoweringFunction] = {}
 """The int8 lowering function of each supported operator."""
 
+LoweringT = TypeVar("LoweringT", bound=LoweringFunction)
+
+
+def registered(
+    op_types: Sequence[type[OnnxOp]], *tables: dict[type[OnnxOp], LoweringFunction]
+) -> Callable[[LoweringT], LoweringT]:
+    """Return a decorator that adds a lowering function of some operators to tables."""
+
+    def register(function: LoweringT) -> LoweringT:
+        for table in tables:
+            table.update((op_type, function) for op_type in op_types)
+        return function
+
+    return register
+
+
 GenericLowering: TypeAlias = "Callable[[Any, OperatorBuilder[Any]], Tensor | Sequence[Tensor]]"
 FunctionT = TypeVar("FunctionT", bound=GenericLowering)
 
@@ -299,9 +315,4 @@ FunctionT = TypeVar("FunctionT", bound=GenericLowering)
 def lowers(*op_types: type[OnnxOp]) -> Callable[[FunctionT], FunctionT]:
     """Register the decorated function, which returns the results, as the lowering in all precisions."""
 
-    def register(function: FunctionT) -> FunctionT:
-        for table in (FP16_LOWERINGS, INT8_LOWERINGS):
-            table.update((op_type, function) for op_type in op_types)
-        return function
-
-    return register
+    return registered(op_types, FP16_LOWERINGS, INT8_LOWERINGS)

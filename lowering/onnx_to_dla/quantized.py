@@ -181,7 +181,5 @@ def _of_channels(
     value: SSAValue, what: str, source: Affine, shape: tuple[int, ...], builder: QuantizedBuilder
 ) -> Array:
     """Return a constant with one value per channel."""
-    found = builder.real_constant(value)
-    if found is None:
-        builder.refuse(f"{what} must be constant, found a computed value; run constprop-onnx first")
+    found = builder.numbers(value, what)
     return builder.per_channel(found.reshape(-1, *(1,) * (len(shape) - 2)), source, shape)

@@ -55,7 +55,12 @@ from xonnc.lowering.onnx_to_dla.kernels import Kernels
 from xonnc.lowering.onnx_to_dla.mixed_precision import MixedFp16Builder, RealCube
 from xonnc.lowering.onnx_to_dla.node_precision import runs_in_fp16
 from xonnc.lowering.onnx_to_dla.normalized_integers import NormalizedIntegers
-from xonnc.lowering.onnx_to_dla.operator_builder import INT8_LOWERINGS, UINT8_OFFSET, OperatorBuilder
+from xonnc.lowering.onnx_to_dla.operator_builder import (
+    INT8_LOWERINGS,
+    UINT8_OFFSET,
+    OperatorBuilder,
+    registered,
+)
 from xonnc.lowering.onnx_to_dla.pixel_convolution import PixelConvolution
 from xonnc.lowering.onnx_to_dla.quantized_constants import (
     OFFSETS,
@@ -208,10 +213,8 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
     ) -> ImageValue:
         """Return an image after a QuantizeLinear or DequantizeLinear of the model."""
         if isinstance(op, QuantizeLinearOp):
-            qparams, offset = (
-                self.qparams(op.y_scale, op.y_zero_point, self.offset_of(op.y)),
-                self.offset_of(op.y),
-            )
+            offset = self.offset_of(op.y)
+            qparams = self.qparams(op.y_scale, op.y_zero_point, offset)
         else:
             offset = self.offset_of(op.x) if image_value.offset is None else image_value.offset
             qparams = self.qparams(op.x_scale, op.x_zero_point, offset)
@@ -517,8 +520,4 @@ FunctionT = TypeVar("FunctionT", bound=QuantizedLowering)
 def lowers_int8(*op_types: type[OnnxOp]) -> Callable[[FunctionT], FunctionT]:
     """Register the decorated function, which returns the results, as the int8 lowering of `op_types`."""
 
-    def register(function: FunctionT) -> FunctionT:
-        INT8_LOWERINGS.update((op_type, function) for op_type in op_types)
-        return function
-
-    return register
+    return registered(op_types, INT8_LOWERINGS)

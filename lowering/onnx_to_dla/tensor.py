@@ -147,7 +147,7 @@ def transpose(op: TransposeOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     return builder.stored(value, shape, source.qparams)
 
 
-def picking(picked: Array, dtype: npt.DTypeLike = np.int8) -> Array:
+def picking(picked: Array, dtype: npt.DTypeLike) -> Array:
     """Return one-hot 1x1 kernels that select the channels `picked`."""
     # Zeros take no memory until they are read or converted.
     weights = np.zeros((picked.size, picked.size, 1, 1), dtype)

@@ -291,10 +291,10 @@ def holds_one(field: str, text: str = "") -> Rule:
 
 def single_element(field: str) -> Rule:
     """
-    A tensor of one element and any rank.
+    A tensor of one element and of any rank.
 
-    The operators of control flow say no more of it ("must contain a single element"), and exporters write the
-    result of a comparison of one row and one column; onnxruntime takes it for these operators.
+    The specification asks of a condition that it "must contain a single element", and exporters pass the
+    result of comparing one row and one column. onnxruntime takes any rank, for `Loop` and `Pad` too.
     """
 
     def rule(op: Operation) -> None:
