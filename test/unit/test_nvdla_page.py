@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tool_server import shell
 
 import xonnc
 from xonnc.targets import limits, load_target
@@ -22,19 +20,13 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 def test_the_whole_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    tools = shlex.quote(str(Path(sys.executable).parent))
     shells = 0
     for language, block in BLOCKS:
         if language == "python":
             exec(compile(block, "docs/nvdla.md", "exec"), {})
             continue
         shells += 1
-        done = subprocess.run(
-            ["bash", "-c", f"PATH={tools}:$PATH; set -eu -o pipefail\n{block}"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
+        done = shell(block, tmp_path)
         assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
     assert shells >= 6
     made = {path.name for path in tmp_path.iterdir()}

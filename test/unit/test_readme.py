@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import shlex
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tool_server import shell
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -23,14 +21,6 @@ COMMANDS = [
     for line in block.splitlines()
     if line.startswith(TOOLS)
 ]
-
-
-def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs a command line with the tools of this environment."""
-    path = f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
-    return subprocess.run(
-        ["bash", "-c", f"{path}; set -o pipefail; {command}"], cwd=folder, capture_output=True, text=True
-    )
 
 
 def test_every_command_works(tmp_path: Path, small_model: Callable[..., Path]):

@@ -5,6 +5,7 @@ Each is a fork of a server that has imported the tools and done nothing else: im
 most commands do. The scripts of the package themselves are run by test_packaging.py.
 
     done = run_tool(["xonnc", "plugins", "list"], cwd=tmp_path)
+    done = shell("xonnc targets > targets.txt; wc targets.txt", cwd=tmp_path)
 """
 
 from __future__ import annotations
@@ -13,15 +14,25 @@ import atexit
 import gc
 import json
 import os
+import shlex
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from multiprocessing import get_context
+from multiprocessing.connection import wait
 from pathlib import Path
-from typing import IO, NoReturn, TypedDict
+from typing import TYPE_CHECKING, NoReturn, TypedDict
+
+from tool_client import ADDRESS
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkProcess
 
 TOOLS = {
     "xonnc": "xonnc.tools.driver",
@@ -32,21 +43,35 @@ TOOLS = {
 
 IMPORTED = (
     *TOOLS.values(),
-    *(f"xonnc.tools.commands.{name}" for name in ("compile", "explain", "plugins", "run", "simplify")),
+    *(
+        f"xonnc.tools.commands.{name}"
+        for name in ("check", "compile", "explain", "plugins", "run", "simplify")
+    ),
     "xonnc.artifacts",
     "xonnc.compiler",
     "xonnc.packages",
-    "onnx.reference",
+    "xonnc.plugin",
+    "xonnc.verifier",
+    "llvmlite.binding",
+    "onnx.reference.ops",
+    "onnxruntime",
 )
+
+BIN = Path(sys.executable).parent
+SCRIPT = """#!{python} -IS
+import sys
+sys.path.insert(0, {folder!r})
+from tool_client import main
+sys.exit(main())
+"""
 
 
 class Request(TypedDict):
-    """What a child is to run; its outputs are files."""
+    """What a child is to run."""
 
     command: list[str]
     cwd: str
     environment: dict[str, str]
-    outputs: list[str]
 
 
 def run_tool(
@@ -60,69 +85,111 @@ def run_tool(
 
     If `is_merged`, what it writes to standard error is in `stdout`, in order.
     """
-    words = [str(each) for each in command]
-    with tempfile.TemporaryDirectory() as folder:
-        outputs = [Path(folder) / name for name in ("stdout", "stdout" if is_merged else "stderr")]
-        request = Request(
-            command=words,
-            cwd=str(cwd),
-            environment=dict(os.environ if environment is None else environment),
-            outputs=[str(path) for path in outputs],
-        )
-        requests, answers = _server()
-        print(json.dumps(request), file=requests, flush=True)
-        code = int(answers.readline())
-        printed, errors = (path.read_text() for path in outputs)
-        return subprocess.CompletedProcess(words, code, printed, "" if is_merged else errors)
+    return shell(shlex.join(map(str, command)), cwd, environment, is_merged)
+
+
+def shell(
+    commands: str, cwd: Path, environment: Mapping[str, str] | None = None, is_merged: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Run commands of bash until one fails, as `run_tool` runs one."""
+    given = dict(os.environ if environment is None else environment)
+    folders = [str(BIN), given["PATH"]]
+    # Processes with other packages have to import them.
+    if "PYTHONPATH" not in given:
+        folders.insert(0, str(tool_folder()))
+    return subprocess.run(
+        ["bash", "-c", f"set -eu -o pipefail\n{commands}"],
+        cwd=cwd,
+        env={**given, "PATH": os.pathsep.join(folders)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if is_merged else subprocess.PIPE,
+        text=True,
+    )
 
 
 @cache
-def _server() -> tuple[IO[str], IO[str]]:
-    """Start the server, which ends when its input does."""
+def tool_folder() -> Path:
+    """Return the folder of the tools, after starting the server that they ask."""
+    folder = Path(tempfile.mkdtemp(prefix="xonnc-tools-"))
     server = subprocess.Popen(
-        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, __file__, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    assert server.stdin is not None
+    atexit.register(_stop, server, folder)
     assert server.stdout is not None
-    atexit.register(_stop, server)
-    return server.stdin, server.stdout
+    server.stdout.readline()
+    return folder
 
 
-def _stop(server: subprocess.Popen[str]) -> None:
-    if server.stdin is not None:
-        server.stdin.close()
-    server.wait()
+def _stop(server: subprocess.Popen[str], folder: Path) -> None:
+    server.communicate()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
-def serve() -> None:
-    """Answer requests, one a line, with exit codes."""
+def serve(folder: Path) -> None:
+    """Run tools for the scripts in a folder, until the input of this process ends."""
     for name in IMPORTED:
         import_module(name)
+    for name in TOOLS:
+        (folder / name).write_text(SCRIPT.format(python=sys.executable, folder=str(Path(__file__).parent)))
+        (folder / name).chmod(0o755)
     # The collector would copy the pages of all modules in each child.
     gc.collect()
     gc.freeze()
-    # Its children end without freeing each object of the server, as those of `os.fork` would.
-    fork = get_context("fork")
-    for line in sys.stdin:
-        child = fork.Process(target=become, args=(json.loads(line),))
-        child.start()
-        child.join()
-        print(child.exitcode, flush=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(folder / ADDRESS))
+    listener.listen()
+    print("ready", flush=True)
+    running: dict[int, tuple[ForkProcess, socket.socket]] = {}
+    while True:
+        for ready in wait([sys.stdin.fileno(), listener, *running]):
+            if ready is listener:
+                connection, _ = listener.accept()
+                child = start(connection)
+                running[child.sentinel] = child, connection
+            elif isinstance(ready, int) and ready in running:
+                finish(*running.pop(ready))
+            else:
+                return
 
 
-def become(request: Request) -> NoReturn:
+def start(connection: socket.socket) -> ForkProcess:
+    """Start the tool that is asked for."""
+    request, files = read_request(connection)
+    # It ends without freeing each object of the server, as a child of `os.fork` would.
+    child = get_context("fork").Process(target=become, args=(request, files))
+    child.start()
+    for descriptor in files:
+        os.close(descriptor)
+    return child
+
+
+def finish(child: ForkProcess, connection: socket.socket) -> None:
+    """Tell the exit code of a tool that has ended; its client may have been killed."""
+    child.join()
+    with connection, suppress(BrokenPipeError):
+        connection.sendall(f"{child.exitcode}\n".encode())
+
+
+def read_request(connection: socket.socket) -> tuple[Request, list[int]]:
+    """Return the next request and the descriptors of its standard files."""
+    _, files, _, _ = socket.recv_fds(connection, 1, 3)
+    with connection.makefile() as lines:
+        return json.loads(lines.readline()), files
+
+
+def become(request: Request, files: Sequence[int]) -> NoReturn:
     """Be the requested tool until it exits."""
-    command = request["command"]
-    for descriptor, path in enumerate([os.devnull, *request["outputs"]]):
-        opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    for descriptor, opened in enumerate(files):
         os.dup2(opened, descriptor)
         os.close(opened)
+    sys.stdin = open(0)
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    sys.argv = command
-    sys.exit(import_module(TOOLS[command[0]]).main())
+    sys.argv = request["command"]
+    sys.exit(import_module(TOOLS[sys.argv[0]]).main())
 
 
 if __name__ == "__main__":
-    serve()
+    serve(Path(sys.argv[1]))

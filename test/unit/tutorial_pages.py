@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tool_server import TOOLS, run_tool
+from tool_server import shell
 
-BIN = Path(sys.executable).parent
-PLAIN = re.compile(r"[\w ./:,=+-]+")
-"""A command that a shell only splits into words."""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"(?:#|//) (\S+\.\w+)")
 
@@ -44,18 +38,7 @@ def follow(page: Path, folder: Path, environment: Mapping[str, str] | None = Non
 
 def _command(step: str, folder: Path, environment: Mapping[str, str]) -> None:
     command, _, expected = step.partition("\n")
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", **environment}
-    if PLAIN.fullmatch(command) and command.split()[0] in TOOLS and "PYTHONPATH" not in environment:
-        done = run_tool(shlex.split(command), folder, environment, is_merged=True)
-    else:
-        done = subprocess.run(
-            ["bash", "-c", f"set -eu -o pipefail\n{command}"],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=environment,
-        )
+    done = shell(command, folder, {**os.environ, **environment}, is_merged=True)
     printed = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
     assert done.returncode == 0, f"{command}\n{printed}"
     # Escaping leaves the ellipsis alone.

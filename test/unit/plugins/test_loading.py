@@ -21,7 +21,6 @@ from xonnc.tools.driver import main
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "plugins"
-BIN = Path(sys.executable).parent
 
 MODEL = """
     <ir_version: 8, opset_import: ["": 17, "com.acme": 1]>
@@ -32,10 +31,7 @@ MODEL = """
 def tool(*args: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """A tool in a process of its own: registering is for the rest of a process."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(cwd), **environment}
-    if "PYTHONPATH" not in environment:
-        return run_tool(args, cwd, environment)
-    command = [str(BIN / str(args[0])), *map(str, args[1:])]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment)
+    return run_tool(args, cwd, environment)
 
 
 @pytest.fixture

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tool_server import run_tool
 
 ROOT = Path(__file__).resolve().parents[3]
 BLOCKS = re.findall(
@@ -18,12 +17,7 @@ BLOCKS = re.findall(
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_blocks_are_plugins(block: str, tmp_path: Path):
     (tmp_path / "block.py").write_text(block)
-    done = subprocess.run(
-        [Path(sys.executable).parent / "xonnc", "plugins", "list", "--plugin", "block.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    done = run_tool(["xonnc", "plugins", "list", "--plugin", "block.py"], tmp_path)
     assert done.returncode == 0, done.stderr
     assert "block.py" in done.stdout
 
