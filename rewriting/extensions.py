@@ -19,6 +19,7 @@ NATIVE_STAGES = (
     "outlined",
     "bf16",
     "fused",
+    "memory",
     "layout",
     "krnl",
     "prepacked",

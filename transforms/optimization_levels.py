@@ -56,6 +56,7 @@ LEVELED_PASSES: Sequence[LeveledPass] = (
     LeveledPass("outline-data-dependent-onnx", 0, CompilerPhase.CODE),
     LeveledPass(BF16_PASS, BY_NAME, CompilerPhase.CODE),
     LeveledPass("fuse-onnx", 2, CompilerPhase.CODE),
+    LeveledPass("reduce-memory-onnx", 2, CompilerPhase.CODE),
     LeveledPass("assign-layout", 2, CompilerPhase.CODE),
     LeveledPass("convert-onnx-to-krnl", 0, CompilerPhase.CODE),
     LeveledPass("prepack-weights", 0, CompilerPhase.CODE),

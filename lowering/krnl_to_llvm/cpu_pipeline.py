@@ -25,6 +25,7 @@ from xonnc.lowering.onnx_to_krnl.assign_layout import AssignLayout
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
+from xonnc.lowering.onnx_to_krnl.reduce_memory_onnx import ReduceMemory
 from xonnc.lowering.onnx_to_krnl.select_bf16_onnx import SelectBf16
 from xonnc.targets.cpu import require_threads
 from xonnc.transforms.legalize_onnx import Legalize
@@ -60,6 +61,9 @@ class CpuPipeline(ModulePass):
         fuse = FuseOnnx(self.processor, self.portable) if FuseOnnx.name in self.passes else None
         is_assigned = AssignLayout.name in self.passes
         layout = AssignLayout(self.processor, self.portable) if is_assigned else None
+        # Without fusion groups and channel blocks, kernels have other results and copy parts to join them.
+        is_reduced = fuse is not None and is_assigned and ReduceMemory.name in self.passes
+        reduce_memory = ReduceMemory(self.processor, self.portable) if is_reduced else None
         convert = ConvertOnnxToKrnl(
             self.processor, unsafe=self.unsafe, threads=self.threads, portable=self.portable
         )
@@ -68,6 +72,7 @@ class CpuPipeline(ModulePass):
             ("outlined", OutlineDataDependent(self.processor)),
             ("bf16", select),
             ("fused", fuse),
+            ("memory", reduce_memory),
             ("layout", layout),
             ("krnl", convert),
             ("prepacked", PrepackWeights()),

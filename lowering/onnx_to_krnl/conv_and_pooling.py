@@ -43,14 +43,17 @@ def with_pads(
     number: float,
     builder: LoweringBuilder,
 ) -> SSAValue:
-    """Return the buffer of an input of a shape, padded with `number`."""
+    """Return the buffer of an input of a shape, padded with `number`; operators of the same pads share it."""
     source = builder.buffer(value)
     if not window.is_padded:
         return source
-    sizes = [*shape[:2], *window.padded]
-    target = builder.allocate(sizes, builder.element(value))
-    padded(target, sizes, source, shape, [0, 0, *window.begins], number, builder)
-    return target
+    sizes = (*shape[:2], *window.padded)
+    key = source, (*window.begins, *sizes), number
+    if key not in builder.padded_buffers:
+        target = builder.allocate(sizes, builder.element(value))
+        padded(target, sizes, source, shape, [0, 0, *window.begins], number, builder)
+        builder.padded_buffers[key] = target
+    return builder.padded_buffers[key]
 
 
 @lowers(nn.ConvOp)

@@ -146,6 +146,8 @@ class LoweringBuilder:
         """NCHWc buffers."""
         self.bf16_buffers: dict[SSAValue, SSAValue] = {}
         """Copies in bfloat16 of float32 buffers."""
+        self.padded_buffers: dict[tuple[SSAValue, Sequence[Size], float], SSAValue] = {}
+        """Copies of buffers with pads: by the buffer, pads and sizes of the copy, and the element of pads."""
         self.int8 = Int8Plan(self.known_sizes, scope)
         self.int8_buffers: dict[SSAValue, Int8Buffer] = {}
         """NHWC int8 buffers."""
@@ -164,9 +166,9 @@ class LoweringBuilder:
     @contextmanager
     def nested_scope(self) -> Generator[None]:
         """Forget buffers created inside, which are not visible after a body."""
-        known, rounded = dict(self._buffers), dict(self.bf16_buffers)
+        known, rounded, padded = dict(self._buffers), dict(self.bf16_buffers), dict(self.padded_buffers)
         yield
-        self._buffers, self.bf16_buffers = known, rounded
+        self._buffers, self.bf16_buffers, self.padded_buffers = known, rounded, padded
 
     def set_insertion_point(self, op: Operation) -> None:
         """Insert before `op` from now on."""

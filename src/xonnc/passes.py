@@ -86,6 +86,7 @@ PASSES: Mapping[str, str] = {
     "propagate-qdq-onnx": "lowering.onnx_to_dla.propagate_qdq_onnx:PropagateQdq",
     "quantize-onnx": "lowering.onnx_to_dla.quantize_onnx:QuantizeOnnx",
     "recompose-onnx": "transforms.recompose_onnx:Recompose",
+    "reduce-memory-onnx": "lowering.onnx_to_krnl.reduce_memory_onnx:ReduceMemory",
     "remove-same-onnx-dim": "transforms.remove_same_onnx_dim:RemoveSameOnnxDim",
     "replace-op-with-its-operand": "transforms.replace_op_with_its_operand:ReplaceOpWithItsOperand",
     "scrub-disposable": "transforms.scrub_disposable:ScrubDisposable",

@@ -81,7 +81,7 @@ def test_fusion_groups(model: Path, capsys: pytest.CaptureFixture[str]):
 def test_what_a_person_reads(model: Path, capsys: pytest.CaptureFixture[str]):
     assert main(compiled(model, "--stats", "--print-fusion-groups", "--layout", "x:NHWC")) == 0
     text = capsys.readouterr().out
-    assert "fuse-onnx, assign-layout, convert-onnx-to-krnl" in text
+    assert "fuse-onnx, reduce-memory-onnx, assign-layout, convert-onnx-to-krnl" in text
     assert "move-transposes-onnx" in text
     assert "3 calls of 2 conv kernels" in text
     assert "2 nodes at compile time: factor (Add), scaled (Mul)" in text

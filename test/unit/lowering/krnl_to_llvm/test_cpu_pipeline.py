@@ -111,6 +111,7 @@ STAGES = (
     "outlined",
     "bf16",
     "fused",
+    "memory",
     "layout",
     "krnl",
     "prepacked",
@@ -156,7 +157,7 @@ def dumps(name: str, folder: Path) -> Path:
 @pytest.mark.parametrize("name", MODELS)
 def test_every_stage_becomes_the_same_code(name: str, tmp_path: Path):
     folder = dumps(name, tmp_path)
-    code, expected = run_opt([str(folder / "11-llvm.mlir")])[:2]
+    code, expected = run_opt([str(folder / "12-llvm.mlir")])[:2]
     assert code == 0
     assert "@xonnc_run_0" in expected
     for index, stage in enumerate(STAGES, 1):
@@ -201,13 +202,13 @@ def test_an_imported_model_becomes_the_same_code(name: str, tmp_path: Path):
     assert translate([str(tmp_path / f"{name}.onnx"), "-o", str(imported)]) == 0
     code, text = run_opt([str(imported), "--simplify-onnx", "--cpu-pipeline=processor=avx2"])[:2]
     assert code == 0
-    assert text == run_opt([str(folder / "11-llvm.mlir")])[1]
+    assert text == run_opt([str(folder / "12-llvm.mlir")])[1]
 
 
 @pytest.mark.skipif(shutil.which("mlir-translate-19") is None, reason="needs Debian's mlir-19-tools")
 @pytest.mark.parametrize("name", MODELS)
 def test_upstream_tools_take_the_code(name: str, tmp_path: Path):
-    path = dumps(name, tmp_path) / "11-llvm.mlir"
+    path = dumps(name, tmp_path) / "12-llvm.mlir"
     code, text = run_opt([str(path)])[:2]
     assert code == 0
     plain = tmp_path / "plain.mlir"

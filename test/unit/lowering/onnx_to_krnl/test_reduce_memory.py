@@ -1,0 +1,137 @@
+"""Convolutions that are changed where a model needs the most memory: the same numbers in fewer bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx.parser
+import pytest
+from native_nodes import Reference
+from onnx import numpy_helper
+
+from xonnc.artifacts import planned_module
+from xonnc.lowering.native.module_memory_map import memory_map
+from xonnc.native import compile_native
+
+Array = npt.NDArray[Any]
+
+RANDOM = np.random.default_rng(7)
+
+CHANGES = "reduce-memory-onnx"
+
+
+def weights(*shape: int) -> Array:
+    return (RANDOM.standard_normal(shape) / 8).astype(np.float32)
+
+
+def model_of(
+    nodes: str, shape: Sequence[int | str], constants: Mapping[str, Array], rank: int = 4
+) -> onnx.ModelProto:
+    sizes, result = ",".join(map(str, shape)), ",".join(f"d{axis}" for axis in range(rank))
+    ends = f"(float[{sizes}] x) => (float[{result}] y)"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 19]> g {ends} {{ {nodes} }}')
+    model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in constants.items())
+    return model
+
+
+def expected(model: onnx.ModelProto, x: Array) -> Array:
+    reference: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
+    return np.asarray(reference.run(None, {"x": x})[0], np.float32)
+
+
+def check(model: onnx.ModelProto, x: Array, threads: int) -> Array:
+    """Results are bit for bit those without the pass; return them."""
+    sessions = [
+        compile_native(model, cache=False, threads=threads, disable_pass=disabled)
+        for disabled in ((), (CHANGES,))
+    ]
+    found, without = (np.asarray(session.run(None, {"x": x})[0]) for session in sessions)
+    np.testing.assert_array_equal(found, without)
+    return found
+
+
+def check_numbers(model: onnx.ModelProto, x: Array, threads: int = 1) -> None:
+    """Results are also those of the reference evaluator."""
+    np.testing.assert_allclose(check(model, x, threads), expected(model, x), rtol=2e-4, atol=2e-4)
+
+
+POOLED = {
+    "an epilogue, odd sizes, pads": (
+        "a = Conv<pads=[3,3,3,3],strides=[2,2]>(x, w, b) h = HardSwish(a)"
+        " y = MaxPool<kernel_shape=[3,3],pads=[1,1,1,1],strides=[2,2]>(h)",
+        (1, 3, 45, 39),
+        {"w": weights(64, 3, 7, 7), "b": weights(64)},
+    ),
+    "bounds, read twice, with the halo of one reader": (
+        "a = Conv<pads=[1,1,1,1]>(x, w, b) l = Constant<value_float=-0.5>() m = Constant<value_float=0.5>()"
+        " r = Clip(a, l, m) p = MaxPool<kernel_shape=[2,2],strides=[2,2]>(r)"
+        " c = Conv<pads=[1,1,1,1]>(p, v) d = Relu(c) y = Add(d, p)",
+        (1, 16, 30, 22),
+        {"w": weights(64, 16, 3, 3), "b": weights(64), "v": weights(64, 64, 3, 3)},
+    ),
+    "a mean, many channels, no bias": (
+        "a = Conv(x, w) p = AveragePool<kernel_shape=[3,3],pads=[0,0,1,1],strides=[3,3]>(a) y = Exp(p)",
+        (1, 5, 32, 32),
+        {"w": weights(256, 5, 1, 1)},
+    ),
+    "dilations and a pool that counts pads": (
+        "a = Conv<dilations=[2,2],pads=[2,2,2,2]>(x, w, b) r = Relu(a)"
+        " p = AveragePool<kernel_shape=[2,2],pads=[1,1,1,1],strides=[2,2],count_include_pad=1>(r) y = Neg(p)",
+        (1, 32, 17, 23),
+        {"w": weights(128, 32, 3, 3), "b": weights(128)},
+    ),
+    "the result of the model": (
+        "a = Conv(x, w, b) y = MaxPool<kernel_shape=[2,2],strides=[2,2],ceil_mode=1>(a)",
+        (1, 3, 33, 30),
+        {"w": weights(64, 3, 3, 3), "b": weights(64)},
+    ),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", POOLED)
+def test_pooled_convolutions_are_split(name: str, threads: int):
+    nodes, shape, constants = POOLED[name]
+    model = model_of(nodes, shape, constants)
+    x = RANDOM.standard_normal(shape).astype(np.float32)
+    check_numbers(model, x, threads)
+    kernels = [name for line in compile_native(model, cache=False).report() for name in line.what.split()]
+    assert sum(name.startswith("conv") for name in kernels) > nodes.count("Conv"), kernels
+
+
+def test_numbers_that_are_not_finite_stay_in_their_channels_and_windows():
+    nodes, shape, constants = POOLED["the result of the model"]
+    x = RANDOM.standard_normal(shape).astype(np.float32)
+    x[0, 0, 4, 4], x[0, 1, 20, 9], x[0, 2, 30, 20] = np.nan, np.inf, -np.inf
+    found = check(model_of(nodes, shape, constants), x, threads=1)
+    assert 0 < np.count_nonzero(np.isinf(found)) < found.size / 4
+
+
+def test_one_spatial_axis():
+    nodes = "a = Conv<pads=[2,2]>(x, w) r = Relu(a) y = MaxPool<kernel_shape=[4],strides=[4]>(r)"
+    model = model_of(nodes, (1, 3, 500), {"w": weights(64, 3, 5)}, rank=3)
+    check_numbers(model, RANDOM.standard_normal((1, 3, 500)).astype(np.float32))
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 20, 20), ("n", 3, 20, 20)])
+def test_several_images_and_dynamic_batches(shape: Sequence[int | str]):
+    nodes = "a = Conv(x, w) r = Relu(a) y = MaxPool<kernel_shape=[2,2],strides=[2,2]>(r)"
+    model = model_of(nodes, shape, {"w": weights(64, 3, 3, 3)})
+    for count in (2,) if shape[0] == 2 else (0, 1, 3):
+        check_numbers(model, RANDOM.standard_normal((count, 3, 20, 20)).astype(np.float32))
+
+
+def planned(model: onnx.ModelProto) -> int:
+    return memory_map(planned_module(model, "avx512")).size
+
+
+def test_the_plan_is_smaller():
+    layers = "p = MaxPool<kernel_shape=[2,2],strides=[2,2]>(r) g = GlobalAveragePool(p) y = Exp(g)"
+    model = model_of(f"a = Conv(x, w) r = Relu(a) {layers}", (1, 3, 64, 64), {"w": weights(64, 3, 1, 1)})
+    image, pooled = 64 * 64 * 64 * 4, 64 * 32 * 32 * 4
+    assert planned(model) == image // 2 + pooled
