@@ -105,8 +105,9 @@ def check_indices(
             )
         kernel = Kernel(builder, "bounds", [check_buffer], [(indices, [rows, len(sizes)])])
         out, source = kernel.buffers
-        zero = kernel.constant(0, storage_type(source.element))
-        with kernel.reducing([rows], [zero, zero]) as ((row,), (least, most), results):
+        # Without indices the bounds stay 0 and -1, which are in range of every size, also of 0.
+        first = [kernel.constant(value, storage_type(source.element)) for value in (0, -1)]
+        with kernel.reducing([rows], first) as ((row,), (least, most), results):
             index = source.load(row, column)
             results += [least.minimum(index), most.maximum(index)]
         low, high = (each.to(i64) for each in results)

@@ -135,6 +135,27 @@ def test_masks_are_read_and_written():
     assert compared(MASKED).host_calls() == []
 
 
+BEST = """
+m (float[1,9,4] boxes, float[1,2,9] scores, float[9,6] features, float[1] least) => (gathered, scattered) {
+  high = Greater(scores, least)
+  found = NonZero(high)
+  places = Transpose<perm = [1, 0]>(found)
+  picked = GatherND(scores, places)
+  high_again = Greater(picked, least)
+  numbers = Cast<to = 7>(high_again)
+  one = Constant<value = int64[1] {1}>()
+  order = Sub(numbers, one)
+  gathered = Gather<axis = 0>(picked, order)
+  scattered = ScatterElements<axis = 0>(picked, order, picked)
+}
+"""
+
+
+def test_indices_of_an_axis_that_may_be_empty():
+    # Without elements there are no indices either, so that none is out of range. Export of SSDlite.
+    assert compared(BEST).host_calls() == []
+
+
 REGIONS = """
 m (float[1,9,4] boxes, float[1,2,9] scores, float[9,6] features, float[1] least) => (y) {
   most = Constant<value = int64[1] {3}>()
