@@ -12,7 +12,6 @@ import onnx
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    Builtin,
     DictionaryAttr,
     FunctionType,
     IntegerAttr,
@@ -21,10 +20,9 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.dialects.func import Func, FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 
-from xonnc.dialects.onnx import get_onnx
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -169,10 +167,9 @@ class Instance:
     """A model that is one instance of a pattern."""
 
     def __init__(self, root: Node, example: Example, dtype: type[np.generic], specials: bool, seed: int):
-        self.context = Context()
-        for dialect in (Builtin, Func, get_onnx()):
-            self.context.load_dialect(dialect)
-        self.pool = DisposablePool.of(self.context)
+        self.context, self.pool = Context(), DisposablePool()
+        # Patterns have their operators: of a context they need the pool alone, which is made in no time.
+        self.context.load_dialect(Dialect("onnx", [], [], [self.pool]))
         self.example, self.dtype, self.specials = example, np.dtype(dtype), specials
         self.random = np.random.default_rng(seed)
         self.function = FuncOp("main_graph", ([], []))
@@ -195,7 +192,17 @@ class Instance:
             infer_shapes(self.module)
         names = ArrayAttr([DictionaryAttr({"onnx.name": StringAttr(name)}) for name in self.feeds])
         self.function.arg_attrs = names
-        self.module.verify()
+        self.verify()
+
+    def verify(self) -> None:
+        """
+        Raise `VerifyException` for an operator that does not have these types.
+
+        `Operation.verify` would print the module with the message, which is of no use here, and check the
+        structure, which is that of a pattern.
+        """
+        for op in self.module.walk():
+            op.verify_()
 
     def add(self, op: Operation) -> Operation:
         self.function.body.block.add_op(op)
