@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     TensorType,
+    UnitAttr,
     i1,
     i32,
     i64,
@@ -355,7 +356,8 @@ class CallOp(IRDLOperation):
     may run in any order and in parallel.
 
     `inPlace` holds pairs of parameters, a written and a read buffer, that share memory: the kernel reads each
-    element of the second before it writes that of the first. `mayShare` holds such pairs that memory planning
+    element of the second before it writes that of the first. The first may be smaller than the second, if the
+    call is `sequential`: it runs all iterations in order. `mayShare` holds such pairs that memory planning
     leaves apart, but which the caller of the model's function may give the same memory.
 
     ```mlir
@@ -370,6 +372,7 @@ class CallOp(IRDLOperation):
     num_of_output = prop_def(IntegerAttr, prop_name="numOfOutput", default_value=IntegerAttr(1, SI64))
     iterations = opt_prop_def(IntegerAttr, prop_name="iterations")
     iterations_parameter = opt_prop_def(IntegerAttr, prop_name="iterationsOf")
+    sequential = opt_prop_def(UnitAttr)
     in_place = opt_prop_def(DenseArrayBase.constr(i64), prop_name="inPlace")
     may_share = opt_prop_def(DenseArrayBase.constr(i64), prop_name="mayShare")
     returned = var_result_def(AnySignlessIntegerType)

@@ -55,13 +55,13 @@ def _table(name: str, sequence: Sequence[KernelCall], threads: int) -> str:
         size = max(1, step.iterations // (CHUNKS_PER_THREAD * threads))
         parts = (
             0
-            if step.iterations < 2 or step.buffer_bytes < MIN_PARALLEL_BYTES
+            if step.is_sequential or step.iterations < 2 or step.buffer_bytes < MIN_PARALLEL_BYTES
             else -(-step.iterations // size)
         )
         lines.append(
             f"  %step {{ ptr @{step_name(name, index)}, i64 {step.iterations}, i64 {size}, i64 {parts} }}"
         )
-        if step.iterations_parameter is not None:
+        if step.iterations_parameter is not None and not step.is_sequential:
             dynamic_steps.append(
                 f"  call void @pool_settle(ptr @{name}_steps, i64 {index}, ptr %table, "
                 f"i64 {step.iterations_parameter})\n"

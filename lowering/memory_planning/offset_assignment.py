@@ -11,7 +11,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
+from typing import TypeAlias
 
 MAX_SEARCH_STEPS = 200
 """Limit of placements in the local search; each takes about a millisecond."""
@@ -19,11 +20,29 @@ MAX_SEARCH_STEPS = 200
 
 @dataclass(frozen=True)
 class BufferLifetime:
-    """A buffer of `size` bytes, live from step `first` to step `last`, both included."""
+    """
+    A buffer of `size` bytes, live from step `first` to step `last`, both included.
+
+    From the step of each of `shrinks` on, it has the size beside it, no larger than before.
+    """
 
     size: int
     first: int
     last: int
+    shrinks: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def parts(self) -> tuple[BufferLifetime, ...]:
+        """The lifetimes of constant size that follow each other."""
+        starts = ((self.first, self.size), *self.shrinks)
+        ends = (*(step - 1 for step, _ in self.shrinks), self.last)
+        return tuple(
+            BufferLifetime(size, first, last) for (first, size), last in zip(starts, ends, strict=True)
+        )
+
+    def overlaps(self, other: BufferLifetime) -> bool:
+        """Whether both are live in the same step."""
+        return self.first <= other.last and other.first <= self.last
 
 
 @dataclass(frozen=True)
@@ -42,7 +61,9 @@ def peak_live_bytes(buffers: Sequence[BufferLifetime]) -> int:
     """Return the maximum of live bytes over all steps, a lower bound for the size of any plan."""
     changes = sorted(
         chain.from_iterable(
-            ((buffer.first, buffer.size), (buffer.last + 1, -buffer.size)) for buffer in buffers
+            ((part.first, part.size), (part.last + 1, -part.size))
+            for buffer in buffers
+            for part in buffer.parts
         )
     )
     live = peak = 0
@@ -61,12 +82,12 @@ def assign_offsets(buffers: Sequence[BufferLifetime], max_placed: int | None = N
     total. The result is deterministic.
     """
     bound = peak_live_bytes(buffers)
-    neighbours = _interference_graph(buffers)
+    conflicts = _interference_graph(buffers)
     best_order: list[int] = []
     best: tuple[int, ...] = ()
     best_size = -1
     for order in _orders(buffers):
-        offsets = _place_greedily(buffers, neighbours, order)
+        offsets = _place_greedily(buffers, conflicts, order)
         size = _total_size(buffers, offsets)
         if best_size < 0 or size < best_size:
             best_order, best, best_size = order, offsets, size
@@ -78,22 +99,29 @@ def assign_offsets(buffers: Sequence[BufferLifetime], max_placed: int | None = N
         if best_size <= bound:
             break
         order = _reordered(buffers, best, best_order, best_size, generator)
-        offsets = _place_greedily(buffers, neighbours, order)
+        offsets = _place_greedily(buffers, conflicts, order)
         size = _total_size(buffers, offsets)
         if size <= best_size:
             best_order, best, best_size = order, offsets, size
     return OffsetAssignment(best, max(best_size, 0), bound)
 
 
-def _interference_graph(buffers: Sequence[BufferLifetime]) -> list[list[int]]:
-    """Return, for each buffer, the buffers whose lifetimes overlap its own."""
-    found: list[list[int]] = [[] for _ in buffers]
+Conflict: TypeAlias = tuple[int, int, int]
+"""Another buffer, the size of this one, and that of the other, while both are live."""
+
+
+def _interference_graph(buffers: Sequence[BufferLifetime]) -> list[list[Conflict]]:
+    """Return, for each buffer, its conflicts with those whose lifetimes overlap its own."""
+    found: list[list[Conflict]] = [[] for _ in buffers]
+    parts = [buffer.parts for buffer in buffers]
     alive: list[int] = []
     for index in sorted(range(len(buffers)), key=lambda each: buffers[each].first):
         alive = [other for other in alive if buffers[other].last >= buffers[index].first]
         for other in alive:
-            found[other].append(index)
-            found[index].append(other)
+            for one, two in product(parts[index], parts[other]):
+                if one.overlaps(two):
+                    found[other].append((index, two.size, one.size))
+                    found[index].append((other, one.size, two.size))
         alive.append(index)
     return found
 
@@ -110,22 +138,23 @@ def _orders(buffers: Sequence[BufferLifetime]) -> list[list[int]]:
 
 
 def _place_greedily(
-    buffers: Sequence[BufferLifetime], neighbours: list[list[int]], order: Sequence[int]
+    buffers: Sequence[BufferLifetime], conflicts: Sequence[Sequence[Conflict]], order: Sequence[int]
 ) -> tuple[int, ...]:
     offsets = [-1] * len(buffers)
     for index in order:
         taken = sorted(
-            (offsets[j], offsets[j] + buffers[j].size) for j in neighbours[index] if offsets[j] >= 0
+            (offsets[j] - own, offsets[j] + other) for j, own, other in conflicts[index] if offsets[j] >= 0
         )
-        offsets[index] = _tightest_gap(taken, buffers[index].size)
+        offsets[index] = _tightest_gap(taken)
     return tuple(offsets)
 
 
-def _tightest_gap(taken: Sequence[tuple[int, int]], size: int) -> int:
+def _tightest_gap(taken: Sequence[tuple[int, int]]) -> int:
+    """Return the first offset of the smallest gap; `taken` has, in order, ranges between which none is."""
     end = 0
     best: tuple[int, int] | None = None
     for begin, stop in taken:
-        if begin - end >= size and (best is None or begin - end < best[0]):
+        if begin >= end and (best is None or begin - end < best[0]):
             best = (begin - end, end)
         end = max(end, stop)
     return end if best is None else best[1]

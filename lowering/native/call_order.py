@@ -113,7 +113,7 @@ class _DependencyGraph:
             if (
                 written in self._numbers
                 and read in self._numbers
-                and self._arena[written] == self._arena[read]
+                and self._arena[written] <= self._arena[read]
             ):
                 yield self._numbers[written], self._numbers[read]
 

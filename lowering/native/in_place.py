@@ -10,6 +10,7 @@ same type this holds if
 2. and within one iteration of these loops the load precedes the store.
 
 A convolution loads each element of its residual immediately before it stores the result to the same element.
+A smaller result may be written over the front of an operand (`compaction.py`) by a call that runs in order.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from xonnc.dialects.krnl.loops import IterateOp
 from xonnc.dialects.krnl.memory import CallOp, LoadOp, StoreOp
 from xonnc.dialects.krnl.tiles import ConvOp
 from xonnc.dialects.krnl.types import is_buffer
+from xonnc.lowering.native.compaction import may_compact
 from xonnc.lowering.native.lifetimes import is_full_view, root_of
 
 Kernels: TypeAlias = Mapping[str, FuncOp]
@@ -56,9 +58,14 @@ def in_place_candidates(call: CallOp, kernels: Kernels) -> Iterator[tuple[int, i
             return
 
 
+def is_of_host_type(call: CallOp, target: int, source: int) -> bool:
+    """Whether the buffers of two parameters have the same type; else the first is smaller (`may_compact`)."""
+    return call.parameters[target].type == call.parameters[source].type
+
+
 def _call_may_write_in_place(call: CallOp, kernel: FuncOp, target: int, source: int) -> bool:
-    return all(is_full_view(call.parameters[index]) for index in (target, source)) and may_write_in_place(
-        call, kernel, target, source
+    return all(is_full_view(call.parameters[index]) for index in (target, source)) and (
+        may_write_in_place(call, kernel, target, source) or may_compact(call, kernel, target, source)
     )
 
 

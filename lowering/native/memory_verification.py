@@ -12,7 +12,7 @@ from xonnc.dialects.krnl.memory import CallOp
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import ALIGNMENT
-from xonnc.lowering.native.in_place import Kernels, in_place_candidates
+from xonnc.lowering.native.in_place import Kernels, in_place_candidates, is_of_host_type
 from xonnc.lowering.native.lifetimes import Lifetime, arena_buffers, is_dynamic, lifetimes, root_of
 
 
@@ -76,7 +76,7 @@ def _reuses_in_place(
     host: PlannedInterval, own: PlannedInterval, in_place: set[tuple[SSAValue, SSAValue]]
 ) -> bool:
     """Whether a call writes one buffer in place of the other at the step where that dies."""
-    is_next = host.alive.last == own.alive.first and (host.offset, host.size) == (own.offset, own.size)
+    is_next = host.alive.last == own.alive.first and host.offset == own.offset and own.size <= host.size
     return is_next and (own.buffer, host.buffer) in in_place
 
 
@@ -90,6 +90,12 @@ def _in_place_writes(block: Block, kernels: Kernels) -> Iterator[tuple[SSAValue,
                     raise XonncError(
                         f"{describe(op)}: the kernel '{op.func_name.data}' may not write parameter {pair[0]} "
                         f"where parameter {pair[1]} lies"
+                    )
+                has_range = op.iterations is not None or op.iterations_parameter is not None
+                if has_range and op.sequential is None and not is_of_host_type(op, *pair):
+                    raise XonncError(
+                        f"{describe(op)}: the kernel '{op.func_name.data}' may write parameter {pair[0]} "
+                        f"over the larger parameter {pair[1]} in order only; make the call 'sequential'"
                     )
                 written, read = (root_of(op.parameters[index]) for index in pair)
                 yield written, read

@@ -24,23 +24,28 @@ buffers share a block of the arena, one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, arena_of, set_arena, set_locations
 from xonnc.dialects.krnl.memory import CallOp
-from xonnc.lowering.memory_planning.offset_assignment import BufferLifetime, assign_offsets
+from xonnc.lowering.memory_planning.offset_assignment import (
+    BufferLifetime,
+    assign_offsets,
+    peak_live_bytes,
+)
 from xonnc.lowering.native.arena_blocks import assign_blocks
 from xonnc.lowering.native.call_order import order_calls
-from xonnc.lowering.native.in_place import Kernels, in_place_candidates
+from xonnc.lowering.native.in_place import Kernels, in_place_candidates, is_of_host_type
 from xonnc.lowering.native.lifetimes import (
+    Lifetime,
     Lifetimes,
     allocation_scopes,
     arena_buffers,
@@ -81,7 +86,7 @@ def _plan(function: FuncOp, block: Block, kernels: Kernels) -> None:
         _set_locations_by_op(blocks, BLOCKS)
         sizes = {"blocks": max(blocks.values(), default=-1) + 1}
     else:
-        offsets, peak = _offsets(arena, alive, _assign_in_place(arena, alive, kernels))
+        offsets, peak = _static_plan(arena, alive, kernels)
         _set_locations_by_op(offsets, OFFSETS)
         end = max((offset + arena[buffer] for buffer, offset in offsets.items()), default=0)
         has_regions = any(isinstance(op, scf.IfOp | scf.WhileOp) for op in block.ops)
@@ -98,48 +103,75 @@ def _set_locations_by_op(locations: Mapping[SSAValue, int], name: str) -> None:
         set_locations(op, name, [locations.get(result, -1) for result in op.results])
 
 
-def _assign_in_place(
+def _static_plan(
     arena: Mapping[SSAValue, int], alive: Lifetimes, kernels: Kernels
+) -> tuple[dict[SSAValue, int], int]:
+    """
+    Decide on results in place of operands; return the offset of each buffer, and the peak of live bytes.
+
+    Calls that write over the front of a larger operand are not divided among threads, so there are such calls
+    only if they lower the peak.
+    """
+    same_sizes = _grouped(arena, alive, _assign_in_place(arena, alive, kernels, may_shrink=False))
+    groups = _grouped(arena, alive, _assign_in_place(arena, alive, kernels, may_shrink=True))
+    if peak_live_bytes(list(groups.values())) >= peak_live_bytes(list(same_sizes.values())):
+        groups = _grouped(arena, alive, _assign_in_place(arena, alive, kernels, may_shrink=False))
+    plan = assign_offsets(list(groups.values()), MAX_PLACEMENTS)
+    offsets = {buffer: offset for group, offset in zip(groups, plan.offsets, strict=True) for buffer in group}
+    return offsets, plan.peak
+
+
+def _assign_in_place(
+    arena: Mapping[SSAValue, int], alive: Lifetimes, kernels: Kernels, may_shrink: bool
 ) -> dict[SSAValue, SSAValue]:
-    """Mark calls that write in place of an operand that dies; return the host buffer of each such result."""
+    """
+    Mark calls that write in place of an operand that dies; return the host buffer of each such result.
+
+    `may_shrink` allows results that are smaller than the operand.
+    """
     hosts: dict[SSAValue, SSAValue] = {}
     for step, op in enumerate(alive.steps):
         if not isinstance(op, CallOp):
             continue
-        op.in_place = None
+        op.in_place = op.sequential = None
         for target, source in in_place_candidates(op, kernels):
             written, read = (root_of(op.parameters[index]) for index in (target, source))
-            same_size = written in arena and read in arena and arena[written] == arena[read]
-            if same_size and alive.of[written].first == step == alive.of[read].last:
+            if written not in arena or read not in arena:
+                continue
+            fits = arena[written] <= arena[read] if may_shrink else is_of_host_type(op, target, source)
+            if fits and alive.of[written].first == step == alive.of[read].last:
                 op.in_place = DenseArrayBase.from_list(i64, [target, source])
+                if not is_of_host_type(op, target, source):
+                    op.sequential = UnitAttr()
                 hosts[written] = read
                 break
     return hosts
 
 
-def _offsets(
+def _grouped(
     arena: Mapping[SSAValue, int], alive: Lifetimes, hosts: Mapping[SSAValue, SSAValue]
-) -> tuple[dict[SSAValue, int], int]:
-    """Return the offset of each buffer, and the peak of live bytes."""
+) -> dict[tuple[SSAValue, ...], BufferLifetime]:
+    """Return the lifetime of the memory of each group of buffers that are in place of each other."""
     groups: dict[SSAValue, list[SSAValue]] = {}
     for buffer in arena:
         if buffer in alive.of:
             groups.setdefault(_outermost_host(buffer, hosts), []).append(buffer)
-    buffers = [
-        BufferLifetime(
-            arena[first],
-            min(alive.of[buffer].first for buffer in group),
-            max(alive.of[buffer].last for buffer in group),
-        )
-        for first, group in groups.items()
-    ]
-    plan = assign_offsets(buffers, MAX_PLACEMENTS)
-    offsets = {
-        buffer: offset
-        for group, offset in zip(groups.values(), plan.offsets, strict=True)
-        for buffer in group
+    return {
+        tuple(group): _lifetime([(arena[buffer], alive.of[buffer]) for buffer in group])
+        for group in groups.values()
     }
-    return offsets, plan.peak
+
+
+def _lifetime(group: Sequence[tuple[int, Lifetime]]) -> BufferLifetime:
+    """Return the lifetime of memory that buffers use one after the other, none larger than the one before."""
+    (size, first), *others = sorted(group, key=lambda each: each[1].first)
+    last = max(alive.last for _, alive in group)
+    smaller: list[tuple[int, int]] = []
+    for after, alive in others:
+        # In the step that writes it, the larger one is still live.
+        if after < (smaller[-1][1] if smaller else size) and alive.first < last:
+            smaller.append((alive.first + 1, after))
+    return BufferLifetime(size, first.first, last, tuple(smaller))
 
 
 def _outermost_host(buffer: SSAValue, hosts: Mapping[SSAValue, SSAValue]) -> SSAValue:

@@ -85,6 +85,8 @@ class KernelCall:
     """The number of buffers that it writes, which come first."""
     iterations_parameter: int | None = None
     """Index of the value with the number of iterations, if that is dynamic."""
+    is_sequential: bool = False
+    """Whether the iterations run in order, on one thread."""
 
     @property
     def node(self) -> str:
@@ -419,6 +421,7 @@ def _read_call(op: CallOp, builder: _ProgramBuilder) -> None:
             sizes,
             len(op.outputs),
             iterations_parameter,
+            op.sequential is not None,
         )
     )
 

@@ -252,6 +252,9 @@ def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
             )
         ]
     inverse_counts = np.float32(1) / np.maximum(counts, 1).astype(np.float32)
+    if prod(kernel) == 1 and not window.is_padded:
+        # The mean of one element: a copy, also of -0.
+        return _pool("pixels", op, op.X, op.Y, 0.0, lambda _total, x, _: x, None, builder)
 
     def combine(total: Scalar, x: Scalar, _: int) -> Scalar:
         return total + x

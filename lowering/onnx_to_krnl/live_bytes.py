@@ -8,6 +8,8 @@ from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from xonnc.dialects.onnx.attribute_builders import int_values
+from xonnc.dialects.onnx.ops.nn import AveragePoolOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import operators_in
@@ -67,6 +69,14 @@ class LiveBytes:
                 peak, most = index, own
         return peak
 
+    def steps_reading(self, value: SSAValue) -> list[int]:
+        """Return the steps that read a tensor."""
+        return [index for index, ops in enumerate(self.steps) if any(value in _operands(op) for op in ops)]
+
+    def last_op(self, step: int) -> Operation:
+        """Return the last operator of a step."""
+        return self.steps[step][-1]
+
     def _saved(self, index: int, ops: Sequence[Operation]) -> int:
         """Return the bytes of results that are written in place of operands which die."""
         made = sum(self.sizes.get(result, 0) for op in ops for result in op.results)
@@ -82,7 +92,8 @@ class LiveBytes:
 
 def _writes_in_place(op: Operation) -> bool:
     """Whether an operator may write its result where its operands lie."""
-    return type(op) in ELEMENTWISE or isinstance(op, ConcatOp)
+    is_of_one = isinstance(op, AveragePoolOp) and prod(int_values(op.kernel_shape) or ()) == 1
+    return type(op) in ELEMENTWISE or isinstance(op, ConcatOp) or is_of_one
 
 
 def _operands(op: Operation) -> Iterable[SSAValue]:

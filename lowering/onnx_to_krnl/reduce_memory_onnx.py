@@ -16,7 +16,9 @@ becomes, where the kernel computes 32 channels at once,
 %y = "onnx.Concat"(%1, %3) <{axis = 1 : si64}> … -> tensor<1x64x56x56xf32>
 ```
 
-so that only half of what is pooled is alive at a time.
+so that only half of what is pooled is alive at a time. A convolution of single pixels with strides reads a
+part of its image, which is taken out as soon as the other operators have read the image, over its front
+(`plan-memory`).
 
 The bytes alive are those in the order of the operators in the IR. Every sum has the same products in the same
 order, and kernels keep their tiles.
@@ -35,13 +37,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xonnc.dialects.onnx.attribute_builders import int_attr
+from xonnc.dialects.onnx.attribute_builders import int_array_attr, int_attr, string_attr
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
-from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
-from xonnc.dialects.onnx.types import NONE, is_ranked, static_shape, tensor_type
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape, tensor_type
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import drop_constants, operators_in
+from xonnc.lowering.onnx_to_krnl.convolution import reads_rows
 from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ELEMENTWISE
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import planned_functions
 from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
@@ -62,7 +65,8 @@ Groups: TypeAlias = dict[Operation, FusionGroup]
 @dataclass(frozen=True)
 class ReduceMemory(ModulePass):
     """
-    Split convolutions that are pooled by their channels, where a function needs the most memory.
+    Split convolutions that are pooled by their channels, and take the pixels that a convolution reads out of
+    its image, where a function needs the most memory.
     """
 
     name = "reduce-memory-onnx"
@@ -71,7 +75,7 @@ class ReduceMemory(ModulePass):
     portable: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Split in each function with static shapes."""
+        """Change the operators at the peak of each function with static shapes."""
         if not any(isinstance(each, ConvOp) for each in op.walk()):
             return
         tiles = Tiles.of(self.processor, self.portable, op)
@@ -104,6 +108,9 @@ def _next_change(block: Block, groups: Groups, builder: LoweringBuilder) -> Call
             parts = _parts(fusion, pool, layouts, builder)
             if parts > 1 and may_decide(ReduceMemory.name, "split", fusion.conv):
                 return partial(_split, fusion, pool, parts, groups, builder)
+        point = _where_to_take(fusion, alive, layouts)
+        if point is not None and may_decide(ReduceMemory.name, "take pixels", fusion.conv):
+            return partial(_take_pixels, fusion, point)
     return None
 
 
@@ -185,3 +192,50 @@ def _of_channels(op: Operation, count: int, values: dict[SSAValue, SSAValue]) ->
         if shape is not None and is_ranked(result.type):
             retype(result, tensor_type((shape[0], count, *shape[2:]), result.type.element_type))
     return made
+
+
+def _where_to_take(fusion: ConvFusion, alive: LiveBytes, layouts: LayoutPlan) -> Operation | None:
+    """
+    Return the operator after which the pixels that a convolution of single pixels reads can be taken out.
+
+    None if that does not lower the peak: only this convolution, the last to read the image, keeps it alive.
+    """
+    conv, window = fusion.conv, fusion.window
+    if not isinstance(conv, ConvOp) or window is None or window.is_padded or fusion.is_depthwise:
+        return None
+    if max(window.kernel) > 1 or max(window.strides) == 1:
+        return None
+    image = conv.X
+    if image not in layouts.blocked or image not in alive.sizes or reads_rows(fusion, layouts):
+        return None
+    others = [step for step in alive.steps_reading(image) if step != alive.step[conv]]
+    before = max([alive.first[image], *others])
+    return alive.last_op(before) if before < alive.peak <= alive.step[conv] else None
+
+
+def _take_pixels(fusion: ConvFusion, point: Operation) -> None:
+    """Let a convolution with strides read an image of its pixels only, which is made after an operator."""
+    conv, window, block = fusion.conv, fusion.window, point.parent
+    shape, element = static_shape(conv.Y.type), element_type(conv.X.type)
+    channels = static_shape(conv.X.type)
+    assert window is not None
+    assert block is not None
+    assert shape is not None
+    assert channels is not None
+    assert element is not None
+    rank = len(shape) - 2
+    made = AveragePoolOp.create(
+        operands=[conv.X],
+        result_types=[tensor_type((*channels[:2], *shape[2:]), element)],
+        properties={
+            "auto_pad": string_attr("NOTSET"),
+            "ceil_mode": int_attr(0),
+            "count_include_pad": int_attr(0),
+            "kernel_shape": int_array_attr(*[1] * rank),
+            "strides": int_array_attr(*window.strides[-rank:]),
+        },
+    )
+    made.location = derived(conv.location)
+    block.insert_op_after(made, point)
+    conv.operands[0] = made.Y
+    conv.properties.pop("strides", None)

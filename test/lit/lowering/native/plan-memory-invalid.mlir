@@ -50,3 +50,28 @@ func.func @odd(%x: tensor<32xf32>) -> tensor<32xf32> attributes {krnl.arena = {s
   %1 = "onnx.Relu"(%x) : (tensor<32xf32>) -> tensor<32xf32>
   onnx.Return %1 : tensor<32xf32>
 }
+
+// -----
+
+// Threads that divide the iterations would overwrite what others have still to read.
+// expected-error @unknown {{krnl.call: the kernel 'half' may write parameter 0 over the larger parameter 1 in order only; make the call 'sequential'}}
+func.func @parallel(%x: tensor<32xf32>) -> tensor<16xf32> attributes {krnl.arena = {size = 128 : i64}} {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<32xf32> to memref<32xf32>
+  %a = memref.alloc() {krnl.offsets = array<i64: 0>} : memref<32xf32>
+  "krnl.call"(%a, %0) {funcName = "k", numOfOutput = 1 : si64} : (memref<32xf32>, memref<32xf32>) -> ()
+  %b = memref.alloc() {krnl.offsets = array<i64: 0>} : memref<16xf32>
+  "krnl.call"(%b, %a) {funcName = "half", inPlace = array<i64: 0, 1>, iterations = 16 : i64, numOfOutput = 1 : si64} : (memref<16xf32>, memref<32xf32>) -> ()
+  %c = memref.alloc() : memref<16xf32>
+  "krnl.call"(%c, %b) {funcName = "k", numOfOutput = 1 : si64} : (memref<16xf32>, memref<16xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %c : memref<16xf32> to tensor<16xf32>
+  onnx.Return %1 : tensor<16xf32>
+}
+func.func private @half(%y: memref<16xf32>, %x: memref<32xf32>, %begin: index, %end: index) {
+  %i = krnl.define_loops 1
+  krnl.iterate(%i) with (%i -> %at = %begin to %end) {
+    %from = arith.addi %at, %at : index
+    %0 = krnl.load %x[%from] : memref<32xf32>
+    krnl.store %0, %y[%at] : memref<16xf32>
+  }
+  return
+}

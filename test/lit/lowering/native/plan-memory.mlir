@@ -31,6 +31,69 @@ func.func private @next(%y: memref<64xf32>, %x: memref<64xf32>) {
 
 // -----
 
+// A smaller result is written over the front of a larger operand, by a call that runs in order; what that leaves is
+// free after the call. Only where this lowers the peak: the second call is parallel.
+// CHECK-LABEL: func.func @front
+// CHECK-SAME:    krnl.arena = {lower_bound = 1024 : i64, peak = 1024 : i64, size = 1024 : i64}
+// CHECK:         memref.alloc() {krnl.offsets = array<i64: 0>} : memref<256xf32>
+// CHECK:         memref.alloc() {krnl.offsets = array<i64: 0>} : memref<64xf32>
+// CHECK-NEXT:    "krnl.call"(%{{.*}}, %{{.*}}) <{funcName = "fourth", inPlace = array<i64: 0, 1>, iterations = 64 : i64, numOfOutput = 1 : si64, sequential}>
+// CHECK:         memref.alloc() {krnl.offsets = array<i64: {{256|512|768}}>} : memref<64xf32>
+func.func @front(%x: tensor<256xf32>) -> tensor<64xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<256xf32> to memref<256xf32>
+  %a = memref.alloc() : memref<256xf32>
+  "krnl.call"(%a, %0) {funcName = "any", numOfOutput = 1 : si64} : (memref<256xf32>, memref<256xf32>) -> ()
+  %b = memref.alloc() : memref<64xf32>
+  "krnl.call"(%b, %a) {funcName = "fourth", iterations = 64 : i64, numOfOutput = 1 : si64} : (memref<64xf32>, memref<256xf32>) -> ()
+  %c = memref.alloc() : memref<64xf32>
+  "krnl.call"(%c, %b) {funcName = "any", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  %d = memref.alloc() : memref<64xf32>
+  "krnl.call"(%d, %b, %c) {funcName = "any", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>, memref<64xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %d : memref<64xf32> to tensor<64xf32>
+  onnx.Return %1 : tensor<64xf32>
+}
+func.func private @fourth(%y: memref<64xf32>, %x: memref<256xf32>, %begin: index, %end: index) {
+  %four = arith.constant 4 : index
+  %i = krnl.define_loops 1
+  krnl.iterate(%i) with (%i -> %at = %begin to %end) {
+    %from = arith.muli %at, %four : index
+    %0 = krnl.load %x[%from] : memref<256xf32>
+    krnl.store %0, %y[%at] : memref<64xf32>
+  }
+  return
+}
+
+// -----
+
+// Elsewhere the peak is higher: the call may be divided among threads.
+// CHECK-LABEL: func.func @elsewhere
+// CHECK:         funcName = "fourth", iterations = 64 : i64, numOfOutput = 1 : si64}>
+func.func @elsewhere(%x: tensor<1024xf32>) -> tensor<64xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<1024xf32> to memref<1024xf32>
+  %z = memref.alloc() : memref<1024xf32>
+  "krnl.call"(%z, %0) {funcName = "any", numOfOutput = 1 : si64} : (memref<1024xf32>, memref<1024xf32>) -> ()
+  %a = memref.alloc() : memref<256xf32>
+  "krnl.call"(%a, %z) {funcName = "any", numOfOutput = 1 : si64} : (memref<256xf32>, memref<1024xf32>) -> ()
+  %b = memref.alloc() : memref<64xf32>
+  "krnl.call"(%b, %a) {funcName = "fourth", iterations = 64 : i64, numOfOutput = 1 : si64} : (memref<64xf32>, memref<256xf32>) -> ()
+  %c = memref.alloc() : memref<64xf32>
+  "krnl.call"(%c, %b) {funcName = "any", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %c : memref<64xf32> to tensor<64xf32>
+  onnx.Return %1 : tensor<64xf32>
+}
+func.func private @fourth(%y: memref<64xf32>, %x: memref<256xf32>, %begin: index, %end: index) {
+  %four = arith.constant 4 : index
+  %i = krnl.define_loops 1
+  krnl.iterate(%i) with (%i -> %at = %begin to %end) {
+    %from = arith.muli %at, %four : index
+    %0 = krnl.load %x[%from] : memref<256xf32>
+    krnl.store %0, %y[%at] : memref<64xf32>
+  }
+  return
+}
+
+// -----
+
 // An operand with a later use is not overwritten.
 // CHECK-LABEL: func.func @read_again
 // CHECK-SAME:    size = 512 : i64

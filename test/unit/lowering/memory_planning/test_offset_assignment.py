@@ -13,14 +13,22 @@ from xonnc.lowering.memory_planning.offset_assignment import (
 
 
 def overlaps(buffers: list[BufferLifetime], plan: OffsetAssignment) -> list[tuple[int, int]]:
-    ranges = [(offset, offset + buffer.size) for offset, buffer in zip(plan.offsets, buffers, strict=True)]
     return [
         (i, j)
+        for step in range(max((buffer.last for buffer in buffers), default=0) + 1)
         for i, left in enumerate(buffers)
         for j, right in enumerate(buffers[:i])
-        if left.first <= right.last and right.first <= left.last
-        if ranges[i][0] < ranges[j][1] and ranges[j][0] < ranges[i][1]
+        if plan.offsets[i] < plan.offsets[j] + size_in(right, step)
+        if plan.offsets[j] < plan.offsets[i] + size_in(left, step)
+        if size_in(left, step) and size_in(right, step)
     ]
+
+
+def size_in(buffer: BufferLifetime, step: int) -> int:
+    """The size of a buffer in a step; 0 if it is not alive."""
+    if not buffer.first <= step <= buffer.last:
+        return 0
+    return [buffer.size, *(size for start, size in buffer.shrinks if start <= step)][-1]
 
 
 def test_a_chain_needs_two_buffers():
@@ -43,6 +51,14 @@ def test_a_residual_stays_until_its_last_reader():
     assert overlaps(buffers, plan) == []
 
 
+def test_what_a_buffer_leaves_when_it_shrinks_is_used():
+    buffers = [BufferLifetime(100, 0, 5, ((2, 30),)), BufferLifetime(70, 2, 4), BufferLifetime(60, 3, 5)]
+    assert peak_live_bytes(buffers) == 160
+    plan = assign_offsets(buffers)
+    assert plan.size == 160
+    assert overlaps(buffers, plan) == []
+
+
 def test_no_buffers_take_no_memory():
     assert assign_offsets([]) == OffsetAssignment((), 0, 0)
 
@@ -61,6 +77,30 @@ def test_random_lifetimes_stay_apart_and_near_the_bound():
         assert plan.peak <= plan.size
         excess.append(plan.size / plan.peak)
     assert sum(excess) / len(excess) < 1.03
+
+
+def random_lifetime(generator: random.Random, first: int) -> BufferLifetime:
+    size, last = 32 * generator.randint(1, 50), first + generator.randrange(6)
+    shrinks: list[tuple[int, int]] = []
+    for step in range(first + 1, last + 1):
+        if generator.random() < 0.2:
+            size_before = shrinks[-1][1] if shrinks else size
+            shrinks.append((step, generator.randrange(0, size_before, 32)))
+            if not shrinks[-1][1]:
+                break
+    return BufferLifetime(size, first, last, tuple(shrinks))
+
+
+def test_random_buffers_that_shrink_stay_apart_and_near_the_bound():
+    generator = random.Random(8)
+    excess: list[float] = []
+    for _ in range(20):
+        buffers = [random_lifetime(generator, generator.randrange(30)) for _ in range(40)]
+        plan = assign_offsets(buffers)
+        assert overlaps(buffers, plan) == []
+        assert plan.peak <= plan.size
+        excess.append(plan.size / plan.peak)
+    assert sum(excess) / len(excess) < 1.05
 
 
 def test_the_same_buffers_give_the_same_plan():

@@ -45,11 +45,21 @@ func.func private @point(%y: memref<{0}xf32>, %x: memref<{0}xf32>) {{
   }}
   return
 }}
+func.func private @even(%y: memref<{0}xf32>, %x: memref<40xf32>) {{
+  %two = arith.constant 2 : index
+  %i = krnl.define_loops 1
+  krnl.iterate(%i) with (%i -> %at = 0 to {0}) {{
+    %from = arith.muli %at, %two : index
+    %0 = krnl.load %x[%from] : memref<40xf32>
+    krnl.store %0, %y[%at] : memref<{0}xf32>
+  }}
+  return
+}}
 """
 
 
 def random_program(generator: random.Random) -> str:
-    """A model of calls: a kernel that may write in place, of one size, others of which nothing is known."""
+    """A model of calls: kernels that may write over an operand, and others of which nothing is known."""
     sizes = [generator.choice([16, 16, 16, 40, 100]) for _ in range(12)]
     lines = [
         "func.func @model(%x: tensor<16xf32>) -> tensor<16xf32> {",
@@ -60,6 +70,8 @@ def random_program(generator: random.Random) -> str:
         read = generator.sample(range(index), min(index, generator.randrange(1, 4)))
         read = read[:1] if sizes[index] == sizes[read[0]] == 16 else read
         kernel = "point" if sizes[index] == sizes[read[0]] == 16 and generator.random() < 0.7 else "any"
+        if (sizes[index], sizes[read[0]]) == (16, 40):
+            read, kernel = read[:1], "even"
         types = ", ".join(f"memref<{sizes[each]}xf32>" for each in (index, *read))
         names = ", ".join(f"%b{each}" for each in (index, *read))
         lines.append(f"%b{index} = memref.alloc() : memref<{sizes[index]}xf32>")

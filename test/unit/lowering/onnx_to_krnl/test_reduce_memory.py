@@ -15,8 +15,10 @@ from native_nodes import Reference
 from onnx import numpy_helper
 
 from xonnc.artifacts import planned_module
+from xonnc.dialects.krnl.memory import CallOp
 from xonnc.lowering.native.module_memory_map import memory_map
 from xonnc.native import compile_native
+from xonnc.verification_models import open_compiled_c
 
 Array = npt.NDArray[Any]
 
@@ -135,3 +137,77 @@ def test_the_plan_is_smaller():
     model = model_of(f"a = Conv(x, w) r = Relu(a) {layers}", (1, 3, 64, 64), {"w": weights(64, 3, 1, 1)})
     image, pooled = 64 * 64 * 64 * 4, 64 * 32 * 32 * 4
     assert planned(model) == image // 2 + pooled
+
+
+TAKEN = {
+    "the branches of a residual block": (
+        "r = Relu(x) m = Conv(r, e) s = Relu(m) a = Conv(s, u) b = Relu(a)"
+        " c = Conv<pads=[1,1,1,1],strides=[2,2]>(b, v) d = Conv<strides=[2,2]>(s, w, o)"
+        " t = Add(c, d) q = Relu(t) y = Neg(q)",
+        (1, 16, 28, 28),
+        {"e": weights(64, 16, 1, 1), "u": weights(32, 64, 1, 1), "v": weights(128, 32, 3, 3),
+         "w": weights(128, 64, 1, 1), "o": weights(128)},
+    ),
+    "odd sizes, strides of each axis, two images": (
+        "m = Conv<pads=[1,1,1,1]>(x, e) s = HardSwish(m) a = Conv<pads=[1,1,1,1]>(s, v)"
+        " g = GlobalAveragePool(a) d = Conv<strides=[3,2]>(s, w) y = Mul(d, g)",
+        (2, 16, 25, 27),
+        {"e": weights(48, 16, 3, 3), "v": weights(16, 48, 3, 3), "w": weights(16, 48, 1, 1)},
+    ),
+    "one reader": (
+        "m = Conv(x, e) s = Relu(m) d = Conv<strides=[2,2]>(s, w) y = Neg(d)",
+        (1, 3, 31, 29),
+        {"e": weights(64, 3, 1, 1), "w": weights(256, 64, 1, 1)},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", TAKEN)
+def test_pixels_are_taken_from_an_image_that_no_one_else_reads(name: str, threads: int):
+    nodes, shape, constants = TAKEN[name]
+    model = model_of(nodes, shape, constants)
+    x = RANDOM.standard_normal(shape).astype(np.float32)
+    check_numbers(model, x, threads)
+    kernels = [name for line in compile_native(model, cache=False).report() for name in line.what.split()]
+    assert sum(name.startswith("pixels") for name in kernels) == 1, kernels
+
+
+def test_pixels_that_are_not_finite_are_taken_as_they_are():
+    nodes, shape, constants = TAKEN["one reader"]
+    x = RANDOM.standard_normal(shape).astype(np.float32)
+    x[0, :, 4, 4], x[0, :, 5, 5] = np.nan, np.inf
+    found = check(model_of(nodes, shape, constants), x, threads=1)
+    assert np.isnan(found[0, :, 2, 2]).all()
+    assert np.isnan(found).sum() == found.shape[1]
+
+
+def test_pixels_lie_where_the_image_did():
+    nodes, shape, constants = TAKEN["the branches of a residual block"]
+    model = model_of(nodes, shape, constants)
+    image, branch = 64 * 28 * 28 * 4, 32 * 29 * 29 * 4
+    # The image and the result of its reader, with a halo above and to the left.
+    assert planned(model) == image + branch
+    calls = [op for op in planned_module(model, "avx512").walk() if isinstance(op, CallOp)]
+    (taking,) = [call for call in calls if call.sequential is not None]
+    assert taking.func_name.data.startswith("pixels")
+    assert taking.in_place_pairs == [(0, 1)]
+
+
+@pytest.mark.parametrize("name", [*POOLED, *TAKEN])
+def test_c_source_gives_the_same_numbers(name: str):
+    nodes, shape, constants = {**POOLED, **TAKEN}[name]
+    model = model_of(nodes, shape, constants)
+    x = RANDOM.standard_normal(shape).astype(np.float32)
+    compiled = open_compiled_c(model, "model")
+    found = np.asarray(compiled.run({"x": x})[0], np.float32)
+    np.testing.assert_allclose(found, expected(model, x), rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("negative_zero", [0.0, -0.0])
+def test_a_mean_of_one_element_is_that_element(negative_zero: float):
+    model = model_of("y = AveragePool<kernel_shape=[1,1],strides=[2,3]>(x)", (1, 2, 5, 7), {})
+    x = RANDOM.standard_normal((1, 2, 5, 7)).astype(np.float32)
+    x[0, 0, 0, :4] = negative_zero, 1, np.nan, np.inf
+    found = np.asarray(compile_native(model, cache=False).run(None, {"x": x})[0], np.float32)
+    np.testing.assert_array_equal(found.view(np.int32), x[:, :, ::2, ::3].copy().view(np.int32))
