@@ -30,7 +30,7 @@ format: $(READY) ## formats in place and applies automatic fixes
 	$(BIN)/ruff check --fix .
 
 unit: $(READY) ## Python tests
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal
 
 lit: $(READY) ## IR tests
 	$(BIN)/lit -q test/lit

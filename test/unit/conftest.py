@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,17 @@ from onnx import TensorProto, helper, numpy_helper
 
 os.environ["XONNC_CACHE"] = "off"
 """No compile cache, so that each test really compiles; tests of the cache set folders of their own."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def equal_texts_compiled_once() -> Iterator[None]:
+    """Keep what LLVM makes of the last texts of sessions, which depends on text and level alone."""
+    # Imported late: the process that only gives workers their tests does not need the compiler.
+    from xonnc import native
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "machine_code", lru_cache(500)(native.machine_code))
+        yield
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -166,12 +167,18 @@ def test_answers_are_the_same_at_every_level(name: str):
             assert_close(found, expected, f"O{level}")
 
 
+@cache
+def answers_of(case: str) -> Sequence[RuntimeValue]:
+    text, feeds = CASES[case]
+    return compile_session(model_of(text)).run(None, feeds)
+
+
 @pytest.mark.parametrize("name", [known.name for known in LEVELED_PASSES if 0 < known.level < BY_NAME])
 @pytest.mark.parametrize("case", ["convolutions", "attention", "quantized"])
 def test_answers_are_the_same_with_one_pass_on_or_off(name: str, case: str):
     text, feeds = CASES[case]
     model = model_of(text)
-    requested = compile_session(model).run(None, feeds)
+    requested = answers_of(case)
     for session in (
         compile_session(model, level=0, enable_pass=[name]),
         compile_session(model, disable_pass=[name]),
