@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from xdsl.dialects import memref
 from xdsl.dialects.arith import SubiOp
 from xdsl.dialects.builtin import UnitAttr, f32
@@ -104,22 +103,19 @@ class _Layer:
         """Return this direction's slice of a tensor of [directions, *sizes]."""
         return AffineAccess(buffer, [self.directions, *sizes], [IndexExpr(offset=self.number), *exprs])
 
-    def store_results(
-        self,
-        steps: Size,
-        sizes: tuple[Size, int],
-        every: AffineAccess,
-        last: Sequence[AffineAccess],
-        builder: LoweringBuilder,
-    ) -> None:
-        """Copy the states of all steps, and the last ones, to the results."""
-        sequence, *states = self.results
-        if sequence is not None:
-            # Y is [steps, directions, batch, hidden].
+    def store_sequence(self, sizes: tuple[int, int, int], every: SSAValue, builder: LoweringBuilder) -> None:
+        """Copy the states of all steps to Y, of [steps, directions, batch, hidden]."""
+        if self.results[0] is not None:
+            steps, *rest = sizes
             exprs = [dim(0), IndexExpr(offset=self.number), dim(1), dim(2)]
-            target = AffineAccess(sequence, [steps, self.directions, *sizes], exprs)
-            copy("state", (steps, *sizes), target, every, builder)
-        for result, source in zip(states, last, strict=True):
+            target = AffineAccess(self.results[0], [steps, self.directions, *rest], exprs)
+            copy("state", sizes, target, AffineAccess.whole(every, sizes), builder)
+
+    def store_states(
+        self, sizes: tuple[Size, int], last: Sequence[AffineAccess], builder: LoweringBuilder
+    ) -> None:
+        """Copy the last states to Y_h and Y_c."""
+        for result, source in zip(self.results[1:], last, strict=True):
             if result is not None:
                 copy("state", sizes, self.part(result, sizes, identity_map(2)), source, builder)
 
@@ -248,8 +244,8 @@ def _step_by_step(
         layer.cell.emit(step, states, Matrix(_part(projected, index, builder), gates), scratch)
         state = after.buffer
     last = [AffineAccess.whole(buffer, (batch, hidden)) for buffer in (state, *cells)]
-    sequence = AffineAccess.whole(every, (steps, batch, hidden))
-    layer.store_results(steps, (batch, hidden), sequence, last, builder)
+    layer.store_sequence((steps, batch, hidden), every, builder)
+    layer.store_states((batch, hidden), last, builder)
 
 
 def _in_a_loop(
@@ -262,31 +258,28 @@ def _in_a_loop(
     """
     Emit one kernel that loops over the steps, of dynamic or large number.
 
-    The initial state is an extra row before those of the steps, or after them in reverse direction.
+    Each step writes to its row of Y, and updates the state.
     """
     (steps, batch), hidden, gates = counts, layer.cell.hidden, layer.cell.columns
     is_reversed, rest = layer.cell.direction.is_reversed, (batch, hidden)
-    every = builder.allocate([steps + 1, batch, hidden], f32)
-    first = AffineAccess(
-        every, [steps + 1, *rest], [IndexExpr(offset=steps if is_reversed else 0), *identity_map(2)]
-    )
-    start, *others = layer.starts
-    _start(start, layer, rest, first, builder)
-    cells = [_first(each, layer, rest, builder) for each in others]
+    states = [_first(each, layer, rest, builder) for each in layer.starts]
+    sequence = layer.results[0]
+    after = builder.allocate(rest, f32) if sequence is None else sequence
     scratch = [Matrix(builder.allocate([batch, columns], f32), columns) for columns in layer.cell.scratch]
-    written = [every, *cells, *(each.buffer for each in scratch)]
+    written = [after, *states, *(each.buffer for each in scratch)]
     peephole = layer.peephole(builder)
     constants = [operand for product in products for operand in product.operands]
     constants += [] if peephole is None else [peephole.buffer]
     read = [projected, *constants]
-    shapes = [(steps + 1, *rest), *(rest for _ in cells), *((batch, each.columns) for each in scratch)]
+    results = rest if sequence is None else (steps * layer.directions, *rest)
+    shapes = [results, *(rest for _ in states), *((batch, each.columns) for each in scratch)]
     types = [buffer_type(shape, f32) for shape in (*shapes, (steps, batch, gates))]
     packed = [each.type for each in constants]
     kernel = KernelBuilder([*types, *(each for each in packed if is_buffer(each))])
     argument = dict(zip((*written, *read), kernel.buffers, strict=True))
     inside = [replace(each, operands=[argument[operand] for operand in each.operands]) for each in products]
     spaces = [replace(each, buffer=argument[each.buffer]) for each in scratch]
-    cell = Matrix(argument[cells[0]], hidden) if cells else None
+    state, *cells = (Matrix(argument[each], hidden) for each in states)
     if peephole is not None:
         peephole = replace(peephole, buffer=argument[peephole.buffer])
     dynamic_sizes = [] if is_static(batch) else [kernel.size(batch)]
@@ -294,43 +287,25 @@ def _in_a_loop(
     with kernel.loops([steps]) as (iteration,):
         last = kernel.size(steps - 1)
         index = kernel.add(SubiOp(last, iteration)) if is_reversed else iteration
-        rows = (kernel.affine(index, 1, ahead) for ahead in ((1, 0) if is_reversed else (0, 1)))
-        before, after = (Matrix(kernel.subview(argument[every], row, rest), hidden) for row in rows)
+        target = argument[after]
+        if sequence is not None:
+            target = kernel.subview(target, kernel.affine(index, layer.directions, layer.number), rest)
         inputs = Matrix(kernel.subview(argument[projected], index, (batch, gates)), gates)
-        layer.cell.emit(step, States(before, after, cell, peephole), inputs, spaces)
+        made = States(state, Matrix(target, hidden), cells[0] if cells else None, peephole)
+        layer.cell.emit(step, made, inputs, spaces)
+        step.compute("state", [state], [made.after], lambda at: at.store(0, at.operand(0)))
     builder.call(type(layer.op).name.removeprefix("onnx.").lower(), kernel, written, read, 0)
-    sequence = AffineAccess(
-        every, [steps + 1, *rest], [dim(0, offset=0 if is_reversed else 1), dim(1), dim(2)]
-    )
-    end = AffineAccess(
-        every, [steps + 1, *rest], [IndexExpr(offset=0 if is_reversed else steps), *identity_map(2)]
-    )
-    states = [end, *(AffineAccess.whole(each, rest) for each in cells)]
-    layer.store_results(steps, rest, sequence, states, builder)
-
-
-def _start(
-    start: SSAValue,
-    layer: _Layer,
-    sizes: tuple[Size, int],
-    target: AffineAccess,
-    builder: LoweringBuilder,
-) -> None:
-    """Initialize a state: as given, or 0."""
-    if start.type == NONE:
-        zero = builder.constant_buffer(np.zeros(1, np.float32))
-        copy("state", sizes, target, AffineAccess(zero, [1], [IndexExpr()]), builder)
-    else:
-        copy("state", sizes, target, layer.part(builder.buffer(start), sizes, identity_map(2)), builder)
+    layer.store_states(rest, [AffineAccess.whole(each, rest) for each in states], builder)
 
 
 def _first(start: SSAValue, layer: _Layer, sizes: tuple[Size, int], builder: LoweringBuilder) -> SSAValue:
-    """Return an initialized state that steps may overwrite."""
+    """Return an initialized state that steps may overwrite: as given, or 0."""
     made = builder.allocate(sizes, f32)
     if start.type == NONE:
         fill(made, volume(sizes), 0.0, builder)
     else:
-        _start(start, layer, sizes, AffineAccess.whole(made, sizes), builder)
+        given = layer.part(builder.buffer(start), sizes, identity_map(2))
+        copy("state", sizes, AffineAccess.whole(made, sizes), given, builder)
     return made
 
 

@@ -151,6 +151,35 @@ def test_sequences_of_any_length(operator: str):
         compared(model, 2, steps)
 
 
+@pytest.mark.parametrize("attributes", ["", ', direction="reverse"', BOTH])
+@pytest.mark.parametrize("operator", GATES)
+def test_each_step_writes_its_row_of_the_result(operator: str, attributes: str):
+    session = compared(model_of(operator, 2, attributes, steps="T", has_states=False), 2, 5)
+    directions, states = 2 if attributes == BOTH else 1, 2 if operator == "LSTM" else 1
+    # Copies of the last states, none of a sequence.
+    assert kernels_of(session).count("state") == directions * states
+
+
+@pytest.mark.parametrize("attributes", ["", ', direction="reverse"', BOTH])
+@pytest.mark.parametrize("operator", GATES)
+def test_last_states_alone(operator: str, attributes: str):
+    model = model_of(operator, 2, attributes, steps="T")
+    model.graph.node[0].output[0] = ""
+    del model.graph.output[0]
+    for steps in (1, 9):
+        compared(model, 2, steps)
+
+
+@pytest.mark.parametrize("operator", GATES)
+def test_sequences_of_no_steps_keep_the_initial_states(operator: str):
+    model = model_of(operator, 2, BOTH, steps="T")
+    found = [np.asarray(each) for each in compile_native(model).run(None, {"x": np.zeros((0, 2, 5), "f4")})]
+    starts = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
+    assert found[0].shape == (0, 2, 2, HIDDEN)
+    for name, last in zip("hc", found[1:], strict=False):
+        np.testing.assert_array_equal(last, starts[f"{name}0"])
+
+
 @pytest.mark.parametrize("operator", GATES)
 def test_long_sequences_are_loops_in_one_kernel(operator: str):
     session = compared(model_of(operator, 2, ', direction="reverse"', steps=600), 2, 600)
