@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,16 @@ int main(void)
 FLAGS = ("-O1", "-march=native", "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 
+@cache
+def files_of(model: bytes, target: str) -> Mapping[str, bytes]:
+    """Return the C source, header and weights of a serialized model, by name."""
+    with TemporaryDirectory() as folder:
+        written = compile_artifact(
+            onnx.load_model_from_string(model), Path(folder) / "net.c", target, prefix="net"
+        )
+        return {path.name: path.read_bytes() for path in written.files}
+
+
 def outputs_of(
     folder: Path,
     model: onnx.ModelProto,
@@ -56,7 +68,8 @@ def outputs_of(
 
     Preprocessor conditions in `lacking` are replaced by 0, as on a processor without that feature.
     """
-    compile_artifact(model, folder / "net.c", target, prefix="net")
+    for name, content in files_of(model.SerializeToString(), target).items():
+        (folder / name).write_bytes(content)
     source = (folder / "net.c").read_text()
     for condition in lacking:
         assert condition in source

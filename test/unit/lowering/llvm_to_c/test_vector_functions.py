@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from platform import machine
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 import onnx
 import onnx.parser
 import pytest
-from c_programs import outputs_of
+from c_programs import Array, outputs_of
 
 from xonnc.native import compile_native, resolve_processor
 
@@ -195,18 +196,24 @@ def built_and_run(
     """Compares what a C program gives with what the session gives; conditions that are `lacking` are 0."""
     model = onnx.parser.parse_model(text)
     arrays = inputs(model)
-    session = compile_native(model)
-    feeds = dict(zip((port.name for port in session.inputs), arrays, strict=True))
-    outputs = [np.asarray(held) for held in session.run(None, feeds)]
-    given_all = outputs_of(folder, model, arrays, outputs, target, flags, lacking)
-    for port, expected, given in zip(session.outputs, outputs, given_all, strict=True):
+    outputs = answers_of(text)
+    given_all = outputs_of(folder, model, arrays, list(outputs.values()), target, flags, lacking)
+    for (name, expected), given in zip(outputs.items(), given_all, strict=True):
         numbers = given.astype(np.float64)
         close = np.allclose(numbers, expected.astype(np.float64), 1e-5, 1e-6, equal_nan=True)
-        assert close, (port.name, given, expected)
+        assert close, (name, given, expected)
         if expected.dtype.kind == "f":
-            assert np.array_equal(np.signbit(given[given == 0]), np.signbit(expected[expected == 0])), (
-                port.name
-            )
+            assert np.array_equal(np.signbit(given[given == 0]), np.signbit(expected[expected == 0])), name
+
+
+@cache
+def answers_of(text: str) -> Mapping[str, Array]:
+    """Return the outputs of the session of a model, by name."""
+    model = onnx.parser.parse_model(text)
+    session = compile_native(model)
+    feeds = dict(zip((port.name for port in session.inputs), inputs(model), strict=True))
+    names = [port.name for port in session.outputs]
+    return dict(zip(names, map(np.asarray, session.run(None, feeds)), strict=True))
 
 
 MODELS = {
