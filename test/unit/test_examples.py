@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tool_server import run_program
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 
@@ -36,6 +35,7 @@ def test_every_example_is_run():
 
 
 @pytest.mark.parametrize("name", PRINTS)
-def test_examples(name: str):
-    done = subprocess.run([sys.executable, str(FOLDER / name)], capture_output=True, text=True, check=True)
+def test_examples(name: str, tmp_path: Path):
+    done = run_program(FOLDER / name, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert PRINTS[name] in done.stdout

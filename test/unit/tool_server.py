@@ -27,6 +27,7 @@ from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.connection import wait
 from pathlib import Path
+from runpy import run_path
 from typing import TYPE_CHECKING, NoReturn, TypedDict
 
 from tool_client import ADDRESS
@@ -40,6 +41,9 @@ TOOLS = {
     "onnx-translate": "xonnc.tools.translate",
 }
 """Modules with a `main`, by the name of the script."""
+
+PROGRAM = "python-with-xonnc"
+"""The name of the script that runs a Python file."""
 
 IMPORTED = (
     *TOOLS.values(),
@@ -88,6 +92,11 @@ def run_tool(
     return shell(shlex.join(map(str, command)), cwd, environment, is_merged)
 
 
+def run_program(path: Path, *arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a Python file, as `run_tool` runs a tool."""
+    return run_tool([PROGRAM, path, *arguments], cwd)
+
+
 def shell(
     commands: str, cwd: Path, environment: Mapping[str, str] | None = None, is_merged: bool = False
 ) -> subprocess.CompletedProcess[str]:
@@ -130,7 +139,7 @@ def serve(folder: Path) -> None:
     """Run tools for the scripts in a folder, until the input of this process ends."""
     for name in IMPORTED:
         import_module(name)
-    for name in TOOLS:
+    for name in (*TOOLS, PROGRAM):
         (folder / name).write_text(SCRIPT.format(python=sys.executable, folder=str(Path(__file__).parent)))
         (folder / name).chmod(0o755)
     # The collector would copy the pages of all modules in each child.
@@ -188,6 +197,11 @@ def become(request: Request, files: Sequence[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv = request["command"]
+    if sys.argv[0] == PROGRAM:
+        sys.argv = sys.argv[1:]
+        sys.path[0] = str(Path(sys.argv[0]).parent)
+        run_path(sys.argv[0], run_name="__main__")
+        sys.exit()
     sys.exit(import_module(TOOLS[sys.argv[0]]).main())
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tool_server import run_program
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "plugins"
 
@@ -78,9 +77,8 @@ print(json.dumps(found))
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
     """What a process found that loaded all of them: registering is for the rest of a process."""
     folder = tmp_path_factory.mktemp("targets")
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(EXAMPLES), str(folder)], capture_output=True, text=True
-    )
+    (folder / "program.py").write_text(PROGRAM)
+    done = run_program(folder / "program.py", EXAMPLES, folder, cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
