@@ -72,6 +72,9 @@ COLUMNS = (
 CVSRAM_NETWORKS = ("resnet50", "resnet18", "mobilenet_v2", "light_squeezenet", "light_densenet121")
 
 
+BATCH_NETWORKS = ("light_resnet50", "light_vgg19")
+
+
 class RandomRanges:
     """Ranges of a model for one random input, measured once."""
 
@@ -101,7 +104,8 @@ def main() -> int:
     table.insert(1, f"|{'---|' * len(COLUMNS)}")
     print("\n".join(table))
     if args.write:
-        PAGE.write_text(page("\n".join(table), "\n".join(cvsram_table()), "\n".join(layer_table())))
+        tables = (table, batch_table(), cvsram_table(), layer_table())
+        PAGE.write_text(page(*("\n".join(each) for each in tables)))
     return 0
 
 
@@ -114,6 +118,21 @@ def measure(model: Path) -> list[tuple[str, ...]]:
             target = write_target(case, Path(folder))
             quantized = calibrate if case.precision == "INT8" else None
             rows.append(cells(case, compile_model(model, str(target), calibrate=quantized)))
+    return rows
+
+
+def batch_table() -> list[str]:
+    """Lines of the table of networks with several images in one run."""
+    counts = (1, 2, 4)
+    rows = [f"| network | target | precision | {' | '.join(map(str, counts))} |", f"|{'---|' * 6}"]
+    for name in BATCH_NETWORKS:
+        for target, precision in (("nv_small", "INT8"), ("nv_full", "INT8"), ("nv_full", "FP16")):
+            calibrate = RandomRanges() if precision == "INT8" else None
+            cells: list[str] = []
+            for count in counts:
+                found = compile_model(path_of(name), target, calibrate=calibrate, batch=count).report
+                cells.append(f"{found.cycles / count / 1e6:.2f}")
+            rows.append(f"| {' | '.join((name, target, precision, *cells))} |")
     return rows
 
 
@@ -189,7 +208,7 @@ def _engines(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
-def page(table: str, cvsram: str, layers: str) -> str:
+def page(table: str, batch: str, cvsram: str, layers: str) -> str:
     """`docs/nvdla-performance.md`."""
     return f"""# ResNet-50 by the cycle model
 
@@ -250,6 +269,14 @@ which no order of layers shortens. What each step gains on nv_small:
 | tiles that take as many rows as fit, with banks for two kernel groups (3x3/2 of 512 channels) | 86.2 |
 | weights of the global average stored and loaded once | 85.4 |
 | the first pooling in tiles, beside the first convolution | 84.7 |
+
+## <a id="batch"></a>Several images in one run
+
+Million cycles of an image, with 1, 2 and 4 images in one run ([how](nvdla.md#batches)), at the bandwidth of
+the target (nv_small 1 GB/s, nv_full 10 GB/s). What is gained are the weights of fully connected and pointwise
+layers, which are loaded once, and loads of one image while another computes (2026-11-29).
+
+{batch}
 
 ## <a id="cvsram"></a>On-chip memory
 

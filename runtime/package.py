@@ -10,6 +10,7 @@ If onnxruntime is not installed or cannot load a partition, the onnx package's r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from math import prod
 from pathlib import Path
@@ -23,7 +24,7 @@ from xonnc.formats.nvdla.checks.loadable_check import require_fitting
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.onnx.embedded_models import program, require_self_contained
 from xonnc.formats.package.archive import Package, read_package
-from xonnc.formats.package.manifest import PackageStep, TensorInfo
+from xonnc.formats.package.manifest import PackagePort, PackageStep, TensorInfo
 from xonnc.runtime.nvdla.simulator import Mode, Simulator
 from xonnc.runtime.nvdla.tensors import BoundTensor
 from xonnc.runtime.reference import open_session
@@ -31,8 +32,11 @@ from xonnc.targets import NvdlaTarget, load_target
 
 Array = npt.NDArray[Any]
 Values: TypeAlias = dict[str, object]
-Run = Callable[[Values], None]
-"""A function that runs a step: it reads its inputs from the values and adds its outputs to them."""
+Run = Callable[[Sequence[Values]], None]
+"""
+A function that runs a step for the images of a batch: it reads inputs from the values of each and adds
+its outputs to them.
+"""
 
 Observer = Callable[[int, int, str], None]
 """A progress callback at the start of a step: its index, the number of steps, and the engine's name."""
@@ -95,12 +99,19 @@ class LoadedPackage:
     @property
     def inputs(self) -> dict[str, TensorInfo]:
         """The model's inputs by name."""
-        return {port.name: self.manifest.values[port.value] for port in self.manifest.inputs}
+        return {port.name: self._of_batch(port) for port in self.manifest.inputs}
 
     @property
     def outputs(self) -> dict[str, TensorInfo]:
         """The model's outputs by name."""
-        return {port.name: self.manifest.values[port.value] for port in self.manifest.outputs}
+        return {port.name: self._of_batch(port) for port in self.manifest.outputs}
+
+    def _of_batch(self, port: PackagePort) -> TensorInfo:
+        """Return an input or output of all images, which are along its first dimension."""
+        tensor = self.manifest.values[port.value]
+        if self.manifest.batch == 1 or not tensor.shape:
+            return tensor
+        return replace(tensor, shape=(self.manifest.batch, *tensor.shape[1:]))
 
     def run(self, feeds: Mapping[str, Any], observe: Observer | None = None) -> dict[str, Any]:
         """
@@ -108,24 +119,34 @@ class LoadedPackage:
 
         Raises `XonncError` for inputs that are missing, unknown, or of the wrong type or shape.
         """
-        values = self._given(feeds)
+        images = self._given(feeds)
         for number, (what, run) in enumerate(self._steps):
             if observe is not None:
                 observe(number, len(self._steps), what)
-            run(values)
-        return {port.name: values[port.value] for port in self.manifest.outputs}
+            run(images)
+        if len(images) == 1:
+            return {port.name: images[0][port.value] for port in self.manifest.outputs}
+        return {
+            port.name: np.concatenate([np.asarray(values[port.value]) for values in images])
+            for port in self.manifest.outputs
+        }
 
-    def _given(self, feeds: Mapping[str, Any]) -> Values:
+    def _given(self, feeds: Mapping[str, Any]) -> list[Values]:
+        """Return the inputs of each image."""
         known = self.inputs
         if unknown := sorted(feeds.keys() - known.keys()):
             raise XonncError(f"no input '{unknown[0]}'; the model takes {', '.join(known) or 'none'}")
-        values: Values = {}
+        batch = self.manifest.batch
+        images: list[Values] = [{} for _ in range(batch)]
         for port in self.manifest.inputs:
             if port.name not in feeds:
                 raise XonncError(f"input '{port.name}' is not given; the model takes {', '.join(known)}")
             _check_fits(port.name, feeds[port.name], known[port.name])
-            values[port.value] = feeds[port.name]
-        return values
+            given = feeds[port.name]
+            parts = [given] if batch == 1 else np.split(np.asarray(given), batch)
+            for values, part in zip(images, parts, strict=True):
+                values[port.value] = part
+        return images
 
 
 def _hardware(package: Package, target: str | None) -> Callable[[], NvdlaTarget]:
@@ -195,20 +216,22 @@ def _on_dla(step: PackageStep, simulator: Simulator, values: Mapping[str, Tensor
 
     The simulator quantizes inputs and dequantizes outputs by the parameters in the loadable. A loadable's
     tensors are `1xCxHxW`, with the elements of the model's tensors in row-major order, so a reshape converts
-    between the two.
+    between the two. Those of a batch hold its images one after the other.
     """
 
-    def run(environment: Values) -> None:
+    def run(images: Sequence[Values]) -> None:
         bound: list[Array] = []
         for name, tensor in zip(step.inputs, simulator.inputs, strict=True):
-            array = np.asarray(environment[name])
+            array = np.concatenate([np.asarray(environment[name]).reshape(-1) for environment in images])
             if array.size != prod(tensor.model_shape):
                 raise XonncError(
                     f"'{name}': shape {list(array.shape)}; {step.file} takes {list(tensor.model_shape)}"
                 )
             bound.append(array.reshape(tensor.model_shape))
         for name, output in zip(step.outputs, simulator.run(bound), strict=True):
-            environment[name] = _as_said(name, output.numbers, values[name], step)
+            parts = np.split(output.numbers, len(images))
+            for environment, numbers in zip(images, parts, strict=True):
+                environment[name] = _as_said(name, numbers, values[name], step)
 
     return run
 
@@ -231,11 +254,14 @@ def _on_cpu(step: PackageStep, part: bytes, name: str, chosen_engine: Engine | N
     made = None if chosen_engine is None else chosen_engine(part, name)
     engine, outputs_of = made or _engine(part, name)
 
-    def run(environment: Values) -> None:
-        outputs = outputs_of({value: environment[value] for value in step.inputs})
-        if len(outputs) != len(step.outputs):
-            raise XonncError(f"{name}: gives {len(outputs)} values, the manifest says {len(step.outputs)}")
-        environment.update(zip(step.outputs, outputs, strict=True))
+    def run(images: Sequence[Values]) -> None:
+        for environment in images:
+            outputs = outputs_of({value: environment[value] for value in step.inputs})
+            if len(outputs) != len(step.outputs):
+                raise XonncError(
+                    f"{name}: gives {len(outputs)} values, the manifest says {len(step.outputs)}"
+                )
+            environment.update(zip(step.outputs, outputs, strict=True))
 
     return engine, run
 

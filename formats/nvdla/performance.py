@@ -127,7 +127,7 @@ class HardwareLayer:
 @dataclass(frozen=True)
 class Performance:
     """
-    Cost of one inference, in bytes and cycles of the core's clock.
+    Cost of one run, in bytes and cycles of the core's clock.
 
     `compulsory_bytes` is the traffic if each layer read every needed byte once, tiles of a convolution
     counted as one layer; `boundary_bytes` if only weights, inputs and outputs moved.
@@ -142,6 +142,8 @@ class Performance:
     """Cycles of the firmware's access to a register; 0 counts the hardware alone."""
     is_measured: bool = False
     """Whether the rules were measured on this configuration; else they are extrapolated from nv_small."""
+    images: int = 1
+    """The inferences of one run, those of a batch."""
 
     def with_nodes(self, nodes: Sequence[str]) -> Performance:
         """Name the node of each layer; ignore `nodes` of another number, which are of another loadable."""
@@ -198,6 +200,7 @@ def performance(loadable: Loadable, target: NvdlaTarget, register_cycles: float 
         _boundary(loadable, tasks, target),
         register_cycles,
         target.has_measured_cycles,
+        max((tensor.n for tensor in loadable.tensors), default=1),
     )
 
 

@@ -91,9 +91,16 @@ class Manifest:
     steps: tuple[PackageStep, ...]
     host: str | None = None
     """The triple or processor kind that all CPU partitions have native code for."""
+    batch: int = 1
+    """
+    The images of one run. `values` are those of one image: loadables take as many, other partitions run for
+    one after the other.
+    """
 
     def __post_init__(self) -> None:
         """Raise `XonncError` if a step consumes an undefined value or produces a defined one."""
+        if self.batch < 1:
+            raise XonncError(f"batch {self.batch}; a run is of 1 image or more")
         defined = _require_unique([port.value for port in self.inputs], "inputs")
         _require_unique([port.name for port in self.inputs], "names of inputs")
         _require_unique([port.name for port in self.outputs], "names of outputs")
@@ -141,6 +148,7 @@ def write_manifest(manifest: Manifest) -> bytes:
         "version": VERSION,
         "target": manifest.target,
         **({} if manifest.host is None else {"host": manifest.host}),
+        **({} if manifest.batch == 1 else {"batch": manifest.batch}),
         "inputs": [{"name": port.name, "value": port.value} for port in manifest.inputs],
         "outputs": [{"name": port.name, "value": port.value} for port in manifest.outputs],
         "values": {
@@ -189,6 +197,7 @@ def read_manifest(data: bytes) -> Manifest:
         values={name: _tensor(each, f"value '{name}'") for name, each in values.items()},
         steps=tuple(_step(each, f"step {n}") for n, each in _list(table, "steps", "manifest")),
         host=_entry(table, "host", str, "manifest") if "host" in table else None,
+        batch=_entry(table, "batch", int, "manifest") if "batch" in table else 1,
     )
 
 

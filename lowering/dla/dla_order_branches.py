@@ -5,7 +5,7 @@ A layer loads its rows and weights while the queued layer before it computes, un
 results (docs/internals/nvdla-hardware.md §9.4). Where the order of layers is free, each next layer is the one
 after which the following layers end first by the cycle model, with the plans of convolutions as they are in
 the order given. The new order is taken if the network, planned again, then takes at least 1.1 % fewer cycles,
-and no more memory.
+and no more memory. Layers of several images alternate already (`dla-batch-images`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
+from xonnc.dialects.dla.images import holds_several_images
 from xonnc.lowering.dla.dla_schedule import reorder
 from xonnc.lowering.dla.fused_layers import EMULATED_OPS, FusedLayer, fused_layers
 from xonnc.lowering.dla.layer_graph import LayerGraph
@@ -55,7 +56,8 @@ class DlaOrderBranches(ModulePass):
 def order_branches(module: ModuleOp, target: NvdlaTarget) -> None:
     """Order independent layers of every function of `module`."""
     for block in blocks(module):
-        _order(block, target)
+        if not holds_several_images(block):
+            _order(block, target)
 
 
 def _order(block: Block, target: NvdlaTarget) -> None:

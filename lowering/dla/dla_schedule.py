@@ -1,5 +1,8 @@
 """
 `dla-schedule`: order layers for the least peak memory; constants come first, views follow their sources.
+
+The layers of several images (`dla-batch-images`) keep their order, in which one image loads while the other
+computes, and weights stay in the buffer.
 """
 
 from __future__ import annotations
@@ -11,8 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from xonnc.dialects.dla.images import holds_several_images
 from xonnc.dialects.dla.storage import ConstantOp
-from xonnc.lowering.dla.fused_layers import VIEW_OPS, FusedLayer
+from xonnc.lowering.dla.fused_layers import VIEW_OPS, FusedLayer, fused_layers
 from xonnc.lowering.dla.layer_graph import best_layer_order
 from xonnc.lowering.dla.network_checks import blocks
 from xonnc.rewriting.decision_limit import may_decide
@@ -38,6 +42,9 @@ def schedule(module: ModuleOp, target: NvdlaTarget) -> None:
 
 
 def _schedule_block(block: Block, target: NvdlaTarget) -> None:
+    if holds_several_images(block):
+        reorder(block, list(fused_layers(block)))
+        return
     layers, order = best_layer_order(block, target)
     last = block.last_op
     assert last is not None

@@ -176,7 +176,7 @@ def _planned(layers: Iterable[FusedLayer], target: NvdlaTarget) -> PlanSequence:
     for layer in layers:
         first = layer.ops[0]
         if isinstance(first, ConvOp):
-            kind = _kind_of(layer, first, target)
+            kind = kind_of(layer, first, target)
             plans = kinds.setdefault(kind, _KindPlans(kind, first, target))
             found = _extended(found, _PlannedConvolution(layer, first, plans), repeated)
             continue
@@ -212,7 +212,7 @@ class ConvolutionKind(NamedTuple):
     """The size of the weights, if they are compressed."""
 
 
-def _kind_of(layer: FusedLayer, op: ConvOp, target: NvdlaTarget) -> ConvolutionKind:
+def kind_of(layer: FusedLayer, op: ConvOp, target: NvdlaTarget) -> ConvolutionKind:
     return ConvolutionKind(
         precision_of(op.source.type),
         cube_of(op.source.type),
@@ -243,7 +243,7 @@ class PlannedLayers:
         for index, layer in enumerate(layers):
             conv = layer.ops[0]
             if isinstance(conv, ConvOp):
-                kind = _kind_of(layer, conv, target)
+                kind = kind_of(layer, conv, target)
                 plans = kinds.setdefault(kind, _KindPlans(kind, conv, target))
                 self._convolutions[index] = _PlannedConvolution(layer, conv, plans)
 
@@ -287,7 +287,7 @@ class SingleCycles:
         """Return the cycles of a layer with a convolution."""
         conv = layer.ops[0]
         assert isinstance(conv, ConvOp)
-        kind = _kind_of(layer, conv, self._target)
+        kind = kind_of(layer, conv, self._target)
         if kind not in self._known:
             self._known[kind] = cycles_of([layer], self._target)
         return self._known[kind]
@@ -300,7 +300,7 @@ def fits_compressed(layer: FusedLayer, target: NvdlaTarget) -> bool:
     """
     conv = layer.ops[0]
     assert isinstance(conv, ConvOp)
-    kind, bank = _kind_of(layer, conv, target), target.cbuf_entries * target.cbuf_entry_bytes
+    kind, bank = kind_of(layer, conv, target), target.cbuf_entries * target.cbuf_entry_bytes
     return prod(shape_of(conv.weights.type)) <= 8 * bank and bool(_KindPlans(kind, conv, target).plans(()))
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 
 from xonnc.dialects.dla.attributes import MemoryRole
+from xonnc.dialects.dla.images import ImageCount, images_in
 from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
 from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, image_of
 from xonnc.errors import XonncError
@@ -171,12 +173,11 @@ def _add_memory(builder: _LoadableBuilder, op: MemoryOp, function: FuncOp, targe
             flags = hw.MemoryFlags.ALLOC | hw.MemoryFlags.SET
             index = builder.add_memory(round_up(size, PAGE_BYTES), flags, contents)
         case MemoryRole.INPUT:
-            names = _names(function.arg_attrs, len(block.args), "input")
-            index = _add_tensor(builder, name, size, block.args, names, hw.MemoryFlags.INPUT, target)
+            inputs = _Bound(block.args, function.arg_attrs, hw.MemoryFlags.INPUT, "input")
+            index = _add_tensor(builder, name, size, inputs, target)
         case MemoryRole.OUTPUT:
-            results = _results(block)
-            names = _names(function.res_attrs, len(results), "output")
-            index = _add_tensor(builder, name, size, results, names, hw.MemoryFlags.OUTPUT, target)
+            outputs = _Bound(_results(block), function.res_attrs, hw.MemoryFlags.OUTPUT, "output")
+            index = _add_tensor(builder, name, size, outputs, target)
     builder.data_addresses[name] = index
 
 
@@ -199,29 +200,39 @@ def _names(attributes: ArrayAttr[DictionaryAttr] | None, count: int, default: st
     return [name.data if isinstance(name, StringAttr) else f"{default}_{i}" for i, name in enumerate(given)]
 
 
+class _Bound(NamedTuple):
+    """The arguments or the results of a function, which the runtime binds."""
+
+    values: Sequence[SSAValue]
+    attributes: ArrayAttr[DictionaryAttr] | None
+    direction: hw.MemoryFlags
+    default_name: str
+
+    def name(self, index: int) -> str:
+        """Return the ONNX name."""
+        return _names(self.attributes, len(self.values), self.default_name)[index]
+
+
 def _add_tensor(
-    builder: _LoadableBuilder,
-    memory: str,
-    size: int,
-    values: Sequence[SSAValue],
-    names: Sequence[str],
-    direction: hw.MemoryFlags,
-    target: NvdlaTarget,
+    builder: _LoadableBuilder, memory: str, size: int, tensors: _Bound, target: NvdlaTarget
 ) -> int:
     """Add a bound memory object and the description of its tensor."""
-    bound = [index for index, value in enumerate(values) if memory_of(value.type) == memory]
+    bound = [index for index, value in enumerate(tensors.values) if memory_of(value.type) == memory]
     if len(bound) != 1:
         raise XonncError(f'memory "{memory}" has {len(bound)} inputs or outputs; it must have one')
     (bind_id,) = bound
-    surface = values[bind_id].type
+    surface = tensors.values[bind_id].type
     assert isinstance(surface, SurfaceType), "dla-allocate places cubes"
     cube, precision, image = cube_of(surface), precision_of(surface), image_of(surface)
+    images = images_in(tensors.attributes, bind_id) or ImageCount(1, cube.channels)
     feature = FEATURE_FORMATS.get(target.memory_atom_bytes, hw.PixelFormat.FEATURE)
     tensor = len(builder.tensors)
-    index = builder.add_memory(size, hw.MemoryFlags.ALLOC | direction, bind_id=bind_id, tensor_desc_id=tensor)
+    index = builder.add_memory(
+        size, hw.MemoryFlags.ALLOC | tensors.direction, bind_id=bind_id, tensor_desc_id=tensor
+    )
     builder.tensors.append(
         TensorDesc(
-            name=names[bind_id],
+            name=tensors.name(bind_id),
             id=tensor,
             mem_id=index,
             size=size,
@@ -230,9 +241,9 @@ def _add_tensor(
             data_category=hw.DataCategory.FEATURE if image is None else hw.DataCategory.IMAGE,
             pixel_format=feature if image is None else format_of(image),
             pixel_mapping=hw.PixelMapping.PITCH_LINEAR,
-            n=1,
-            c=cube.channels,
-            h=cube.height,
+            n=images.count,
+            c=images.channels,
+            h=cube.height if image is None else cube.height // images.count,
             w=cube.width,
             stride_0=precision.bytes,
             stride_1=surface.line_stride.data,

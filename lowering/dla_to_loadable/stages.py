@@ -20,6 +20,7 @@ from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool
 from xonnc.errors import UnknownNameError, suggest
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.lowering.dla.dla_allocate import DlaAllocate
+from xonnc.lowering.dla.dla_batch_images import DlaBatchImages
 from xonnc.lowering.dla.dla_bubble_up_slices import DlaBubbleUpSlices
 from xonnc.lowering.dla.dla_compress_weights import DlaCompressWeights
 from xonnc.lowering.dla.dla_fuse import DlaFuse
@@ -50,7 +51,10 @@ def _share_constants(target: str = "") -> ModulePass:
 
 
 STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
-    ("dla", (ConvertOnnxToDla, _bubble_up_slices, DlaSplitKernels, DlaResolveViews, DlaFuse)),
+    (
+        "dla",
+        (ConvertOnnxToDla, _bubble_up_slices, DlaSplitKernels, DlaBatchImages, DlaResolveViews, DlaFuse),
+    ),
     (
         "scheduled",
         (

@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
+from xonnc.lowering.onnx_to_dla.batch import copy_batch
 from xonnc.lowering.onnx_to_dla.image_inputs import IMAGE_ATTRIBUTE
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph
 
@@ -131,6 +132,8 @@ def outline(partition: Partition, graph: DataflowGraph, names: Mapping[SSAValue,
     function = FuncOp(
         MAIN, ([value.type for value in partition.inputs], [value.type for value in partition.outputs])
     )
+    if partition.is_dla:
+        copy_batch(graph.function, function)
     block = function.body.block
     copies: dict[SSAValue, SSAValue] = dict(zip(partition.inputs, block.args, strict=True))
     builder = Builder(InsertPoint.at_end(block))

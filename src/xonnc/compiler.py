@@ -34,6 +34,7 @@ from xonnc.formats.onnx.model_summary import ModelSummary, comparison_table, sum
 from xonnc.lowering.dla_to_loadable.report import CompileReport
 from xonnc.lowering.dla_to_loadable.stages import STAGES as DLA_STAGES
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, compile_converted, disabling_passes
+from xonnc.lowering.onnx_to_dla.batch import set_batch, shapes_of_one_image
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import convert, has_dynamic_inputs
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
@@ -124,6 +125,7 @@ def compile_model(
     strict: bool = False,
     input_shapes: Shapes | None = None,
     disable_pass: Collection[str] = (),
+    batch: int = 1,
 ) -> Compilation:
     """
     Compile an ONNX model to an NVDLA loadable.
@@ -139,6 +141,7 @@ def compile_model(
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
         input_shapes: sizes of dynamic inputs by name; the DLA takes fixed sizes.
         disable_pass: optional passes of the back end to leave out, such as `dla-use-winograd`.
+        batch: the number of images that the loadable computes in one run, for models of one image.
 
     Returns: the compilation. Its loadable has passed all static checks.
 
@@ -153,7 +156,9 @@ def compile_model(
         >>> compilation.write("resnet50.nvdla")
     """
     hardware = load_target(target)
-    front = run_frontend(path, on_stage, calibrate, images, strict, input_shapes=input_shapes, nvdla=hardware)
+    front = run_frontend(
+        path, on_stage, calibrate, images, strict, input_shapes=input_shapes, nvdla=hardware, batch=batch
+    )
     with disabling_passes(disable_pass):
         compiled = _compile_whole(front, target, on_stage)
     problems = check_loadable(compiled.loadable, hardware)
@@ -221,6 +226,7 @@ def run_frontend(
     is_lowered: Callable[[Operation], bool] | None = None,
     input_shapes: Shapes | None = None,
     nvdla: NvdlaTarget | None = None,
+    batch: int = 1,
 ) -> FrontendResult:
     """
     Run the stages common to all targets; parameters and errors are those of `compile_model`.
@@ -228,13 +234,14 @@ def run_frontend(
     Parameters: `path`, `on_stage`, `calibrate`, `images`, `strict` and `input_shapes`, as in
         `compile_model`; `is_lowered` tells which operators of plug-ins the target lowers itself, by
         default NVDLA. The others are decomposed. `nvdla` is the target that the module is for: a quantized
-        model gets the QDQ pairs that follow from their neighbours, and its nodes their precisions.
+        model gets the QDQ pairs that follow from their neighbours, and its nodes their precisions. `batch`
+        images are computed in one run.
 
     Returns: the simplified module with its context and summaries.
     """
     return with_claims(
         lambda corrects: _run_frontend(
-            path, on_stage, calibrate, images, corrects, is_lowered, input_shapes, nvdla
+            path, on_stage, calibrate, images, corrects, is_lowered, input_shapes, nvdla, batch
         ),
         strict,
     )
@@ -249,6 +256,7 @@ def _run_frontend(
     is_lowered: Callable[[Operation], bool] | None,
     input_shapes: Shapes | None,
     nvdla: NvdlaTarget | None,
+    batch: int,
 ) -> FrontendResult:
     context = new_context()
     loaded = LoadedModel.of(path) if isinstance(path, onnx.ModelProto) else load(path)
@@ -256,6 +264,8 @@ def _run_frontend(
     require_known_operators(module)
     if input_shapes:
         set_input_shapes(module, input_shapes)
+    if batch != 1 and (shapes := shapes_of_one_image(module)):
+        set_input_shapes(module, shapes)
     if corrects:
         correct_shapes(module)
     set_images(module, images or {})
@@ -278,6 +288,7 @@ def _run_frontend(
         PropagateQdq().apply(context, module)
     if nvdla is not None:
         assign_precision(module, nvdla)
+        set_batch(module, batch)
     finish_stage("simplified", context, module, seen)
     pairs = inserted_pairs(module) if was_quantized else 0
     return FrontendResult(module, context, imported, simplified, opset, pairs)

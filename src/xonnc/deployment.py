@@ -99,6 +99,11 @@ def deploy(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise XonncError(f"{folder}: it exists already; choose another with --output")
     content = read_package(Path(package))
+    if content.manifest.batch != 1:
+        raise XonncError(
+            f"{package}: a run computes {content.manifest.batch} images, a board's program one at a time; "
+            "compile without --batch"
+        )
     for step in content.manifest.steps:
         if step.kind == "backend":
             raise XonncError(f"{package}: {step.file} is of a plug-in, which deploys it itself")

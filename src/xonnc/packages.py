@@ -124,6 +124,7 @@ def compile_package(
     strict: bool = False,
     host: str | None = None,
     input_shapes: Shapes | None = None,
+    batch: int = 1,
 ) -> CompiledPackage:
     """
     Compile a model to a package: subgraphs that the target takes become loadables, the others run on the CPU.
@@ -139,6 +140,7 @@ def compile_package(
         host: a triple such as `aarch64-linux-gnu`, or a processor kind. CPU parts are then object files for
             it too, which `deploy` uses.
         input_shapes: sizes of dynamic inputs by name; the DLA takes fixed sizes.
+        batch: the number of images that the package computes in one run, for models of one image.
 
     Returns: the package.
 
@@ -151,7 +153,7 @@ def compile_package(
     Example:
         >>> xonnc.compile_package("model.onnx", "nv_small").write("model.xpkg")
     """
-    return compile_placement(path, target, on_stage, calibrate, images, strict, host, input_shapes)[0]
+    return compile_placement(path, target, on_stage, calibrate, images, strict, host, input_shapes, batch)[0]
 
 
 def compile_placement(
@@ -163,12 +165,13 @@ def compile_placement(
     strict: bool = False,
     host: str | None = None,
     input_shapes: Shapes | None = None,
+    batch: int = 1,
 ) -> tuple[CompiledPackage, Placement]:
     """
     Compile a model to a package, and return also the partitioned graph with the IR of each part.
 
-    Parameters: `path`, `target`, `on_stage`, `calibrate`, `images`, `strict`, `host` and `input_shapes`,
-        as in `compile_package`.
+    Parameters: `path`, `target`, `on_stage`, `calibrate`, `images`, `strict`, `host`, `input_shapes`
+        and `batch`, as in `compile_package`.
 
     Returns: the package and its partitions.
 
@@ -183,13 +186,13 @@ def compile_placement(
     calibrated = with_separate_outputs(calibrate)
     hardware = load_target(target)
     front = run_frontend(
-        path, on_stage, calibrated, images, strict, input_shapes=input_shapes, nvdla=hardware
+        path, on_stage, calibrated, images, strict, input_shapes=input_shapes, nvdla=hardware, batch=batch
     )
     graph = graph_of(front.module)
     names = unique_value_names(graph)
     placement = place_nodes(front.module, target, front.context, names, on_stage)
     check_images(placement)
-    return _assemble(front, placement, target, host), placement
+    return _assemble(front, placement, target, host, batch), placement
 
 
 def check_images(placement: Placement) -> None:
@@ -219,7 +222,9 @@ def check_images(placement: Placement) -> None:
         )
 
 
-def _assemble(front: FrontendResult, placement: Placement, target: str, host: str | None) -> CompiledPackage:
+def _assemble(
+    front: FrontendResult, placement: Placement, target: str, host: str | None, batch: int
+) -> CompiledPackage:
     hardware = load_target(target)
     graph, names = placement.graph, placement.names
     steps: list[PackageStep] = []
@@ -258,6 +263,7 @@ def _assemble(front: FrontendResult, placement: Placement, target: str, host: st
         values=values,
         steps=tuple(steps),
         host=host,
+        batch=batch,
     )
     return CompiledPackage(
         front.imported,

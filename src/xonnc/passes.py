@@ -48,6 +48,7 @@ PASSES: Mapping[str, str] = {
     "decompose-quantized-onnx": "transforms.decompose_quantized_onnx:DecomposeQuantized",
     "dense-constants-onnx": "transforms.dense_constants_onnx:DenseConstants",
     "dla-allocate": "lowering.dla.dla_allocate:DlaAllocate",
+    "dla-batch-images": "lowering.dla.dla_batch_images:DlaBatchImages",
     "dla-bubble-up-slices": "lowering.dla.dla_bubble_up_slices:DlaBubbleUpSlices",
     "dla-compress-weights": "lowering.dla.dla_compress_weights:DlaCompressWeights",
     "dla-fuse": "lowering.dla.dla_fuse:DlaFuse",

@@ -20,7 +20,7 @@ from xonnc.tools.files import is_package, reshape_to_binding
 from xonnc.tools.output_comparison import COSINE_BOUND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from xonnc.runtime.nvdla.tensors import BoundTensor
     from xonnc.runtime.reference import ModelParameter
@@ -125,6 +125,20 @@ class _Compiled:
     bound: Sequence[BoundTensor]
     """Inputs bound to the DLA."""
     run: Callable[[Mapping[str, Array]], Sequence[Array]]
+    batch: int = 1
+    """The images of one run, along the first dimension of inputs and outputs."""
+
+    def run_all(self, inputs: Sequence[Mapping[str, Array]]) -> Iterator[Sequence[Array]]:
+        """Yield the outputs of each input; the last batch is filled up with its last input."""
+        if self.batch == 1:
+            yield from map(self.run, inputs)
+            return
+        for begin in range(0, len(inputs), self.batch):
+            images = inputs[begin : begin + self.batch]
+            filled = [*images, *[images[-1]] * (self.batch - len(images))]
+            feeds = {name: np.concatenate([one[name] for one in filled]) for name in filled[0]}
+            parts = [np.split(output, self.batch) for output in self.run(feeds)]
+            yield from ([part[index] for part in parts] for index in range(len(images)))
 
 
 def agree(args: argparse.Namespace, step: ProgressCallback) -> tuple[Sequence[Agreement], int]:
@@ -146,10 +160,9 @@ def agree(args: argparse.Namespace, step: ProgressCallback) -> tuple[Sequence[Ag
     inputs = _inputs(args, reference.inputs(), made.bound)
     expected: list[list[Array]] = []
     given: list[list[Array]] = []
-    for index, feeds in enumerate(inputs):
+    for index, (feeds, outputs) in enumerate(zip(inputs, made.run_all(inputs), strict=True)):
         step(index, len(inputs))
         expected.append(reference.run(feeds))
-        outputs = made.run(feeds)
         given.append([one.reshape(want.shape) for one, want in zip(outputs, expected[-1], strict=True)])
     agreements = [
         compare(name, [row[index] for row in expected], [row[index] for row in given], args.least_cosine)
@@ -189,7 +202,8 @@ def _loadable(path: Path, target: str | None, mode: str) -> _Compiled:
         bound = [reshape_to_binding(feeds[tensor.name], tensor.model_shape) for tensor in simulator.inputs]
         return [output.numbers for output in simulator.run(bound)]
 
-    return _Compiled([tensor.name for tensor in simulator.outputs], simulator.inputs, run)
+    batch = max((tensor.shape[0] for tensor in simulator.inputs), default=1)
+    return _Compiled([tensor.name for tensor in simulator.outputs], simulator.inputs, run, batch)
 
 
 def _package(path: Path, target: str | None, mode: str) -> _Compiled:
@@ -197,7 +211,12 @@ def _package(path: Path, target: str | None, mode: str) -> _Compiled:
     from xonnc.runtime.package import load_package
 
     package = load_package(path, target, "exact" if mode == "exact" else "fast")
-    return _Compiled(list(package.outputs), package.bound, lambda feeds: list(package.run(feeds).values()))
+    return _Compiled(
+        list(package.outputs),
+        package.bound,
+        lambda feeds: list(package.run(feeds).values()),
+        package.manifest.batch,
+    )
 
 
 def _of_pixels(

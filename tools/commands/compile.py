@@ -69,6 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="0.12",
         help="firmware interface version; 0.11 for drivers older than April 2019 (default: %(default)s)",
     )
+    parser.add_argument(
+        "--batch",
+        type=int,
+        metavar="N",
+        help="compute N images in one run, for a model of one image; layers load their weights once for all "
+        "where that pays",
+    )
     calibration_options.add_arguments(parser)
     calibration_options.add_keep_float(parser.add_argument)
     calibration_options.add_accuracy(parser.add_argument)
@@ -167,6 +174,7 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
                 image_options.images(args),
                 args.strict,
                 dict(args.input_shape) or None,
+                batch=_batch(args),
             )
     except RefusalError as refused:
         if has_dynamic_inputs(refused) or args.require_dla or isinstance(refused, UndefinedOperatorError):
@@ -176,6 +184,10 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
     compilation = _for_firmware(args, compilation)
     written = 0 if args.dry_run else compilation.write(output)
     return _told(args, compilation, output, written, options.selection)
+
+
+def _batch(args: argparse.Namespace) -> int:
+    return 1 if args.batch is None else args.batch
 
 
 def _for_firmware(args: argparse.Namespace, compilation: Compilation) -> Compilation:
@@ -204,6 +216,7 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
             args.strict,
             args.host,
             dict(args.input_shape) or None,
+            _batch(args),
         )
     is_asked = args.package or output is not None
     _require_static_inputs(args, package, is_asked)
@@ -408,7 +421,13 @@ def _report_dla(label: str, numbers: CompileReport) -> None:
         f"{size(numbers.activation_bytes)} "
         f"(lower bound over all orders {size(numbers.activation_lower_bound)})",
     )
-    row("estimate", f"{numbers.milliseconds:.2f} ms an inference, {quantity(numbers.macs)} multiplications")
+    images = numbers.performance.images
+    of_batch = "" if images == 1 else f" ({numbers.milliseconds:.2f} ms for {images} in one run)"
+    row(
+        "estimate",
+        f"{numbers.milliseconds / images:.2f} ms an inference{of_batch}, "
+        f"{quantity(numbers.macs)} multiplications",
+    )
 
 
 def _node_counts(by_precision: Mapping[str, int]) -> str:

@@ -26,6 +26,7 @@ CPU_ONLY_STAGES = (*NATIVE_STAGES[1:], "llvm")
 """Stages of native code generation alone."""
 
 NVDLA_ONLY_OPTIONS = {
+    "batch": "--batch",
     "package": "--package",
     "require_dla": "--require-dla",
     "input_format": "--input-format",

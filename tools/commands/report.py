@@ -402,7 +402,10 @@ def firmware(cost: Performance) -> str:
 
 def rate(cost: Performance) -> str:
     """Return the throughput in inferences per second."""
-    return f"{1000 / cost.milliseconds:.1f} inferences a second" if cost.milliseconds else "nothing to do"
+    if not cost.milliseconds:
+        return "nothing to do"
+    batch = "" if cost.images == 1 else f", {cost.images} in one run"
+    return f"{1000 * cost.images / cost.milliseconds:.1f} inferences a second{batch}"
 
 
 def table(layers: tuple[HardwareLayer, ...]) -> list[str]:

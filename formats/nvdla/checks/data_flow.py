@@ -215,14 +215,17 @@ def _elements(tensor: TensorDesc, target: NvdlaTarget) -> ByteSet:
     if not atom or tensor.stride_1 < tensor.w * atom:
         return ByteSet.none()
     height = Repetition(tensor.h, tensor.stride_1, "stride_1")
+    images = Repetition(tensor.n, tensor.size // max(tensor.n, 1), "batch_stride")
     full, lanes = divmod(tensor.c * element, atom)
     result = ByteSet.none()
     if full:
         surfaces = Repetition(full, tensor.stride_2, "stride_2")
-        result = ByteSet.of(Region(0, tensor.offset, tensor.w * atom, (height, surfaces)))
+        result = ByteSet.of(Region(0, tensor.offset, tensor.w * atom, (height, surfaces, images)))
     if lanes:
         last = tensor.offset + full * tensor.stride_2
-        result = result | ByteSet.of(Region(0, last, lanes, (Repetition(tensor.w, atom, "atom"), height)))
+        result = result | ByteSet.of(
+            Region(0, last, lanes, (Repetition(tensor.w, atom, "atom"), height, images))
+        )
     return result
 
 
