@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import Protocol
 
@@ -132,6 +132,16 @@ def opened(node: Node) -> onnx.ModelProto:
         for size in port.type.tensor_type.shape.dim:
             size.Clear()
     return model
+
+
+def session_of(model: onnx.ModelProto, threads: int = 1) -> Session:
+    """Return a session of a model: the same one for equal models, where only what is fed differs."""
+    return _session_of(model.SerializeToString(), threads)
+
+
+@lru_cache(16)
+def _session_of(model: bytes, threads: int) -> Session:
+    return compile_native(onnx.load_model_from_string(model), threads=threads)
 
 
 def check(node: Node, model: onnx.ModelProto | None = None) -> Session:

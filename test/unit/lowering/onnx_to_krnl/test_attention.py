@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
-from native_nodes import Node, check, opened
+from native_nodes import Node, check, opened, session_of
 from onnx import helper
 
 from xonnc.errors import XonncError
@@ -62,7 +62,7 @@ def cached_attention(
     if mask is not None:
         # The reference takes the causal mask of one query for all if they share a row of the mask.
         whole["m"] = np.broadcast_to(mask, (*mask.shape[:-2], feeds["q"].shape[2], mask.shape[-1]))
-    return compile_native(model, threads=threads), feeds, np.asarray(reference.run(None, whole)[0])
+    return session_of(model, threads), feeds, np.asarray(reference.run(None, whole)[0])
 
 
 CASES: Mapping[str, tuple[tuple[tuple[int, ...], ...], list[int], dict[str, Any]]] = {

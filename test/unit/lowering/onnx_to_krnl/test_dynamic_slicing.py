@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ def fed(*numbers: float) -> dict[str, Array]:
     return {"x": generator.standard_normal((3, 7, 5)).astype(np.float32), "z": z}
 
 
+@lru_cache(4)
 def session_of(body: str, threads: int = 1, **ports: str) -> Session:
     known = "all = Constant<value_ints = [70]>() " + BOUNDS
     return xonnc.compile(model(known + body, **ports), cache=False, threads=threads)

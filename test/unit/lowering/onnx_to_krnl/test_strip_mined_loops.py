@@ -12,7 +12,7 @@ import numpy.typing as npt
 import onnx
 import onnx.parser
 import pytest
-from native_nodes import Reference
+from native_nodes import Reference, session_of
 
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import RefusalError, XonncError
@@ -29,7 +29,7 @@ ENDLESS = np.iinfo(np.int64).max
 def compared(text: str, feeds: Mapping[str, Array], threads: int = 1) -> Session:
     """A session that agrees with onnxruntime in two runs, and whose loop runs strips."""
     model = onnx.parser.parse_model(HEAD + text)
-    session = compile_native(model, threads=threads)
+    session = session_of(model, threads)
     peer: Reference = import_module("onnxruntime").InferenceSession(model.SerializeToString())
     expected = peer.run(None, feeds)
     for _ in range(2):
@@ -100,7 +100,7 @@ model (float[3] x, float most) => (float[3] last, float[n,3] s) {
 @pytest.mark.parametrize(("count", "name"), [(5, "m"), (0, "m"), (1000, "m"), (1, '""')])
 def test_a_condition_ends_a_loop_of_a_constant_or_no_count(count: int, name: str, most: float):
     model = onnx.parser.parse_model(HEAD + SHORTENED.replace("COUNT", str(count)).replace("M,", f"{name},"))
-    session = compile_native(model)
+    session = session_of(model)
     last, s = (np.asarray(each) for each in session.run(None, {"x": X, "most": np.array(most, np.float32)}))
     rows: list[Array] = []
     value = X

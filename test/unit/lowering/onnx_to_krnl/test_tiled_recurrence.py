@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from native_nodes import session_of
 from onnx import numpy_helper
 from onnx import parser as onnx_parser
 
@@ -68,7 +69,7 @@ def compared(model: onnx.ModelProto, batch: int, steps: int = 7, scale: float = 
     for each in model.graph.input[1:]:
         shape = [dim.dim_value for dim in each.type.tensor_type.shape.dim]
         feed[each.name] = (0.3 * generator.normal(size=shape)).astype(np.float32)
-    session = compile_native(model)
+    session = session_of(model)
     expected = engine_for(model).run(feed)
     names = [each.name for each in model.graph.output]
     for name, given in zip(names, session.run(None, feed), strict=True):
