@@ -71,10 +71,13 @@ CASE_MATTERS = {r"Along|Side", r"(?:MOST|LEAST|FEW)_\w+"}
 
 def _expression(index: int, pattern: str) -> str:
     flags = "" if pattern in CASE_MATTERS else "i"
-    return rf"(?P<w{index}>(?<![A-Za-z])(?{flags}:{pattern.replace(' ', '[ _]')})(?![A-Za-z]))"
+    return rf"(?P<w{index}>(?{flags}:{pattern.replace(' ', '[ _]')})(?![A-Za-z]))"
 
 
-_WORDS = re.compile("|".join(_expression(index, pattern) for index, pattern in enumerate(BANNED)))
+# Where a word begins is asked first: at most positions none does.
+_WORDS = re.compile(
+    rf"(?<![A-Za-z])(?:{'|'.join(_expression(index, pattern) for index, pattern in enumerate(BANNED))})"
+)
 
 
 def _text_files() -> list[str]:
