@@ -103,8 +103,8 @@ def shell(
     """Run commands of bash until one fails, as `run_tool` runs one."""
     given = dict(os.environ if environment is None else environment)
     folders = [str(BIN), given["PATH"]]
-    # Processes with other packages have to import them.
-    if "PYTHONPATH" not in given:
+    # Another compiler than that of the server has to be imported.
+    if not any((path / "xonnc").exists() for path in package_folders(given)):
         folders.insert(0, str(tool_folder()))
     return subprocess.run(
         ["bash", "-c", f"set -eu -o pipefail\n{commands}"],
@@ -115,6 +115,11 @@ def shell(
         stderr=subprocess.STDOUT if is_merged else subprocess.PIPE,
         text=True,
     )
+
+
+def package_folders(environment: Mapping[str, str]) -> list[Path]:
+    """Return the folders that an environment adds to those with packages."""
+    return [Path(each) for each in environment.get("PYTHONPATH", "").split(os.pathsep) if each]
 
 
 @cache
@@ -196,6 +201,7 @@ def become(request: Request, files: Sequence[int]) -> NoReturn:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environment"])
+    sys.path[1:1] = map(str, package_folders(os.environ))
     sys.argv = request["command"]
     if sys.argv[0] == PROGRAM:
         sys.argv = sys.argv[1:]

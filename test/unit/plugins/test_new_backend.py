@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tool_server import shell
 
 from xonnc.tools.driver import main
 
@@ -26,15 +25,8 @@ def run(command: str, folder: Path) -> str:
     """Run a command of the tutorial; return what it prints."""
     command = re.sub(r"^pip install", PIP, command)
     command = re.sub(r"^pytest", "python -m pytest -q -p no:cacheprovider", command)
-    done = subprocess.run(
-        shlex.split(command),
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "PYTHONPATH": str(folder / "site")},
-    )
-    return done.stdout
+    environment = {**os.environ, "PYTHONPATH": str(folder / "site")}
+    return shell(command, folder, environment, is_merged=True).stdout
 
 
 def test_the_tutorial(tmp_path: Path):
