@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.lowering.memory_planning.offset_assignment import BufferLifetime, peak_live_bytes
+from xonnc.lowering.native.in_place import outermost_host
 from xonnc.lowering.native.lifetimes import Lifetime, arena_buffers
 from xonnc.lowering.native.nominal_sizes import NOMINAL_DIMENSIONS, nominal_bytes
 
@@ -19,16 +20,24 @@ BufferExtents: TypeAlias = tuple[Attribute, tuple[SSAValue, ...]]
 """The type of a buffer and its dynamic dimensions; buffers for which both are equal have the same size."""
 
 
-def assign_blocks(block: Block, alive: Mapping[SSAValue, Lifetime]) -> dict[SSAValue, int]:
+def assign_blocks(
+    block: Block, alive: Mapping[SSAValue, Lifetime], hosts: Mapping[SSAValue, SSAValue]
+) -> dict[SSAValue, int]:
     """
     Return the block number of each buffer, numbered by first use.
 
     The buffers of a block are alive one after the other, and the block has the size of the largest. Largest
     first, each buffer is assigned to the block that grows least by it, or to a new one; of equals, to one of
     buffers of the same size for any shapes, then to the smallest. Dynamic and static buffers have blocks of
-    their own: static sizes stay known at compile time.
+    their own: static sizes stay known at compile time. `hosts` are the buffers in whose place others are
+    written.
     """
-    sizes = _relative_sizes(block, alive)
+    groups: dict[SSAValue, list[SSAValue]] = {}
+    own_sizes = _relative_sizes(block, alive)
+    for buffer in own_sizes:
+        groups.setdefault(outermost_host(buffer, hosts), []).append(buffer)
+    sizes = {host: _largest([own_sizes[each] for each in group]) for host, group in groups.items()}
+    alive = {host: _span([alive[each] for each in group]) for host, group in groups.items()}
     blocks: list[_Block] = []
     for buffer in sorted(sizes, key=lambda each: (-sum(sizes[each]), alive[each].first, alive[each].last)):
         free = [each for each in blocks if each.may_hold(buffer, alive)]
@@ -39,11 +48,25 @@ def assign_blocks(block: Block, alive: Mapping[SSAValue, Lifetime]) -> dict[SSAV
         best.buffers.append(buffer)
         best.size = best.size_with(sizes[buffer])
     blocks.sort(key=lambda each: min(alive[buffer].first for buffer in each.buffers))
-    return {buffer: number for number, each in enumerate(blocks) for buffer in each.buffers}
+    return {
+        buffer: number
+        for number, each in enumerate(blocks)
+        for host in each.buffers
+        for buffer in groups[host]
+    }
 
 
 Sizes: TypeAlias = tuple[float, ...]
 """A size for each of the `NOMINAL_DIMENSIONS`, as a fraction of the peak for it."""
+
+
+def _largest(sizes: Sequence[Sizes]) -> Sizes:
+    return tuple(map(max, zip(*sizes, strict=True)))
+
+
+def _span(lifetimes: Sequence[Lifetime]) -> Lifetime:
+    """Return the lifetime of memory that buffers use one after the other."""
+    return Lifetime(min(each.first for each in lifetimes), max(each.last for each in lifetimes))
 
 
 @dataclass
@@ -55,7 +78,7 @@ class _Block:
 
     def may_hold(self, buffer: SSAValue, alive: Mapping[SSAValue, Lifetime]) -> bool:
         """Whether a buffer of this kind is alive only while none of the block's buffers is."""
-        is_same_kind = _is_dynamic(self.buffers[0]) == _is_dynamic(buffer)
+        is_same_kind = is_dynamic_buffer(self.buffers[0]) == is_dynamic_buffer(buffer)
         return is_same_kind and not any(alive[each].overlaps(alive[buffer]) for each in self.buffers)
 
     def size_with(self, size: Sizes) -> Sizes:
@@ -91,5 +114,5 @@ def _extents(buffer: SSAValue) -> BufferExtents:
     return buffer.type, tuple(sizes)
 
 
-def _is_dynamic(buffer: SSAValue) -> bool:
+def is_dynamic_buffer(buffer: SSAValue) -> bool:
     return is_buffer(buffer.type) and DYNAMIC_INDEX in buffer.type.get_shape()

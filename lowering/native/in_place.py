@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.loops import IterateOp
 from xonnc.dialects.krnl.memory import CallOp, LoadOp, StoreOp
 from xonnc.dialects.krnl.tiles import ConvOp
@@ -58,9 +59,16 @@ def in_place_candidates(call: CallOp, kernels: Kernels) -> Iterator[tuple[int, i
             return
 
 
-def is_of_host_type(call: CallOp, target: int, source: int) -> bool:
-    """Whether the buffers of two parameters have the same type; else the first is smaller (`may_compact`)."""
-    return call.parameters[target].type == call.parameters[source].type
+def needs_order(call: CallOp, kernels: Kernels, target: int, source: int) -> bool:
+    """Whether a call may write one parameter over the other only if its iterations run in order."""
+    return not may_write_in_place(call, kernels[call.func_name.data], target, source)
+
+
+def outermost_host(buffer: SSAValue, hosts: Mapping[SSAValue, SSAValue]) -> SSAValue:
+    """Return the buffer in whose memory, perhaps by way of others, a buffer lies."""
+    while buffer in hosts:
+        buffer = hosts[buffer]
+    return buffer
 
 
 def _call_may_write_in_place(call: CallOp, kernel: FuncOp, target: int, source: int) -> bool:
@@ -72,8 +80,8 @@ def _call_may_write_in_place(call: CallOp, kernel: FuncOp, target: int, source: 
 def may_write_in_place(call: CallOp, kernel: FuncOp, target: int, source: int) -> bool:
     """Whether the kernel of a call may write parameter `target` in index of parameter `source`."""
     arguments = kernel.body.block.args
-    written, read = arguments[target], arguments[source]
-    if written.type != read.type or not is_buffer(read.type) or DYNAMIC_INDEX in read.type.get_shape():
+    written, read = (_accessed(arguments[index]) for index in (target, source))
+    if not _have_same_shape(written, read):
         return False
     loads = [use.operation for use in read.uses]
     stores = [use.operation for use in written.uses]
@@ -92,6 +100,23 @@ def may_write_in_place(call: CallOp, kernel: FuncOp, target: int, source: int) -
         )
         for store in stores
     )
+
+
+def _accessed(buffer: SSAValue) -> SSAValue:
+    """Return the value through which a kernel accesses a buffer: with its dynamic sizes, if it has some."""
+    uses = list(buffer.uses)
+    is_shaped = len(uses) == 1 and isinstance(uses[0].operation, ShapedOp)
+    return uses[0].operation.results[0] if is_shaped else buffer
+
+
+def _have_same_shape(written: SSAValue, read: SSAValue) -> bool:
+    """Whether two buffers of a kernel have the same type, and the same dynamic sizes."""
+    if written.type != read.type or not is_buffer(read.type):
+        return False
+    if DYNAMIC_INDEX not in read.type.get_shape():
+        return True
+    one, other = written.owner, read.owner
+    return isinstance(one, ShapedOp) and isinstance(other, ShapedOp) and list(one.sizes) == list(other.sizes)
 
 
 def _reads_residual_in_place(op: ConvOp, residual: SSAValue) -> bool:

@@ -12,7 +12,7 @@ from xonnc.dialects.krnl.memory import CallOp
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import ALIGNMENT
-from xonnc.lowering.native.in_place import Kernels, in_place_candidates, is_of_host_type
+from xonnc.lowering.native.in_place import Kernels, in_place_candidates, needs_order
 from xonnc.lowering.native.lifetimes import Lifetime, arena_buffers, is_dynamic, lifetimes, root_of
 
 
@@ -92,7 +92,7 @@ def _in_place_writes(block: Block, kernels: Kernels) -> Iterator[tuple[SSAValue,
                         f"where parameter {pair[1]} lies"
                     )
                 has_range = op.iterations is not None or op.iterations_parameter is not None
-                if has_range and op.sequential is None and not is_of_host_type(op, *pair):
+                if has_range and op.sequential is None and needs_order(op, kernels, *pair):
                     raise XonncError(
                         f"{describe(op)}: the kernel '{op.func_name.data}' may write parameter {pair[0]} "
                         f"over the larger parameter {pair[1]} in order only; make the call 'sequential'"

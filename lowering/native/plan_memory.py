@@ -41,9 +41,9 @@ from xonnc.lowering.memory_planning.offset_assignment import (
     assign_offsets,
     peak_live_bytes,
 )
-from xonnc.lowering.native.arena_blocks import assign_blocks
+from xonnc.lowering.native.arena_blocks import assign_blocks, is_dynamic_buffer
 from xonnc.lowering.native.call_order import order_calls
-from xonnc.lowering.native.in_place import Kernels, in_place_candidates, is_of_host_type
+from xonnc.lowering.native.in_place import Kernels, in_place_candidates, needs_order, outermost_host
 from xonnc.lowering.native.lifetimes import (
     Lifetime,
     Lifetimes,
@@ -82,7 +82,8 @@ def _plan(function: FuncOp, block: Block, kernels: Kernels) -> None:
     restrict_sharing(block)
     alive, arena = lifetimes(block), arena_buffers(block)
     if is_dynamic(block):
-        blocks = assign_blocks(block, alive.of)
+        hosts = _assign_in_place(arena, alive, kernels, may_shrink=False)
+        blocks = assign_blocks(block, alive.of, hosts)
         _set_locations_by_op(blocks, BLOCKS)
         sizes = {"blocks": max(blocks.values(), default=-1) + 1}
     else:
@@ -138,10 +139,13 @@ def _assign_in_place(
             written, read = (root_of(op.parameters[index]) for index in (target, source))
             if written not in arena or read not in arena:
                 continue
-            fits = arena[written] <= arena[read] if may_shrink else is_of_host_type(op, target, source)
+            if is_dynamic_buffer(written) != is_dynamic_buffer(read):
+                continue
+            is_ordered = needs_order(op, kernels, target, source)
+            fits = arena[written] <= arena[read] if may_shrink else not is_ordered
             if fits and alive.of[written].first == step == alive.of[read].last:
                 op.in_place = DenseArrayBase.from_list(i64, [target, source])
-                if not is_of_host_type(op, target, source):
+                if is_ordered:
                     op.sequential = UnitAttr()
                 hosts[written] = read
                 break
@@ -155,7 +159,7 @@ def _grouped(
     groups: dict[SSAValue, list[SSAValue]] = {}
     for buffer in arena:
         if buffer in alive.of:
-            groups.setdefault(_outermost_host(buffer, hosts), []).append(buffer)
+            groups.setdefault(outermost_host(buffer, hosts), []).append(buffer)
     return {
         tuple(group): _lifetime([(arena[buffer], alive.of[buffer]) for buffer in group])
         for group in groups.values()
@@ -172,12 +176,6 @@ def _lifetime(group: Sequence[tuple[int, Lifetime]]) -> BufferLifetime:
         if after < (smaller[-1][1] if smaller else size) and alive.first < last:
             smaller.append((alive.first + 1, after))
     return BufferLifetime(size, first.first, last, tuple(smaller))
-
-
-def _outermost_host(buffer: SSAValue, hosts: Mapping[SSAValue, SSAValue]) -> SSAValue:
-    while buffer in hosts:
-        buffer = hosts[buffer]
-    return buffer
 
 
 def _max_step_bytes(arena: Mapping[SSAValue, int], alive: Lifetimes, kernels: Kernels) -> int:

@@ -424,6 +424,68 @@ func.func @dynamic(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
+// Kernels that access both with the same dynamic sizes write in place; the others are apart from what they read.
+// CHECK-LABEL: func.func @dynamic_in_place
+// CHECK-SAME:    krnl.arena = {blocks = 2 : i64}
+// CHECK:         %[[A:.*]] = memref.alloc(%{{.*}}) {krnl.blocks = array<i64: 0>} : memref<?x4xf32>
+// CHECK:         %[[B:.*]] = memref.alloc(%{{.*}}) {krnl.blocks = array<i64: 0>} : memref<?x4xf32>
+// CHECK-NEXT:    "krnl.call"(%[[B]], %[[A]], %{{.*}}) <{funcName = "same", inPlace = array<i64: 0, 1>, iterationsOf = 2 : i64
+// CHECK:         memref.alloc(%{{.*}}) {krnl.blocks = array<i64: 1>} : memref<?x4xf32>
+// CHECK-NEXT:    "krnl.call"({{.*}}) <{funcName = "other", numOfOutput
+// CHECK:         memref.alloc(%{{.*}}) {krnl.blocks = array<i64: 0>} : memref<?x4xf32>
+// CHECK-NEXT:    "krnl.call"({{.*}}) <{funcName = "turned", iterationsOf
+func.func @dynamic_in_place(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %zero = arith.constant 0 : index
+  %n = tensor.dim %x, %zero : tensor<?x4xf32>
+  %0 = builtin.unrealized_conversion_cast %x : tensor<?x4xf32> to memref<?x4xf32>
+  %a = memref.alloc(%n) : memref<?x4xf32>
+  "krnl.call"(%a, %0, %n) {funcName = "same", iterationsOf = 2 : i64, numOfOutput = 1 : si64} : (memref<?x4xf32>, memref<?x4xf32>, index) -> ()
+  %b = memref.alloc(%n) : memref<?x4xf32>
+  "krnl.call"(%b, %a, %n) {funcName = "same", iterationsOf = 2 : i64, numOfOutput = 1 : si64} : (memref<?x4xf32>, memref<?x4xf32>, index) -> ()
+  %c = memref.alloc(%n) : memref<?x4xf32>
+  "krnl.call"(%c, %b, %n, %n) {funcName = "other", numOfOutput = 1 : si64} : (memref<?x4xf32>, memref<?x4xf32>, index, index) -> ()
+  %d = memref.alloc(%n) : memref<?x4xf32>
+  "krnl.call"(%d, %c, %n) {funcName = "turned", iterationsOf = 2 : i64, numOfOutput = 1 : si64} : (memref<?x4xf32>, memref<?x4xf32>, index) -> ()
+  %e = memref.alloc(%n) : memref<?x4xf32>
+  "krnl.call"(%e, %d, %n) {funcName = "same", iterationsOf = 2 : i64, numOfOutput = 1 : si64} : (memref<?x4xf32>, memref<?x4xf32>, index) -> ()
+  %1 = builtin.unrealized_conversion_cast %e : memref<?x4xf32> to tensor<?x4xf32>
+  onnx.Return %1 : tensor<?x4xf32>
+}
+func.func private @same(%y: memref<?xf32>, %x: memref<?xf32>, %n: index, %begin: index, %end: index) {
+  %0 = "krnl.shaped"(%y, %n) : (memref<?xf32>, index) -> memref<?x4xf32>
+  %1 = "krnl.shaped"(%x, %n) : (memref<?xf32>, index) -> memref<?x4xf32>
+  %l:2 = krnl.define_loops 2
+  krnl.iterate(%l#0, %l#1) with (%l#0 -> %i = %begin to %end, %l#1 -> %j = 0 to 4) {
+    %2 = krnl.load %1[%i, %j] : memref<?x4xf32>
+    krnl.store %2, %0[%i, %j] : memref<?x4xf32>
+  }
+  return
+}
+func.func private @other(%y: memref<?xf32>, %x: memref<?xf32>, %n: index, %m: index) {
+  %0 = "krnl.shaped"(%y, %n) : (memref<?xf32>, index) -> memref<?x4xf32>
+  %1 = "krnl.shaped"(%x, %m) : (memref<?xf32>, index) -> memref<?x4xf32>
+  %l:2 = krnl.define_loops 2
+  krnl.iterate(%l#0, %l#1) with (%l#0 -> %i = 0 to %n, %l#1 -> %j = 0 to 4) {
+    %2 = krnl.load %1[%i, %j] : memref<?x4xf32>
+    krnl.store %2, %0[%i, %j] : memref<?x4xf32>
+  }
+  return
+}
+func.func private @turned(%y: memref<?xf32>, %x: memref<?xf32>, %n: index, %begin: index, %end: index) {
+  %three = arith.constant 3 : index
+  %0 = "krnl.shaped"(%y, %n) : (memref<?xf32>, index) -> memref<?x4xf32>
+  %1 = "krnl.shaped"(%x, %n) : (memref<?xf32>, index) -> memref<?x4xf32>
+  %l:2 = krnl.define_loops 2
+  krnl.iterate(%l#0, %l#1) with (%l#0 -> %i = %begin to %end, %l#1 -> %j = 0 to 4) {
+    %2 = arith.subi %three, %j : index
+    %3 = krnl.load %1[%i, %2] : memref<?x4xf32>
+    krnl.store %3, %0[%i, %j] : memref<?x4xf32>
+  }
+  return
+}
+
+// -----
+
 // Large buffers share a block, and small ones do; a small one is not in the way of the next large one.
 // CHECK-LABEL: func.func @large_and_small
 // CHECK-SAME:    krnl.arena = {blocks = 3 : i64}

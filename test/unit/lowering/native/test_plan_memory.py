@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import onnx.parser
 import pytest
+from onnx import numpy_helper
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import MemRef
 from xdsl.ir import Block, SSAValue
 
 import xonnc
-from xonnc.artifacts import compile_artifact
+from xonnc.artifacts import compile_artifact, planned_module
 from xonnc.contexts import new_context
 from xonnc.dialects.krnl.attributes import OFFSETS, arena_of, location_of
 from xonnc.dialects.krnl.memory import CallOp
@@ -169,6 +170,45 @@ def test_summed_branches_run_one_after_the_other(tmp_path: Path):
     tensor = 16 * 32 * 32 * 4
     # The channel-blocked image with its halo, what is summed up, and one branch.
     assert 3 * tensor <= arena < 3.6 * tensor
+
+
+DYNAMIC = """
+<ir_version: 8, opset_import: ["" : 18]> g (float[N, M] x) => (float[N, M] y) {
+    a = Exp (x)
+    s = Softmax (a)
+    t = Transpose <perm = [1, 0]> (s)
+    u = Sqrt (t)
+    v = CumSum (u, one)
+    w = Transpose <perm = [1, 0]> (v)
+    r = Softmax <axis = 0> (w)
+    z = Add (r, s)
+    y = Neg (z)
+}
+"""
+
+
+def dynamic_model() -> onnx.ModelProto:
+    """Elementwise operators, operators of rows and of columns, and a tensor with a later reader."""
+    model = onnx.parser.parse_model(DYNAMIC)
+    model.graph.initializer.append(numpy_helper.from_array(np.array(1, np.int64), "one"))
+    return model
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_results_of_dynamic_shape_lie_where_operands_did(threads: int):
+    model = dynamic_model()
+    reference: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
+    session = xonnc.compile(model, cache=False, threads=threads)
+    generator = np.random.default_rng(3)
+    for shape in ((5, 7), (1, 1), (64, 33), (3, 0), (0, 4), (2, 100)):
+        x = generator.standard_normal(shape).astype(np.float32)
+        x.flat[: min(3, x.size)] = [0.0, -0.0, -np.inf][: min(3, x.size)]
+        found = np.asarray(session.run(None, {"x": x})[0])
+        expected = reference.run(None, {"x": x})[0] if x.size else x
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    module = planned_module(model, "avx2")
+    calls = [op for op in module.walk() if isinstance(op, CallOp)]
+    assert sum(call.in_place is not None for call in calls) >= 2
 
 
 def test_a_sum_lies_where_one_of_its_operands_did():
