@@ -1,7 +1,7 @@
 """
 Ask the server of `tool_server.py` to run a tool, with the files of this process.
 
-The scripts that the server puts in its folder import it: only what starts quickly is imported here.
+The scripts that the server puts in its folder start it: only what is imported quickly is imported here.
 """
 
 from __future__ import annotations
@@ -17,11 +17,15 @@ ADDRESS = "server"
 
 
 def main() -> int:
-    """Run the tool that this script is named after; return its exit code."""
-    script = Path(sys.argv[0])
-    request = {"command": [script.name, *sys.argv[1:]], "cwd": os.getcwd(), "environment": dict(os.environ)}
+    """Run the tool that a script is named after, with its arguments; return the exit code."""
+    script = Path(sys.argv[1])
+    request = {"command": [script.name, *sys.argv[2:]], "cwd": os.getcwd(), "environment": dict(os.environ)}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.connect(str(script.parent / ADDRESS))
         socket.send_fds(connection, [b"\n"], [0, 1, 2])
         connection.sendall(json.dumps(request).encode() + b"\n")
         return int(connection.makefile().readline())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

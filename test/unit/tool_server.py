@@ -30,7 +30,7 @@ from pathlib import Path
 from runpy import run_path
 from typing import TYPE_CHECKING, NoReturn, TypedDict
 
-from tool_client import ADDRESS
+import tool_client
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkProcess
@@ -62,12 +62,10 @@ IMPORTED = (
 )
 
 BIN = Path(sys.executable).parent
-SCRIPT = """#!{python} -IS
-import sys
-sys.path.insert(0, {folder!r})
-from tool_client import main
-sys.exit(main())
+SCRIPT = """#!/bin/sh
+exec {python} -IS {client} "$0" "$@"
 """
+"""A script of a tool; the path of the interpreter may be longer than a first line can hold."""
 
 
 class Request(TypedDict):
@@ -144,14 +142,15 @@ def serve(folder: Path) -> None:
     """Run tools for the scripts in a folder, until the input of this process ends."""
     for name in IMPORTED:
         import_module(name)
+    python, client = shlex.quote(sys.executable), shlex.quote(tool_client.__file__)
     for name in (*TOOLS, PROGRAM):
-        (folder / name).write_text(SCRIPT.format(python=sys.executable, folder=str(Path(__file__).parent)))
+        (folder / name).write_text(SCRIPT.format(python=python, client=client))
         (folder / name).chmod(0o755)
     # The collector would copy the pages of all modules in each child.
     gc.collect()
     gc.freeze()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(folder / ADDRESS))
+    listener.bind(str(folder / tool_client.ADDRESS))
     listener.listen()
     print("ready", flush=True)
     running: dict[int, tuple[ForkProcess, socket.socket]] = {}
