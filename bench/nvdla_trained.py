@@ -186,7 +186,7 @@ def measure(
         found = calibrate_module(module, data)
         seconds = time.process_time() - begun
         if accuracy is not None:
-            selection = select_float(module, found, data, accuracy)
+            selection = select_float(module, found, data, accuracy, target=target)
             ops = computing_ops(module)
             mark_float([ops[index] for index in selection.indices])
             kept, search = len(selection.nodes), time.process_time() - begun - seconds

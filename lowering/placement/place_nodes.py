@@ -8,10 +8,8 @@ the partitions are compiled, each from its converted module.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -20,7 +18,6 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool
 from xonnc.dialects.onnx.elements.roots import constants_of
 from xonnc.dialects.onnx.locations import describe, node_name
-from xonnc.dialects.onnx.multiplications import multiplications
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp, ConvTransposeOp, LRNOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
@@ -43,21 +40,10 @@ from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.placement.assignment import nodes_on_dla
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.fp16_overflow import overflows
+from xonnc.lowering.placement.node_costs import dla_milliseconds, is_faster_on_cpu, transfers_saved
 from xonnc.lowering.placement.outline_partition import OutlinedPartition, Partition, outline, partitions_of
 from xonnc.lowering.placement.partitions import partition_nodes
 from xonnc.targets import NvdlaTarget, load_target
-
-CPU_RATE = 2**18 * 10
-"""Multiplications of the CPU in a millisecond: those of one core with vectors."""
-
-TRANSFER = 2**18
-"""
-The cost of a tensor that enters or leaves a partition on the DLA, in multiplications on the CPU: about 0.1 ms
-for a submission of its own.
-"""
-
-TRANSFER_OF_ELEMENT = 16
-"""The cost of each of its elements, which is converted and moved between layouts."""
 
 WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))
 """Engines whose work is worth a transfer to the DLA and back; other nodes follow their neighbors."""
@@ -80,17 +66,6 @@ def _is_cheap(op: Operation, engine: str) -> bool:
     if engine not in WORTH_A_CROSSING or type(op) in SELECTIONS:
         return True
     return engine == "CDP" and not isinstance(op, LRNOp)
-
-
-def transfer_of(op: Operation) -> int:
-    """Return the cost of a tensor as large as the result of `op` that enters or leaves the DLA."""
-    elements = prod(static_shape(op.results[0].type) or (0,)) if op.results else 0
-    return TRANSFER + TRANSFER_OF_ELEMENT * elements
-
-
-def transfers_saved(op: Operation) -> int:
-    """Return how many tensors may be transferred for the time that the CPU takes to multiply in `op`."""
-    return multiplications(op) // transfer_of(op)
 
 
 EXACT_ROUNDS = 24
@@ -365,15 +340,12 @@ class _Placer:
         compiled = self._compiled.get(partition)
         if compiled is None or not self._in_fp16.intersection(partition.nodes):
             return found
-        cycles = Counter[str]()
-        for layer in compiled.report.layers:
-            cycles[layer.node] += layer.cycles
+        on_dla = dla_milliseconds([compiled], self._hardware)
         for node in self._in_fp16.intersection(partition.nodes):
             op = self._graph.nodes[node]
-            on_dla = cycles[node_name(op)] / (self._hardware.clock_mhz * 1000)
-            on_cpu = (multiplications(op) + 2 * transfer_of(op)) / CPU_RATE
-            if on_dla > on_cpu:
-                found[node] = refusal_of(op, f"in fp16 it takes {on_dla:.2g} ms, more than the CPU needs")
+            if is_faster_on_cpu(op, milliseconds := on_dla.get(node_name(op), 0.0)):
+                reason = f"in fp16 it takes {milliseconds:.2g} ms, more than the CPU needs"
+                found[node] = refusal_of(op, reason)
         return found
 
     def _refuse(self, blamed: Mapping[int, str], partition: Partition) -> None:

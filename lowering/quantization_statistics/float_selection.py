@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import log2, prod
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.locations import describe
-from xonnc.dialects.onnx.types import static_shape
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
@@ -36,12 +35,6 @@ from xonnc.lowering.quantization_statistics.quantization_error import (
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
-
-TRANSFER = 2**16
-"""The cost of a tensor that goes to or from integers, in multiplications: another part for the engines."""
-
-TRANSFER_OF_ELEMENT = 16
-"""The cost of each of its elements, which is quantized or dequantized."""
 
 RANKING_SAMPLES = 4
 """Samples on which units are ranked by noise; the accuracy is measured on all."""
@@ -77,14 +70,14 @@ def select_float_nodes(
     samples: Sequence[Sample],
     accuracy: float,
     open_model: OpenModel,
-    cost: Callable[[Operation], int],
+    cost: Callable[[Collection[Operation]], float],
     step: Callable[[int, int, str], None] | None = None,
 ) -> FloatSelection:
     """
     Return the nodes of a float model to keep in float for an accuracy, the cheapest found.
 
-    `module` is not modified. `cost` counts the multiplications of an operator; `step` is called with the
-    models measured, the most there may be, and a label. Raises `XonncError` if a model does not run.
+    `module` is not modified. `cost` is that of the network with some operators in float; `step` is called
+    with the models measured, the most there may be, and a label. Raises `XonncError` if a model does not run.
     """
     return _Search(module, quantizer, samples, open_model, step).run(accuracy, cost)
 
@@ -111,7 +104,7 @@ class _Search:
         # All in integers, all in float, and for each order doubling steps and a bisection.
         self._most = 2 + 6 * (1 + int(log2(len(self._units) or 1)))
 
-    def run(self, goal: float, cost: Callable[[Operation], int]) -> FloatSelection:
+    def run(self, goal: float, cost: Callable[[Collection[Operation]], float]) -> FloatSelection:
         """Try the orders; return the cheapest selection that reaches the goal."""
         quantized = self._accuracy(())
         if quantized >= goal:
@@ -206,17 +199,8 @@ class _Search:
         inside: set[object] = {self._ops[index] for index in unit}
         return [value for index in unit for value in self._ops[index].operands if value.owner not in inside]
 
-    def _cost(self, units: Sequence[int], cost: Callable[[Operation], int]) -> int:
-        """Return the cost of units in float: their multiplications, results and transfers."""
-        kept: set[object] = {self._ops[index] for unit in units for index in self._units[unit]}
-        total = 0
-        for index, op in enumerate(self._ops):
-            is_kept = self._ops[index] in kept
-            total += is_kept * (cost(op) + sum(map(_size, op.results)))
-            for value in op.results:
-                crosses = any((use.operation in kept) != is_kept for use in value.uses)
-                total += crosses * (TRANSFER + TRANSFER_OF_ELEMENT * _size(value))
-        return total
+    def _cost(self, units: Sequence[int], cost: Callable[[Collection[Operation]], float]) -> float:
+        return cost([self._ops[index] for unit in units for index in self._units[unit]])
 
 
 def lowest_cosine(expected: Sequence[Sequence[Array]], found: Sequence[Sequence[Array]]) -> float:
@@ -230,10 +214,6 @@ def lowest_cosine(expected: Sequence[Sequence[Array]], found: Sequence[Sequence[
         if one.size == other.size:
             lowest = min(lowest, cosine(one, other))
     return lowest
-
-
-def _size(value: SSAValue) -> int:
-    return prod(static_shape(value.type) or (0,))
 
 
 def first_that(counts: Sequence[int], reaches: Callable[[int], bool]) -> int | None:

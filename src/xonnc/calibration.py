@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import OpResult
 
+from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import output_names
-from xonnc.dialects.onnx.multiplications import multiplications
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import XonncError
 from xonnc.executors.executor import Executor
@@ -36,6 +36,7 @@ from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, stays_float
 from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, name_values, quantize
 from xonnc.lowering.onnx_to_dla.softmax_logits import logits_of
+from xonnc.lowering.placement.float_costs import FloatCosts
 from xonnc.lowering.quantization_statistics.bias_correction import bias_corrections
 from xonnc.lowering.quantization_statistics.float_selection import (
     FloatSelection,
@@ -139,6 +140,7 @@ def select_float(
     samples: Sequence[Sample],
     accuracy: float,
     step: Callable[[int, int, str], None] | None = None,
+    target: str = "nv_small",
 ) -> FloatSelection:
     """
     Return the nodes that should stay in float, for an accuracy of INT8 on NVDLA.
@@ -151,6 +153,7 @@ def select_float(
         samples: inputs by name, one mapping for each sample.
         accuracy: the lowest cosine similarity that an output may have with the float model's.
         step: called with the models measured, the most there may be, and a label.
+        target: the NVDLA that runs the model: its FP16 takes nodes in float, else the CPU.
 
     Returns: the nodes, which `mark_float` marks, and the accuracy with and without them.
 
@@ -169,7 +172,8 @@ def select_float(
 
     quantizer = Quantizer(ranges, quantized, lambda exact: export_proto(equalized(exact, ranges)))
     compared = samples[:MAX_COMPARED]
-    return select_float_nodes(module, quantizer, compared, accuracy, open_model, multiplications, step)
+    cost = FloatCosts(module, target, new_context(), lambda twin: quantize(twin, ranges, DisposablePool()))
+    return select_float_nodes(module, quantizer, compared, accuracy, open_model, cost, step)
 
 
 def require_accuracy(accuracy: float) -> None:

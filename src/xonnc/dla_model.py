@@ -177,7 +177,7 @@ def compile_for_dla(
         raise XonncError(f"{option}: without samples in calibrate= nothing is quantized")
     if callable(calibrate) and accuracy is not None:
         raise XonncError("accuracy: it is measured on samples, which calibrate= gives")
-    ranges = None if calibrate is None else partial(_ranges, calibrate, method, keep_float, accuracy)
+    ranges = None if calibrate is None else partial(_ranges, calibrate, method, keep_float, accuracy, target)
     return DlaModel(compile_package(model, target, None, ranges, None, strict, host, input_shapes))
 
 
@@ -186,6 +186,7 @@ def _ranges(
     method: str,
     names: Sequence[str],
     accuracy: float | None,
+    target: str,
     module: ModuleOp,
 ) -> Ranges:
     """Return the ranges of a module, and mark its nodes that stay in float."""
@@ -195,6 +196,7 @@ def _ranges(
     samples = samples_of(calibrate, input_shapes(module))
     ranges = calibrate_module(module, samples, method)
     if accuracy is not None:
-        found, ops = select_float(module, ranges, samples, accuracy), computing_ops(module)
+        found = select_float(module, ranges, samples, accuracy, target=target)
+        ops = computing_ops(module)
         mark_float([ops[index] for index in found.indices])
     return ranges

@@ -32,7 +32,6 @@ from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import describe
-from xonnc.dialects.onnx.multiplications import multiplications
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
 from xonnc.errors import XonncError, suggest
@@ -45,6 +44,7 @@ from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
 from xonnc.lowering.onnx_to_dla.keep_float import keep_float as mark_named
 from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
+from xonnc.lowering.placement.float_costs import FloatCosts
 from xonnc.lowering.qdq.insert_qdq_onnx import QdqScheme, has_quantized_weights, insert_qdq, linear_ops
 from xonnc.lowering.qdq.qdq_params import ACTIVATION_TYPES, ActivationType
 from xonnc.lowering.quantization_statistics.float_selection import (
@@ -55,6 +55,7 @@ from xonnc.lowering.quantization_statistics.float_selection import (
 from xonnc.lowering.quantization_statistics.quantization_error import cosine
 from xonnc.runtime.calibration import DEFAULT_METHOD, METHODS
 from xonnc.simplifier import SimplifiedModel, simplify
+from xonnc.targets import DEFAULT_TARGET
 from xonnc.transforms.onnx_cse_with_node_name import merge
 
 Array = npt.NDArray[Any]
@@ -218,7 +219,8 @@ def _select_float(
         return export_proto(twin)
 
     quantizer = Quantizer(ranges, quantized, export_proto)
-    found = select_float_nodes(module, quantizer, samples, accuracy, open_model, multiplications, step)
+    cost = FloatCosts(module, DEFAULT_TARGET, new_context(), None)
+    found = select_float_nodes(module, quantizer, samples, accuracy, open_model, cost, step)
     ops = computing_ops(module)
     mark_float([ops[index] for index in found.indices])
     return found

@@ -113,7 +113,8 @@ def mark_float_nodes(
     if args.accuracy is None:
         return None
     samples = read_samples(args.calibrate, input_shapes(module))
-    found, ops = select_float(module, ranges, samples, args.accuracy, step), computing_ops(module)
+    found = select_float(module, ranges, samples, args.accuracy, step, args.target)
+    ops = computing_ops(module)
     mark_float([ops[index] for index in found.indices])
     return found
 
