@@ -1,4 +1,4 @@
-"""Split Sum and Mean of three and more tensors into additions of two, each of which is quantized."""
+"""Split Sum and Mean of three and more tensors, and Gemm of a computed C, into additions of two tensors."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.ops.builtin import NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.ops.math import AddOp, MeanOp, MulOp, SumOp
-from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape, tensor_type
+from xonnc.dialects.onnx.ops.math import AddOp, GemmOp, MeanOp, MulOp, SumOp
+from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape, tensor_type
 
 MAX_ADDENDS = 2
 """Tensors that one SDP pass adds."""
@@ -32,19 +33,56 @@ def split_sums(module: ModuleOp, pool: DisposablePool) -> None:
             _split(op, operands, pool)
 
 
+def split_products(module: ModuleOp, pool: DisposablePool) -> None:
+    """
+    Split every Gemm in `module` of constant weights and a computed C as large as the result: `A B + beta C`.
+
+    A bias is of the kernels, so it is constant; the SDP adds a computed tensor to the sums.
+    """
+    for op in [op for op in module.walk() if isinstance(op, GemmOp)]:
+        is_computed = op.C.type != NONE and not isinstance(op.C.owner, ConstantOp)
+        shape = static_shape(op.C.type)
+        if (
+            is_computed
+            and isinstance(op.B.owner, ConstantOp)
+            and shape == static_shape(op.Y.type) is not None
+        ):
+            _split_product(op, pool)
+
+
+def _split_product(op: GemmOp, pool: DisposablePool) -> None:
+    addend, absent = op.C, NoValueOp(derived(op.location))
+    if op.beta.value.data != 1.0:
+        addend = _insert(MulOp, (addend, _scalar(op.beta.value.data, addend, op, pool)), op)
+    product = GemmOp.create(
+        operands=[op.A, op.B, absent.results[0]],
+        result_types=[op.Y.type],
+        properties=op.properties.copy(),
+        location=derived(op.location),
+    )
+    Builder(InsertPoint.before(op)).insert([absent, product])
+    total = AddOp.create(operands=[product.Y, addend], result_types=[op.Y.type], location=op.location)
+    Rewriter.replace_op(op, total)
+
+
+def _scalar(number: float, like: SSAValue, before: Operation, pool: DisposablePool) -> SSAValue:
+    """Insert a scalar of the element type of another value."""
+    element = element_type(like.type)
+    assert element is not None
+    constant = ConstantOp.create(
+        properties={"value": pool.create(np.array(number, numpy_dtype(element)))},
+        result_types=[tensor_type((), element)],
+    )
+    Builder(InsertPoint.before(before)).insert(constant)
+    return constant.output
+
+
 def _split(op: SumOp | MeanOp, operands: Sequence[SSAValue], pool: DisposablePool) -> None:
     added = operands[0]
     for operand in operands[1:]:
         added = _insert(AddOp, (added, operand), op)
     if isinstance(op, MeanOp):
-        element = element_type(added.type)
-        assert element is not None
-        share = np.array(1 / len(operands), numpy_dtype(element))
-        constant = ConstantOp.create(
-            properties={"value": pool.create(share)}, result_types=[tensor_type((), element)]
-        )
-        Builder(InsertPoint.before(op)).insert(constant)
-        added = _insert(MulOp, (added, constant.output), op)
+        added = _insert(MulOp, (added, _scalar(1 / len(operands), added, op, pool)), op)
     last = added.owner
     assert isinstance(last, Operation)
     # The last operation keeps the name of the node's result.

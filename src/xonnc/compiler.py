@@ -41,7 +41,7 @@ from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
 from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import PropagateQdq
 from xonnc.lowering.onnx_to_dla.qdq_pairs import inserted_pairs, is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
-from xonnc.lowering.onnx_to_dla.split_sums import split_sums
+from xonnc.lowering.onnx_to_dla.split_sums import split_products, split_sums
 from xonnc.lowering.placement.assign_precision_onnx import assign_precision
 from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.place_nodes import refusals_of
@@ -280,6 +280,8 @@ def _run_frontend(
     DecomposeQuantized().apply(context, module)
     DisposablePool.of(context).collect([module])
     simplified, was_quantized = summarize(module), is_quantized(module)
+    if nvdla is not None and not was_quantized:
+        split_products(module, DisposablePool.of(context))
     if calibrate is not None and not was_quantized:
         prepare_quantization(module, context)
     if calibrate is not None:
