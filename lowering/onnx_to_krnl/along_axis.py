@@ -17,7 +17,7 @@ from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers, supports_dynamic_shapes
 from xonnc.lowering.onnx_to_krnl.reductions import PRODUCT, SUM, ReductionFunction
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, static_sizes, volume
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
 
 
 def split_at_axis(shape: Sequence[Size], axis: int) -> list[Size]:
@@ -32,19 +32,19 @@ def split_at_axis(shape: Sequence[Size], axis: int) -> list[Size]:
 
 @dataclass(frozen=True)
 class AxisSplit:
-    """A static shape as the product of sizes before an axis, its size, and the product of those after it."""
+    """A shape as the product of sizes before an axis, its size, and the product of those after it."""
 
-    before: int
-    size: int
-    after: int
+    before: Size
+    size: Size
+    after: Size
 
     @classmethod
-    def of(cls, shape: Sequence[int], axis: int) -> AxisSplit:
+    def of(cls, shape: Sequence[Size], axis: int) -> AxisSplit:
         """Split `shape` at `axis`."""
-        return cls(*static_sizes(split_at_axis(shape, axis)))
+        return cls(*split_at_axis(shape, axis))
 
     @property
-    def sizes(self) -> list[int]:
+    def sizes(self) -> list[Size]:
         """The three sizes, as a shape."""
         return [self.before, self.size, self.after]
 

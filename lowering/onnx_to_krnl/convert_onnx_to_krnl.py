@@ -266,7 +266,7 @@ def lower_module(
 def _drop_sizes(block: Block) -> None:
     """Drop operands that only repeat the result's shape, and ops that nothing reads then."""
     for op in reversed(list(block.ops)):
-        for index in shape_operands(op):
+        for index in () if may_be_cut(op) else shape_operands(op):
             none = NoValueOp()
             block.insert_op_before(none, op)
             op.operands[index] = none.results[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType, UnrealizedConversionCastOp, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, UnrealizedConversionCastOp, i64
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import KeepOp
@@ -18,6 +18,7 @@ from xonnc.lowering.onnx_to_krnl.checks import size_check
 from xonnc.lowering.onnx_to_krnl.kernels import Buffer
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 
 
 class DataDependentResults:
@@ -29,19 +30,19 @@ class DataDependentResults:
     """
 
     def __init__(
-        self, op: Operation, axes: Sequence[tuple[SSAValue, int]], most: int, builder: LoweringBuilder
+        self, op: Operation, axes: Sequence[tuple[SSAValue, int]], most: Size, builder: LoweringBuilder
     ) -> None:
         shapes = [(static_shape(value.type), axis) for value, axis in axes if value.type != NONE]
         known = [shape[axis] for shape, axis in shapes if shape is not None]
         self._builder = builder
-        self._buffers: list[tuple[SSAValue, SSAValue, Sequence[int], int]] = []
-        self.size = known[0] if known else most
+        self._buffers: list[tuple[SSAValue, SSAValue, Sequence[Size], int]] = []
+        self.size: Size = known[0] if known else most
         if known:
-            self.count_buffer = size_check(op, self.size, "keeps {} elements", builder)
+            self.count_buffer = size_check(op, known[0], "keeps {} elements", builder)
         else:
             self.count_buffer = builder.allocate([2], i64)
 
-    def result(self, value: SSAValue, shape: Sequence[int], axis: int) -> SSAValue:
+    def result(self, value: SSAValue, shape: Sequence[Size], axis: int) -> SSAValue:
         """Return the buffer of a result; `shape` is its shape at full capacity."""
         element = self._builder.element(value) if value.type != NONE else i64
         if value.type != NONE and static_shape(value.type) is not None:
@@ -54,7 +55,8 @@ class DataDependentResults:
     def cut(self) -> None:
         """After the kernels: cut the results that are larger than needed."""
         for value, buffer, shape, axis in self._buffers:
-            full_type = TensorType(self._builder.element(value), shape)
+            sizes = [size if is_static(size) else DYNAMIC_INDEX for size in shape]
+            full_type = TensorType(self._builder.element(value), sizes)
             tensor = self._builder.insert(UnrealizedConversionCastOp.get([buffer], [full_type]))
             self._builder.resized[value] = self._builder.insert(
                 KeepOp(tensor, self.count_buffer, axis, value.type)

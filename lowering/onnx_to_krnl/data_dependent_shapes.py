@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -25,6 +25,9 @@ from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shap
 from xonnc.lowering.onnx_to_krnl.lowering_builder import may_be_cut
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
 from xonnc.lowering.onnx_to_krnl.shape_inputs import depends_on_known_sizes
+from xonnc.lowering.onnx_to_krnl.size_computations import clone_sizes, is_size, makers_of
+from xonnc.transforms.dims.analysis import DimAnalysis
+from xonnc.transforms.dims.functions import DIM_PARAMS, shared_dim_names
 
 OUTLINED = "krnl.deferred"
 """Attribute of functions that take tensors of data-dependent shapes."""
@@ -50,14 +53,18 @@ def mark_cut_slices(module: ModuleOp) -> None:
 
 
 def _is_cut(op: SliceOp, block: Block) -> bool:
-    shape = static_shape(op.data.type)
-    if not shape or 0 in shape or not _is_dynamic(op.output):
+    if not is_ranked(op.data.type) or 0 in op.data.type.get_shape() or not _is_dynamic(op.output):
         return False
     has_one_axis = static_shape(op.starts.type) == static_shape(op.ends.type) == (1,)
-    are_known = all(
-        value.type == NONE or isinstance(value.owner, ConstantOp) for value in (op.axes, op.steps)
-    )
-    return has_one_axis and are_known and not depends_on_known_sizes((op.starts, op.ends), block)
+    bounds = op.starts, op.ends
+    if not has_one_axis or not _are_constant((op.axes, op.steps)) or _are_constant(bounds):
+        return False
+    return not depends_on_known_sizes(bounds, block)
+
+
+def _are_constant(values: Sequence[SSAValue]) -> bool:
+    """Whether the operands that are there are constants."""
+    return all(value.type == NONE or isinstance(value.owner, ConstantOp) for value in values)
 
 
 @dataclass(frozen=True)
@@ -77,12 +84,13 @@ def outline_data_dependent(module: ModuleOp, left: AbstractSet[int]) -> Outlined
     stay, with all that depends on them. Return None if nothing is moved; the module is unchanged then.
     """
     numbers = {op: number for number, op in enumerate(module.walk())}
+    facts = DimAnalysis(module)
     before = sum(is_outlined(op) for op in module.ops if isinstance(op, FuncOp))
     functions: list[FuncOp] = []
     for block, found in list(_blocks(module)):
         followers = _followers(block, found, numbers, left)
         if followers.later:
-            functions.append(_move(block, followers, f"found_{before + len(functions)}"))
+            functions.append(_move(block, followers, f"found_{before + len(functions)}", facts, numbers))
     for function in functions:
         module.body.block.add_op(function)
     return OutlinedFunctions(functions, numbers) if functions else None
@@ -100,11 +108,14 @@ def _blocks(module: ModuleOp) -> Iterator[tuple[Block, AbstractSet[SSAValue]]]:
     yield function.body.block, set()
 
 
-def _move(block: Block, followers: _Followers, name: str) -> FuncOp:
+def _move(
+    block: Block, followers: _Followers, name: str, facts: DimAnalysis, numbers: dict[Operation, int]
+) -> FuncOp:
     """Move ops to a new function, called at the end of their block."""
-    later = followers.later
-    moved = set(later)
-    read = dict.fromkeys(value for op in later for value in op.operands if value.owner not in moved)
+    later, moved = followers.later, set(followers.later)
+    computed_again = clone_sizes(later)
+    all_ops = *followers.copied, *later
+    read = dict.fromkeys(value for op in all_ops for value in op.operands if value.owner not in all_ops)
     inputs = [value for value in read if not isinstance(value.owner, ConstantOp | NoValueOp)]
     given = [
         result
@@ -112,6 +123,7 @@ def _move(block: Block, followers: _Followers, name: str) -> FuncOp:
         for result in op.results
         if any(use.operation not in moved for use in result.uses)
     ]
+    sizes = [_named_sizes(names) for names in shared_dim_names([*inputs, *given], facts)]
     end = block.last_op
     assert isinstance(end, ReturnOp | YieldOp)
     body = Block(arg_types=[value.type for value in inputs])
@@ -123,27 +135,43 @@ def _move(block: Block, followers: _Followers, name: str) -> FuncOp:
             inside[value] = copy.results[0]
     call = DeferredCallOp(name, inputs, [value.type for value in given])
     block.insert_op_before(call, end)
+    for op in computed_again:
+        block.insert_op_before(op, end)
     for op in followers.left:
         op.detach()
         block.insert_op_before(op, end)
+    for op in followers.copied:
+        copy = op.clone(inside)
+        body.add_op(copy)
+        numbers[copy] = numbers[op]
     for value, made in zip(given, call.results, strict=True):
         value.replace_uses_with_if(made, lambda use: use.operation not in moved)
     for op in later:
         op.detach()
         op.operands = [inside.get(value, value) for value in op.operands]
         body.add_op(op)
+    for op in reversed(followers.copied):
+        if not any(result.uses.get_length() for result in op.results):
+            op.detach()
+            op.erase()
     body.add_op(ReturnOp.create(operands=given))
     type_ = FunctionType.from_lists([each.type for each in body.args], [each.type for each in given])
     function = FuncOp(name, type_, Region(body), "private")
     function.attributes[OUTLINED] = UnitAttr()
+    function.arg_attrs, function.res_attrs = ArrayAttr(sizes[: len(inputs)]), ArrayAttr(sizes[len(inputs) :])
     return function
+
+
+def _named_sizes(names: str) -> DictionaryAttr:
+    return DictionaryAttr({DIM_PARAMS: StringAttr(names)} if names else {})
 
 
 @dataclass(frozen=True)
 class _Followers:
-    """Ops that depend on data-dependent shapes, in order: those to move, and those that stay."""
+    """Ops that depend on data-dependent shapes, in order: those to move, to copy with them, and to leave."""
 
     later: list[Operation]
+    copied: list[Operation]
     left: list[Operation]
 
 
@@ -156,30 +184,74 @@ def _followers(
     Control flow itself stays. If it depends on ops that move, it is called after their function, and what
     depends on it stays for now: once they are moved, only ops after the call of their function are collected.
     """
-    found = set(given)
-    moved: set[SSAValue] = set()
-    stuck: set[SSAValue] = set()
-    followers = _Followers([], [])
+    calls = [op for op in block.ops if isinstance(op, DeferredCallOp)]
+    results = {value for call in calls for value in filter(_is_dynamic, call.outputs)}
+    collector = _Collector(given | results, numbers, left)
     for op in _after_calls(block):
+        collector.visit(op)
+    return collector.followers
+
+
+class _Collector:
+    """Visits the ops of a block in order, and collects those that depend on data-dependent shapes."""
+
+    def __init__(
+        self, found: AbstractSet[SSAValue], numbers: Mapping[Operation, int], left: AbstractSet[int]
+    ) -> None:
+        self.followers = _Followers([], [], [])
+        self._numbers, self._left = numbers, left
+        self._found = set(found)
+        """Values of data-dependent shape, and what ops that move compute from them."""
+        self._moved: set[SSAValue] = set()
+        self._stuck: set[SSAValue] = set()
+        """What the next functions compute, or nothing does."""
+        self._sizes: dict[SSAValue, Operation] = {}
+        """Sizes that may stay where they are: functions copy the ops that compute them."""
+
+    def visit(self, op: Operation) -> None:
+        """Collect an op if it depends on data-dependent shapes."""
         read = set(_read(op))
+        if isinstance(op, (*CONTROL, ReturnOp, YieldOp)):
+            self._move_sizes(op)
         if isinstance(op, ReturnOp | YieldOp):
-            continue
-        if isinstance(op, CONTROL):
-            must_wait = bool(read & moved)
-        else:
-            must_wait = bool(read & found) and (numbers.get(op) in left or not _may_move(op))
-        if must_wait or read & stuck:
-            followers.left.append(op)
-            stuck.update(op.results)
+            return
+        if self._must_wait(op, read) or read & self._stuck:
+            self.followers.left.append(op)
+            self._stuck.update(op.results)
         elif isinstance(op, CONTROL):
-            found.update(filter(_is_dynamic, op.results))
-        elif read & found:
-            followers.later.append(op)
-            found.update(op.results)
-            moved.update(op.results)
-        elif may_be_cut(op) and all(map(_is_known, op.operands)):
-            found.update(filter(_is_dynamic, op.results))
-    return followers
+            self._found.update(filter(_is_dynamic, op.results))
+        elif not read & (self._found | self._sizes.keys()):
+            if may_be_cut(op) and all(map(_is_known, op.operands)):
+                self._found.update(filter(_is_dynamic, op.results))
+        elif not read & self._moved and is_size(op, self._sizes):
+            self._sizes.update((result, op) for result in op.results)
+        else:
+            self._move(op)
+
+    def _must_wait(self, op: Operation, read: AbstractSet[SSAValue]) -> bool:
+        if isinstance(op, CONTROL):
+            return bool(read & self._moved)
+        depends = bool(read & (self._found | self._sizes.keys()))
+        return depends and (self._numbers.get(op) in self._left or not _may_move(op))
+
+    def _move(self, op: Operation) -> None:
+        copied = self.followers.copied
+        copied += [each for each in makers_of(op.operands, self._sizes) if each not in copied]
+        self.followers.later.append(op)
+        self._moved.update(op.results)
+        # What reads a size that the function finds is computed after it.
+        waits = may_be_cut(op) and any(map(_is_dynamic, op.results))
+        (self._stuck if waits else self._found).update(op.results)
+
+    def _move_sizes(self, reader: Operation) -> None:
+        """Move the ops that compute sizes for what is no operator: it reads them from the function."""
+        makers = makers_of(_read(reader), self._sizes)
+        self.followers.later[:0] = makers
+        self.followers.copied[:] = [op for op in self.followers.copied if op not in makers]
+        for value in [value for op in makers for value in op.results]:
+            del self._sizes[value]
+            self._moved.add(value)
+            self._found.add(value)
 
 
 def _after_calls(block: Block) -> Iterator[Operation]:

@@ -14,6 +14,7 @@ from xonnc.lowering.onnx_to_krnl.data_dependent_results import DataDependentResu
 from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size
 
 
 def slice_where_fed(
@@ -44,9 +45,9 @@ def slice_where_fed(
 
 def cut_slice(op: tensor.SliceOp, axis: int, step: int, builder: LoweringBuilder) -> str | None:
     """Slice one axis into a buffer of the largest size that the result may have, and cut it."""
-    shape = builder.shape(op.data)
+    shape = builder.sizes(op.data)
     rows = AxisSplit.of(shape, axis)
-    most = -(-rows.size // abs(step))
+    most = (rows.size + (abs(step) - 1)) // abs(step)
     found = DataDependentResults(op, [(op.output, axis)], most, builder)
     _count(op, found.count_buffer, 0, rows.size, step, builder)
     sizes = [*shape[:axis], most, *shape[axis + 1 :]]
@@ -54,7 +55,7 @@ def cut_slice(op: tensor.SliceOp, axis: int, step: int, builder: LoweringBuilder
     inputs = [(op.data, rows.sizes), found.count_buffer, op.starts]
     kernel = Kernel(builder, "slice_dynamic", [result], inputs)
     out, source, count_buffer, given = kernel.buffers
-    count = count_buffer[0].minimum(most).to(INDEX)
+    count = count_buffer[0].minimum(kernel.count([most])).to(INDEX)
     first = _bound(given[0], rows.size, step, False)
     with kernel.loops([rows.before]) as (before,), kernel.loops([count]) as (index,):
         at = _stepped(first, index, step, rows.size)
@@ -66,7 +67,7 @@ def cut_slice(op: tensor.SliceOp, axis: int, step: int, builder: LoweringBuilder
 
 
 def _count(
-    op: tensor.SliceOp, count_buffer: SSAValue, position: int, size: int, step: int, builder: LoweringBuilder
+    op: tensor.SliceOp, count_buffer: SSAValue, position: int, size: Size, step: int, builder: LoweringBuilder
 ) -> None:
     """Store the number of steps from the start to before the end of an axis, at least 0."""
     kernel = Kernel(builder, "slicecount", [count_buffer], [op.starts, op.ends])
@@ -79,13 +80,14 @@ def _count(
     kernel.call()
 
 
-def _stepped(first: Scalar, iteration: Scalar, step: int, size: int) -> Scalar:
+def _stepped(first: Scalar, iteration: Scalar, step: int, size: Size) -> Scalar:
     number = iteration.to(i64)
     return index_within(first + (number if step == 1 else number * step), size, wraps=False)
 
 
-def _bound(number: Scalar, size: int, step: int, is_end: bool) -> Scalar:
+def _bound(number: Scalar, size: Size, step: int, is_end: bool) -> Scalar:
     """Return a start or end as an index: negative ones count from the end, and it is clamped to the axis."""
     number = number.to(i64)
-    number = (number < 0).select(number + size, number)
-    return number.clamp(-1 if is_end and step < 0 else 0, size if step > 0 else size - 1)
+    end = Scalar(number.kernel, number.kernel.count([size], i64))
+    number = (number < 0).select(number + end, number)
+    return number.clamp(-1 if is_end and step < 0 else 0, end if step > 0 else end - 1)

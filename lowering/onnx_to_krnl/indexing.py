@@ -28,7 +28,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
 from xonnc.lowering.onnx_to_krnl.reductions import MAXIMUM, MINIMUM, PRODUCT, SUM, ReductionFunction
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, copy, dim
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes, volume
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 
 WRITES = {"add": SUM, "max": MAXIMUM, "min": MINIMUM, "mul": PRODUCT}
 """Reductions of scatter operators."""
@@ -102,16 +102,17 @@ def gather_nd(op: tensor.GatherNDOp, builder: LoweringBuilder) -> str | None:
     if 0 in shape or 0 in rows:
         return EMPTY
     batch, depth = op.batch_dims.value.data, rows[-1]
-    if not is_static(depth) or not are_static(shape[batch : batch + depth]):
+    if not is_static(depth):
         return NO_DYNAMIC_KERNEL
     batches, count = volume(shape[:batch]), volume(rows[batch:-1])
     builder.require_same_volume(rows[:batch], shape[:batch], op)
-    sizes, after = static_sizes(shape[batch : batch + depth]), volume(shape[batch + depth :])
+    sizes, after = shape[batch : batch + depth], volume(shape[batch + depth :])
     check_indices(op, op.indices, sizes, batch, builder)
+    readable = iterations_if_nonempty(count, volume(sizes))
     inputs = [(op.data, [batches, *sizes, after]), (op.indices, [batches, count, depth])]
     kernel = Kernel(builder, "gathernd", [(op.output, [batches, count, after])], inputs)
     out, source, indices = kernel.buffers
-    with kernel.loops([batches, count]) as (first, row):
+    with kernel.loops([batches, readable]) as (first, row):
         at = _row(indices, [first, row], sizes)
         with kernel.loops([after]) as (inner,):
             out.copy((first, row, inner), source, (first, *at, inner))
@@ -119,7 +120,7 @@ def gather_nd(op: tensor.GatherNDOp, builder: LoweringBuilder) -> str | None:
     return None
 
 
-def _row(indices: Buffer, before: Sequence[Scalar], sizes: Sequence[int]) -> list[Scalar]:
+def _row(indices: Buffer, before: Sequence[Scalar], sizes: Sequence[Size]) -> list[Scalar]:
     """Load a tuple of indices into axes of `sizes`."""
     return [index_within(indices[*before, column], size) for column, size in enumerate(sizes)]
 
@@ -168,26 +169,25 @@ def scatter_elements(op: tensor.ScatterElementsOp | tensor.ScatterOp, builder: L
 @lowers_data_movement(tensor.ScatterNDOp)
 def scatter_nd(op: tensor.ScatterNDOp, builder: LoweringBuilder) -> str | None:
     """Copy the data, then scatter slices by tuples of indices."""
-    data_shape, rows, element = builder.sizes(op.data), builder.sizes(op.indices), builder.element(op.data)
+    shape, rows, element = builder.sizes(op.data), builder.sizes(op.indices), builder.element(op.data)
     how, depth = _how(op), rows[-1]
-    if not are_static(data_shape) or not is_static(depth):
+    if not is_static(depth):
         return NO_DYNAMIC_KERNEL
-    shape = static_sizes(data_shape)
     if 0 in shape or (how != "none" and not is_computable(element)):
         return EMPTY if 0 in shape else "a reduction of a type that kernels do not compute with"
     count = volume(rows[:-1])
-    sizes, after = shape[:depth], prod(shape[depth:])
+    sizes, after = shape[:depth], volume(shape[depth:])
     builder.require_same_volume(builder.sizes(op.updates), [count, after], op)
     data = builder.buffer(op.data)
     out = builder.result(op.output)
-    copied(data, out, prod(shape), builder)
+    copied(data, out, volume(shape), builder)
     if not depth or count == 0:
         return None
     check_indices(op, op.indices, sizes, 0, builder)
     inputs = [(op.indices, [count, depth]), (op.updates, [count, after])]
     kernel = Kernel(builder, "scatternd", [(out, [*sizes, after])], inputs)
     target, indices, source = kernel.buffers
-    with kernel.loops([count]) as (row,):
+    with kernel.loops([iterations_if_nonempty(count, volume(sizes))]) as (row,):
         at = _row(indices, [row], sizes)
         with kernel.loops([after]) as (inner,):
             _write(target, [*at, inner], source, [row, inner], how)

@@ -14,32 +14,47 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops.object_detection import NonMaxSuppressionOp
 from xonnc.dialects.onnx.types import NONE
+from xonnc.formats.native.program import MAX_BYTES
 from xonnc.lowering.onnx_to_krnl.along_axis import AxisSplit
 from xonnc.lowering.onnx_to_krnl.data_dependent_results import DataDependentResults, store_count
 from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
-from xonnc.lowering.onnx_to_krnl.lowering_builder import DATA_DEPENDENT, LoweringBuilder, lowers
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+    DATA_DEPENDENT,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.sort_keys import keys_of_rows
-from xonnc.lowering.onnx_to_krnl.sorting import DIGITS, MIN_RADIX_SORT, passes, sort_by_keys, sort_indices
+from xonnc.lowering.onnx_to_krnl.sorting import (
+    DIGITS,
+    MIN_RADIX_SORT,
+    sort_by_keys,
+    sort_indices,
+    sorted_half,
+)
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, max_size, min_size
 
 DATA_DEPENDENT.add(NonMaxSuppressionOp)
+supports_dynamic_shapes(NonMaxSuppressionOp)
 
 
 @lowers(NonMaxSuppressionOp)
 def non_max_suppression(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> str | None:
     """Selected boxes per batch and class, by descending score."""
-    batches, boxes, _ = builder.shape(op.boxes)
-    classes = builder.shape(op.scores)[1]
-    limit = 0 if op.max_output_boxes_per_class.type == NONE else boxes
+    batches, boxes, _ = builder.sizes(op.boxes)
+    classes = builder.sizes(op.scores)[1]
+    limit: Size = 0 if op.max_output_boxes_per_class.type == NONE else boxes
     constant = builder.constant(op.max_output_boxes_per_class)
-    if constant is not None and constant.size:
-        limit = min(limit, max(int(constant.reshape(-1)[0]), 0))
+    most = int(constant.reshape(-1)[0]) if constant is not None and constant.size else MAX_BYTES
+    # Exporters write the largest integer where there is no limit, which is more than sizes may be.
+    limit = min_size(limit, max(most, 0)) if most < MAX_BYTES else limit
     rows = batches, classes
     found = DataDependentResults(op, [(op.selected_indices, 0)], batches * classes * limit, builder)
-    chosen, counts = builder.allocate([*rows, max(limit, 1)], i64), builder.allocate(rows, i64)
+    chosen, counts = builder.allocate([*rows, max_size(limit, 1)], i64), builder.allocate(rows, i64)
     thresholds = [op.max_output_boxes_per_class, op.iou_threshold, op.score_threshold]
     given = [value for value in thresholds if value.type != NONE and builder.shape(value) != (0,)]
-    capacity = -(-max(limit, 1) // LANES) * LANES
+    capacity = _whole_vectors(limit)
     made = [
         ([2, *rows, boxes], i64),
         ([*rows, DIGITS], i64),
@@ -67,6 +82,11 @@ LANES = 16
 """Boxes that are compared at a time: a full vector on any processor."""
 
 
+def _whole_vectors(limit: Size) -> Size:
+    """Return a number of boxes, at least one, rounded up to whole vectors."""
+    return (max_size(limit, 1) + (LANES - 1)) // LANES * LANES
+
+
 class _Box(NamedTuple):
     """Corners and area of a box."""
 
@@ -89,7 +109,7 @@ class _Box(NamedTuple):
 
 def _corners(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> SSAValue:
     """Return corners and area of all boxes as a structure of arrays: `f32[batches, 5, boxes]`."""
-    batches, boxes, _ = builder.shape(op.boxes)
+    batches, boxes, _ = builder.sizes(op.boxes)
     sizes = [batches, len(_Box._fields), boxes]
     made = builder.allocate(sizes, f32)
     kernel = Kernel(builder, "box_corners", [made], [op.boxes])
@@ -124,10 +144,10 @@ def _list(
     made = found.result(op.selected_indices, [found.size, 3], 0)
     kernel = Kernel(builder, "selected_boxes", [made, found.count_buffer], chosen)
     out, count_buffer, boxes, counts = kernel.buffers
-    sizes = builder.shape(op.scores)[:2]
+    sizes = builder.sizes(op.scores)[:2]
     with kernel.reducing(sizes, [kernel.constant(0, i64)]) as ((batch, kind), (start,), results):
         count = counts[batch, kind]
-        capacity = count.clamp(0, (start.like(found.size) - start).maximum(0))
+        capacity = count.clamp(0, (kernel.count([found.size]) - start).maximum(0))
         with kernel.loops([capacity]) as (index,):
             box = boxes[batch, kind, index]
             position = (start + index.to(i64)).to(INDEX)
@@ -155,8 +175,8 @@ class _Selection:
     limit: Buffer | None
     overlap: Buffer | None
     least: Buffer | None
-    size: int
-    most: int
+    size: Size
+    most: Size
 
     def select(self, batch: Scalar, kind: Scalar) -> None:
         """Select the boxes of one class; store them and their number."""
@@ -164,7 +184,7 @@ class _Selection:
         candidates = self._candidates(batch, kind)
         outer = [batch, kind]
         half = 0
-        if self.size >= MIN_RADIX_SORT:
+        if not is_static(self.size) or self.size >= MIN_RADIX_SORT:
             sort_by_keys(kernel, order, keys, self.digits, outer, candidates)
         else:
 
@@ -172,10 +192,10 @@ class _Selection:
                 return keys[*outer, a] < keys[*outer, b]
 
             sort_indices(kernel, order, outer, candidates, self.size, is_sooner)
-            half = passes(self.size) % 2
+            half = sorted_half(self.size)
         self._clear(outer)
         zero = kernel.constant(0, i64)
-        capacity = zero.like(self.most)
+        capacity = kernel.count([self.most])
         if self.limit is not None:
             capacity = capacity.minimum(self.limit[0])
         # With a limit of 0, no candidate is visited.
@@ -201,7 +221,7 @@ class _Selection:
 
     def _clear(self, outer: Sequence[Scalar]) -> None:
         """Set all selected boxes to area 0."""
-        sizes = [len(_Box._fields), -(-max(self.most, 1) // LANES) * LANES]
+        sizes = [len(_Box._fields), _whole_vectors(self.most)]
         with self.kernel.loops(sizes) as (index, slot):
             self.selected[*outer, index, slot] = 0.0
 
@@ -211,7 +231,7 @@ class _Selection:
         if self.least is None:
             with kernel.loops([self.size]) as (box,):
                 order[0, batch, kind, box] = box
-            return kernel.index(self.size)
+            return kernel.size(self.size)
         least = self.least[0]
         with kernel.reducing([self.size], [kernel.constant(0, i64)]) as ((box,), (count,), results):
             # Branch-free compaction: a box below the threshold is overwritten by the next one above it.

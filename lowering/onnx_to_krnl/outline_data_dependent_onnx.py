@@ -8,9 +8,11 @@
 
 The Cast moves to a function `@found_0` with the attribute `krnl.deferred`, which a `krnl.deferred_call` op
 calls once the shape is known; its kernels are dynamic. Operators without dynamic kernels stay, and so do all
-that depend on them. Operators after a loop that reads results of `@found_0` move to a second function, and so
-on. A Slice of one axis whose start and end are computed from data gets the attribute `krnl.cut`: its result
-has a data-dependent size too.
+that depend on them. Operators after a loop that reads results of `@found_0`, and those that read a size that
+`@found_0` finds, move to a second function, and so on. Equal dimensions of arguments and results have one
+name in `onnx.dim_params`; a computation of sizes is repeated where its result is read. A Slice of one axis
+whose start and end are computed from data gets the attribute `krnl.cut`: its result has a data-dependent size
+too.
 """
 
 from __future__ import annotations

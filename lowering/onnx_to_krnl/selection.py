@@ -4,11 +4,10 @@ NonZero and Compress: selection of elements with a data-dependent result size (`
 
 from __future__ import annotations
 
-from math import prod
-
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
+from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.lowering.onnx_to_krnl.along_axis import AxisSplit
 from xonnc.lowering.onnx_to_krnl.checks import index_within
@@ -19,10 +18,12 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     LoweringBuilder,
     lowers,
     lowers_data_movement,
+    supports_dynamic_shapes,
 )
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static, volume
 
 
-def _listed(source: SSAValue, size: int, found: DataDependentResults, builder: LoweringBuilder) -> SSAValue:
+def _listed(source: SSAValue, size: Size, found: DataDependentResults, builder: LoweringBuilder) -> SSAValue:
     """Return a buffer that begins with the indices of nonzero elements."""
     indices = builder.allocate([found.size + 1], i64)
     kernel = Kernel(builder, "nonzero_indices", [indices, found.count_buffer], [(source, [size])])
@@ -41,17 +42,18 @@ def _listed(source: SSAValue, size: int, found: DataDependentResults, builder: L
 @lowers(tensor.NonZeroOp)
 def non_zero(op: tensor.NonZeroOp, builder: LoweringBuilder) -> str | None:
     """Indices of nonzero elements, one axis per row."""
-    shape = builder.shape(op.X)
-    found = DataDependentResults(op, [(op.Y, 1)], prod(shape), builder)
-    flat_indices = _listed(op.X, prod(shape), found, builder)
+    shape = builder.sizes(op.X)
+    found = DataDependentResults(op, [(op.Y, 1)], volume(shape), builder)
+    flat_indices = _listed(op.X, volume(shape), found, builder)
     result = found.result(op.Y, [len(shape), found.size], 1)
     kernel = Kernel(builder, "nonzero", [result], [found.count_buffer, flat_indices])
     out, count_buffer, indices = kernel.buffers
-    with kernel.loops([count_buffer[0].minimum(found.size)]) as (index,):
+    with kernel.loops([count_buffer[0].minimum(kernel.count([found.size]))]) as (index,):
         rest = indices[index]
         for axis, size in reversed(list(enumerate(shape))):
-            out[axis, index] = rest.remainder_unsigned(size)
-            rest = rest.divide_unsigned(size)
+            count = kernel.count([size])
+            out[axis, index] = rest.remainder_unsigned(count)
+            rest = rest.divide_unsigned(count)
     kernel.call()
     found.cut()
     return None
@@ -60,12 +62,15 @@ def non_zero(op: tensor.NonZeroOp, builder: LoweringBuilder) -> str | None:
 @lowers_data_movement(tensor.CompressOp)
 def compress(op: tensor.CompressOp, builder: LoweringBuilder) -> str | None:
     """Elements along `axis` (or flattened) where the condition holds."""
-    shape = builder.shape(op.input)
+    shape = builder.sizes(op.input)
     axis = 0 if op.axis is None else op.axis.value.data % len(shape)
-    rows = AxisSplit(1, prod(shape), 1) if op.axis is None else AxisSplit.of(shape, axis)
-    (length,) = builder.shape(op.condition)
-    if 0 in shape or length > rows.size:
-        return "an operand is empty" if op.axis is None or 0 in shape else "a condition longer than the axis"
+    rows = AxisSplit(1, volume(shape), 1) if op.axis is None else AxisSplit.of(shape, axis)
+    (length,) = builder.sizes(op.condition)
+    if 0 in shape:
+        return "an operand is empty"
+    if is_static(length) and is_static(rows.size) and length > rows.size:
+        return "a condition longer than the axis"
+    builder.require_at_most(length, rows.size, f"{describe(op)}: the condition is longer than the axis")
     found = DataDependentResults(op, [(op.output, axis)], length, builder)
     flat_indices = _listed(op.condition, length, found, builder)
     sizes = [found.size] if op.axis is None else [*shape[:axis], found.size, *shape[axis + 1 :]]
@@ -75,7 +80,7 @@ def compress(op: tensor.CompressOp, builder: LoweringBuilder) -> str | None:
     out, source, count_buffer, indices = kernel.buffers
     with (
         kernel.loops([rows.before]) as (before,),
-        kernel.loops([count_buffer[0].minimum(found.size)]) as (index,),
+        kernel.loops([count_buffer[0].minimum(kernel.count([found.size]))]) as (index,),
     ):
         position = index_within(indices[index], rows.size, wraps=False)
         with kernel.loops([rows.after]) as (after,):
@@ -86,3 +91,4 @@ def compress(op: tensor.CompressOp, builder: LoweringBuilder) -> str | None:
 
 
 DATA_DEPENDENT.update((tensor.CompressOp, tensor.NonZeroOp))
+supports_dynamic_shapes(tensor.CompressOp, tensor.NonZeroOp)

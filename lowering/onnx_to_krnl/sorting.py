@@ -8,13 +8,15 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops import math
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.along_axis import AxisSplit, is_before
 from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
-from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
+from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers, supports_dynamic_shapes
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.sort_keys import KEY_BITS, has_keys, keys_of_rows
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 from xonnc.lowering.onnx_to_krnl.top_k_insertion import (
     MAX_INSERTION_K,
     MAX_INSERTION_RATIO,
@@ -31,8 +33,8 @@ def argsort(
     """
     Stable merge sort of the indices along the axis.
 
-    Returns i64[2, before, after, size], the two buffers of the passes; the half `passes % 2` holds the
-    result.
+    Returns i64[2, before, after, size], the two buffers of the passes; `sorted_half` tells which one holds
+    the result.
     """
     ordering = builder.allocate([2, rows.before, rows.after, rows.size], i64)
     kernel = Kernel(builder, "sort", [ordering], [(source, rows.sizes)])
@@ -44,9 +46,14 @@ def argsort(
 
         with kernel.loops([rows.size]) as (index,):
             order[0, before, after, index] = index
-        sort_indices(kernel, order, [before, after], kernel.index(rows.size), rows.size, is_sooner)
+        sort_indices(kernel, order, [before, after], kernel.size(rows.size), rows.size, is_sooner)
     kernel.call()
     return ordering
+
+
+def sorted_half(size: Size) -> int:
+    """Return which of the two buffers of a merge sort holds its result."""
+    return passes(size) % 2 if is_static(size) else 0
 
 
 def passes(size: int) -> int:
@@ -54,17 +61,34 @@ def passes(size: int) -> int:
     return max(size - 1, 0).bit_length()
 
 
+def _passes(kernel: Kernel, most: Size) -> int | Scalar:
+    """Return the number of merge passes; an even one if the size is dynamic (see `sorted_half`)."""
+    if is_static(most):
+        return passes(most)
+    one, size = kernel.constant(1, i64), kernel.count([most])
+    pairs = kernel.reduce(
+        MAX_PAIRS,
+        kernel.constant(0, i64),
+        lambda pairs, index: pairs + (one.shift_left(index.to(i64) * 2) < size).to(i64),
+    )
+    return pairs * 2
+
+
+MAX_PAIRS = 31
+"""Pairs of merge passes that sort every size of 64 bits."""
+
+
 def sort_indices(
-    kernel: Kernel, order: Buffer, outer: Sequence[Scalar], size: Scalar, most: int, is_before: IsBefore
+    kernel: Kernel, order: Buffer, outer: Sequence[Scalar], size: Scalar, most: Size, is_before: IsBefore
 ) -> None:
     """
     Bottom-up merge sort of the first `size` of i64[2, *outer, most], whose first half holds indices.
 
-    Stable; the result is in the half `passes(most) % 2`. Runs are merged without branches.
+    Stable; the result is in the half `sorted_half(most)`. Runs are merged without branches.
     """
     zero, one = kernel.constant(0, i64), kernel.constant(1, i64)
     count = size.to(i64)
-    with kernel.reducing([passes(most)], [one]) as ((iteration,), (width,), grown):
+    with kernel.reducing([_passes(kernel, most)], [one]) as ((iteration,), (width,), grown):
         parity = iteration.to(i64) & one
         source, target = parity.to(INDEX), (one - parity).to(INDEX)
         with kernel.reducing([size], [zero] * 3) as ((index,), (left, right, middle), results):
@@ -92,7 +116,7 @@ MIN_RADIX_SORT = 128
 
 
 def sort_by_keys(
-    kernel: Kernel, order: Buffer, keys: Buffer, counts: Buffer, outer: Sequence[Scalar], size: Scalar | int
+    kernel: Kernel, order: Buffer, keys: Buffer, counts: Buffer, outer: Sequence[Scalar], size: Scalar | Size
 ) -> None:
     """
     LSD radix sort of the first `size` indices in `order`, `i64[2, *outer, most]`, by their `keys`.
@@ -132,7 +156,7 @@ def sort_by_keys(
 
 
 def _select(
-    kernel: Kernel, order: Buffer, keys: Buffer, outer: Sequence[Scalar], sizes: tuple[int, int]
+    kernel: Kernel, order: Buffer, keys: Buffer, outer: Sequence[Scalar], sizes: tuple[Size, int]
 ) -> None:
     """
     List the indices of the `count` smallest of `size` keys in the first half of `order`.
@@ -162,11 +186,22 @@ def _select(
 
 
 def _sorted_by_keys(
-    source: SSAValue, rows: AxisSplit, count: int, element: Attribute, largest: bool, builder: LoweringBuilder
+    source: SSAValue,
+    rows: AxisSplit,
+    count: Size,
+    element: Attribute,
+    largest: bool,
+    builder: LoweringBuilder,
 ) -> SSAValue:
-    """Return the indices of the first `count` along the axis, sorted, in the first half of the buffer."""
+    """
+    Return the indices of the first `count` along the axis, sorted, in the first half of the buffer.
+
+    Of dynamic sizes, all indices are sorted.
+    """
     keys = keys_of_rows(source, rows, element, largest, builder)
     outer_sizes = [rows.before, rows.after]
+    selected = count if is_static(count) and is_static(rows.size) and count < rows.size else None
+    count = rows.size if selected is None else selected
     ordering, counts = (
         builder.allocate([2, *outer_sizes, count], i64),
         builder.allocate([*outer_sizes, DIGITS], i64),
@@ -174,8 +209,8 @@ def _sorted_by_keys(
     kernel = Kernel(builder, "sort", [ordering, counts], [keys])
     order, digits, read = kernel.buffers
     with kernel.loops(outer_sizes) as outer:
-        if count < rows.size:
-            _select(kernel, order, read, outer, (rows.size, count))
+        if selected is not None:
+            _select(kernel, order, read, outer, (rows.size, selected))
         else:
             with kernel.loops([count]) as (index,):
                 order[0, *outer, index] = index
@@ -185,7 +220,7 @@ def _sorted_by_keys(
 
 
 def _results(
-    op: math.TopKOp, sizes: Sequence[int], element: Attribute, builder: LoweringBuilder
+    op: math.TopKOp, sizes: Sequence[Size], element: Attribute, builder: LoweringBuilder
 ) -> list[SSAValue]:
     """Return buffers of both results; scratch if one is absent."""
     return [
@@ -194,25 +229,38 @@ def _results(
     ]
 
 
+def _is_inserted(count: int, size: Size, element: Attribute) -> bool:
+    """Whether the best are found by insertion: they are few, or few elements reach them."""
+    if not is_static(size):
+        return 0 < count <= MAX_INSERTION_K
+    by_keys = has_keys(element) and not _is_short(size) and count > MAX_INSERTION_K
+    return not by_keys and 0 < count * count <= MAX_INSERTION_RATIO * size
+
+
+def _is_short(size: Size) -> bool:
+    return is_static(size) and size < MIN_RADIX_SORT
+
+
 @lowers(math.TopKOp)
 def top_k(op: math.TopKOp, builder: LoweringBuilder) -> str | None:
     """The K largest (or smallest) along `axis`, sorted, and their indices."""
-    if builder.constant(op.K) is None:
-        return "K is not a constant"
-    rows, element = AxisSplit.of(builder.shape(op.X), op.axis.value.data), builder.element(op.X)
+    rows, element = AxisSplit.of(builder.sizes(op.X), op.axis.value.data), builder.element(op.X)
     known = op.Indices if op.Values.type == NONE else op.Values
-    count = AxisSplit.of(builder.shape(known), op.axis.value.data).size
+    count = AxisSplit.of(builder.sizes(known), op.axis.value.data).size
+    # A dynamic size follows from how K is computed; a static one is only declared.
+    if builder.constant(op.K) is None and is_static(count):
+        return "K is not a constant"
+    builder.require_at_most(count, rows.size, f"{describe(op)}: K is more than the axis has elements")
     source, is_largest = builder.buffer(op.X), bool(op.largest.value.data)
     sizes = [rows.before, count, rows.after]
-    by_keys = has_keys(element) and rows.size >= MIN_RADIX_SORT and count > MAX_INSERTION_K
     half_of = 0
-    if not by_keys and 0 < count * count <= MAX_INSERTION_RATIO * rows.size:
+    if is_static(count) and _is_inserted(count, rows.size, element):
         ordering = best_by_insertion(source, rows, count, element, is_largest, builder)
-    elif by_keys:
+    elif has_keys(element) and not _is_short(rows.size):
         ordering = _sorted_by_keys(source, rows, count, element, is_largest, builder)
     else:
         ordering = argsort(source, rows, element, is_largest, builder)
-        half_of = passes(rows.size) % 2
+        half_of = sorted_half(rows.size)
     results = [(buffer, sizes) for buffer in _results(op, sizes, element, builder)]
     kernel = Kernel(builder, "topk", results, [(op.X, rows.sizes), ordering])
     values, indices, read, order = kernel.buffers
@@ -222,3 +270,6 @@ def top_k(op: math.TopKOp, builder: LoweringBuilder) -> str | None:
         indices[before, index, after] = found
     kernel.call()
     return None
+
+
+supports_dynamic_shapes(math.TopKOp)

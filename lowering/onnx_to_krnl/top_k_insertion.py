@@ -58,7 +58,7 @@ def best_by_insertion(
                 take(first + index)
         start = count + blocks * BLOCK
         with kernel.loops([rows.size - start]) as (index,):
-            take(index + start)
+            take(index + kernel.size(start))
     kernel.call()
     return ordering
 

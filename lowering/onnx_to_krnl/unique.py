@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
@@ -14,11 +13,18 @@ from xonnc.lowering.onnx_to_krnl.along_axis import AxisSplit
 from xonnc.lowering.onnx_to_krnl.data_dependent_results import DataDependentResults, store_count
 from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element
 from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Kernel
-from xonnc.lowering.onnx_to_krnl.lowering_builder import DATA_DEPENDENT, LoweringBuilder, lowers
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+    DATA_DEPENDENT,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.sorting import passes, sort_indices
+from xonnc.lowering.onnx_to_krnl.sorting import sort_indices, sorted_half
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
 
 DATA_DEPENDENT.add(UniqueOp)
+supports_dynamic_shapes(UniqueOp)
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,9 @@ class _Slices:
 @lowers(UniqueOp)
 def unique(op: UniqueOp, builder: LoweringBuilder) -> str | None:
     """Unique elements or slices, sorted or by first occurrence, with indices, inverse and counts."""
-    shape = builder.shape(op.X)
+    shape = builder.sizes(op.X)
     axis = 0 if op.axis is None else op.axis.value.data % len(shape)
-    rows = AxisSplit(1, prod(shape), 1) if op.axis is None else AxisSplit.of(shape, axis)
+    rows = AxisSplit(1, volume(shape), 1) if op.axis is None else AxisSplit.of(shape, axis)
     results = (op.Y, axis), (op.indices, 0), (op.counts, 0)
     found = DataDependentResults(op, results, rows.size, builder)
     # The inverse has one index per slice, even if the model declares no size.
@@ -69,14 +75,14 @@ def unique(op: UniqueOp, builder: LoweringBuilder) -> str | None:
     ]
     kernel = Kernel(builder, "unique", made, [(op.X, rows.sizes), groups, firsts])
     out, indices, inverse, counts, count_buffer, source, group_of, first = kernel.buffers
-    store_count(kernel.constant(rows.size, i64), count_buffer)
+    store_count(kernel.count([rows.size]), count_buffer)
     with kernel.loops([found.size]) as (slot,):
         counts[slot] = 0
     with kernel.loops([rows.size]) as (index,):
         group = group_of[index]
         inverse[index] = group
         # If there are more than the model declares the run fails; do not write past the end.
-        slot = group.minimum(found.size - 1).to(INDEX)
+        slot = group.minimum(kernel.count([found.size]) - 1).to(INDEX)
         counts[slot] = counts[slot] + 1
         number = index.to(i64)
         with kernel.when(first[index].differs(0)):
@@ -101,8 +107,8 @@ def _grouped(
     slices = _Slices(kernel, read, rows)
     with kernel.loops([size]) as (index,):
         order[0, index] = index
-    sort_indices(kernel, order, [], kernel.index(size), size, lambda a, b: slices.order(a, b) < 0)
-    half = passes(size) % 2
+    sort_indices(kernel, order, [], kernel.size(size), size, lambda a, b: slices.order(a, b) < 0)
+    half = sorted_half(size)
     with kernel.reducing([size], [kernel.constant(0, i64)]) as ((index,), (known,), results):
         position = order[half, index].to(INDEX)
         before = order[half, (index - 1).maximum(0)].to(INDEX)
@@ -116,7 +122,7 @@ def _grouped(
     return groups, firsts
 
 
-def _renumber(groups: SSAValue, firsts: SSAValue, size: int, builder: LoweringBuilder) -> None:
+def _renumber(groups: SSAValue, firsts: SSAValue, size: Size, builder: LoweringBuilder) -> None:
     """Renumber groups by first occurrence."""
     numbers = builder.allocate([size], i64)
     kernel = Kernel(builder, "unique_order", [groups, numbers], [firsts])

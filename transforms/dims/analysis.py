@@ -18,7 +18,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.transforms.dims.control_flow import enter_body
 from xonnc.transforms.dims.expressions import DimExpr
-from xonnc.transforms.dims.functions import enter_function, leave_function, names_of, returned
+from xonnc.transforms.dims.functions import call_function, enter_function, leave_function, names_of, returned
 from xonnc.transforms.dims.shape_analysis import ShapeAnalysis
 from xonnc.transforms.shapes.inference_context import UNKNOWN, InferenceContext
 
@@ -133,6 +133,7 @@ class DimAnalysis(ShapeAnalysis):
             for region in op.regions:
                 for inner in region.blocks:
                     learned |= self._block(inner, certain=False)
+            call_function(op, self)
             if isinstance(op, OnnxOp) and op.results:
                 _, equal = self.learn(op)
                 for left, right in equal:

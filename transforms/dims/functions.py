@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
-from xdsl.traits import IsTerminator
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import IsTerminator, SymbolTable
 
 from xonnc.dialects.onnx.interface_names import are_dictionaries
 from xonnc.dialects.onnx.types import is_ranked
@@ -71,6 +71,43 @@ def leave_function(function: FuncOp, parameters: set[DimExpr], facts: ShapeAnaly
             size = sizes[axis] if axis < len(sizes) else None
             if size is not None and size.symbol is not None and size not in parameters:
                 facts.symbols.equate(facts.symbols.symbol(NamedDimension(function, name)), size)
+
+
+def call_function(op: Operation, facts: ShapeAnalysis) -> None:
+    """Give the results of a call the dimensions that the function names: equal to operands', or new ones."""
+    callee = op.properties.get("callee")
+    function = SymbolTable.lookup_symbol(op, callee) if isinstance(callee, SymbolRefAttr) else None
+    if not isinstance(function, FuncOp):
+        return
+    given: dict[str, DimExpr] = {}
+    for operand, (_, names) in zip(op.operands, names_of(op.operands, function.arg_attrs), strict=True):
+        sizes = facts.sizes(operand)
+        if sizes is not None:
+            given.update({name: sizes[axis] for axis, name in names.items()})
+    for result, names in names_of(op.results, function.res_attrs):
+        if is_ranked(result.type):
+            axes = range(len(result.type.get_shape()))
+            keys = [names.get(axis) for axis in axes]
+            facts.note(
+                result,
+                [
+                    None if name is None else given.get(name) or facts.symbols.symbol(("called", op, name))
+                    for name in keys
+                ],
+            )
+
+
+def shared_dim_names(values: Sequence[SSAValue], facts: ShapeAnalysis) -> list[str]:
+    """Return `onnx.dim_params` of values; dimensions that are known to be equal have one name."""
+    names: dict[DimExpr, str] = {}
+    written: list[str] = []
+    for value in values:
+        sizes = facts.sizes(value) or ()
+        dynamic = {axis: size for axis, size in enumerate(sizes) if size.number is None}
+        written.append(
+            _written({axis: names.setdefault(size, f"d{len(names)}") for axis, size in dynamic.items()})
+        )
+    return written
 
 
 def dim_names(value: SSAValue, facts: ShapeAnalysis) -> dict[int, str]:

@@ -6,7 +6,8 @@
 // CHECK:         %[[FOUND:.*]] = "onnx.NonZero"
 // CHECK-NEXT:    %[[Y:.*]] = "krnl.deferred_call"(%[[FOUND]]) <{callee = @found_0}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
 // CHECK-NEXT:    onnx.Return %[[Y]]
-// CHECK:       func.func private @found_0(%{{.*}}: tensor<2x?xi64>) -> tensor<2x?xf32> attributes {krnl.deferred}
+// CHECK:       func.func private @found_0(%{{.*}}: tensor<2x?xi64> {onnx.dim_params = "1:d0"})
+// CHECK-SAME:    -> (tensor<2x?xf32> {onnx.dim_params = "1:d0"}) attributes {krnl.deferred}
 // CHECK:         "onnx.Cast"
 // CHECK:         "onnx.Relu"
 // KRNL-LABEL:  func.func @places
@@ -114,4 +115,60 @@ func.func @slice_by_input(%x: tensor<3x7xf32>, %bound: tensor<1xi64>) -> tensor<
   %0 = "onnx.Slice"(%x, %zero, %bound, %one, %one) : (tensor<3x7xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3x?xf32>
   %1 = "onnx.Relu"(%0) : (tensor<3x?xf32>) -> tensor<3x?xf32>
   onnx.Return %1 : tensor<3x?xf32>
+}
+
+// -----
+
+// What reads a size that a function finds is in a function of its own. Dimensions that are equal have one name.
+// CHECK-LABEL: func.func @chain
+// CHECK:         %[[FOUND:.*]] = "onnx.NonZero"
+// CHECK-NEXT:    %[[FIRST:.*]]:2 = "krnl.deferred_call"(%[[FOUND]], %{{.*}}) <{callee = @found_0}>
+// CHECK-NEXT:    %[[SECOND:.*]] = "krnl.deferred_call"(%[[FIRST]]#1, %[[FIRST]]#0) <{callee = @found_1}>
+// CHECK-NEXT:    onnx.Return %[[SECOND]]
+// CHECK:       func.func private @found_0(%{{.*}}: tensor<1x?xi64> {onnx.dim_params = "1:d0"}, %{{.*}}: tensor<9xf32>)
+// CHECK-SAME:    -> (tensor<?xf32> {onnx.dim_params = "0:d0"}, tensor<1x?xi64> {onnx.dim_params = "1:d1"})
+// CHECK:         "onnx.NonZero"
+// CHECK-NEXT:    onnx.Return
+// CHECK:       func.func private @found_1(
+// CHECK:         "onnx.GatherND"
+// KRNL-LABEL:  func.func @chain
+// KRNL-NOT:      krnl.no_kernel
+func.func @chain(%x: tensor<9xf32>) -> tensor<?xf32> {
+  %half = onnx.Constant dense<0.5> : tensor<f32>
+  %0 = "onnx.NonZero"(%x) : (tensor<9xf32>) -> tensor<1x?xi64>
+  %1 = "onnx.Transpose"(%0) <{perm = [1, 0]}> : (tensor<1x?xi64>) -> tensor<?x1xi64>
+  %2 = "onnx.GatherND"(%x, %1) : (tensor<9xf32>, tensor<?x1xi64>) -> tensor<?xf32>
+  %3 = "onnx.Greater"(%2, %half) : (tensor<?xf32>, tensor<f32>) -> tensor<?xi1>
+  %4 = "onnx.NonZero"(%3) : (tensor<?xi1>) -> tensor<1x?xi64>
+  %5 = "onnx.Transpose"(%4) <{perm = [1, 0]}> : (tensor<1x?xi64>) -> tensor<?x1xi64>
+  %6 = "onnx.GatherND"(%2, %5) : (tensor<?xf32>, tensor<?x1xi64>) -> tensor<?xf32>
+  onnx.Return %6 : tensor<?xf32>
+}
+
+// -----
+
+// A function computes the sizes that it reads again, so that shapes follow from them.
+// CHECK-LABEL: func.func @size
+// CHECK:         "onnx.NonZero"
+// CHECK-NEXT:    %[[FIRST:.*]]:2 = "krnl.deferred_call"({{.*}}) <{callee = @found_0}>
+// CHECK-NEXT:    "krnl.deferred_call"({{.*}}) <{callee = @found_1}>
+// CHECK-NEXT:    onnx.Return
+// CHECK:       func.func private @found_0(
+// CHECK:         "onnx.NonZero"
+// CHECK:       func.func private @found_1(
+// CHECK:         "onnx.Shape"
+// CHECK:         "onnx.Expand"
+// KRNL-LABEL:  func.func @size
+// KRNL-NOT:      krnl.no_kernel
+func.func @size(%x: tensor<9xf32>, %y: tensor<1x1xi64>) -> (tensor<?x?xi64>, tensor<?x1xi64>) {
+  %0 = "onnx.NonZero"(%x) : (tensor<9xf32>) -> tensor<1x?xi64>
+  %1 = "onnx.Transpose"(%0) <{perm = [1, 0]}> : (tensor<1x?xi64>) -> tensor<?x1xi64>
+  %2 = "onnx.Shape"(%1) <{start = 0 : si64}> : (tensor<?x1xi64>) -> tensor<2xi64>
+  %3 = "onnx.GatherND"(%x, %1) : (tensor<9xf32>, tensor<?x1xi64>) -> tensor<?xf32>
+  %4 = "onnx.NonZero"(%3) : (tensor<?xf32>) -> tensor<1x?xi64>
+  %5 = "onnx.Transpose"(%4) <{perm = [1, 0]}> : (tensor<1x?xi64>) -> tensor<?x1xi64>
+  %most = "onnx.ReduceMaxV13"(%5) <{axes = [0, 1], keepdims = 1 : si64}> : (tensor<?x1xi64>) -> tensor<1x1xi64>
+  %6 = "onnx.Expand"(%most, %2) : (tensor<1x1xi64>, tensor<2xi64>) -> tensor<?x?xi64>
+  %7 = "onnx.Mul"(%5, %y) : (tensor<?x1xi64>, tensor<1x1xi64>) -> tensor<?x1xi64>
+  onnx.Return %6, %7 : tensor<?x?xi64>, tensor<?x1xi64>
 }

@@ -156,6 +156,82 @@ def test_indices_of_an_axis_that_may_be_empty():
     assert compared(BEST).host_calls() == []
 
 
+CHAINS = {
+    "masks": """
+  picked = GatherND(scores, places)
+  half = Constant<value = float {0.6}>()
+  higher = Greater(picked, half)
+  found_again = NonZero(higher)
+  places_again = Transpose<perm = [1, 0]>(found_again)
+  y = GatherND(picked, places_again)
+  z = Neg(y)""",
+    "conditions": """
+  picked = GatherND(scores, places)
+  half = Constant<value = float {0.6}>()
+  higher = Greater(picked, half)
+  y = Compress<axis = 0>(picked, higher)
+  column = Unsqueeze(higher, one)
+  columns = Concat<axis = 1>(column, column, column)
+  flat = Constant<value = int64[1] {-1}>()
+  all = Reshape(columns, flat)
+  z = Compress(places, all)""",
+    "sorted": """
+  picked = GatherND(scores, places)
+  number = Shape(picked)
+  five = Constant<value = int64[1] {5}>()
+  both = Concat<axis = 0>(number, five)
+  least_number = ReduceMin<keepdims = 1>(both)
+  y, order = TopK<axis = 0, largest = 0>(picked, least_number)
+  z = Gather<axis = 0>(picked, order)""",
+    "all_sorted": """
+  picked = GatherND(scores, places)
+  integers = Cast<to = 7>(picked)
+  number = Shape(picked)
+  best, order = TopK<axis = 0>(picked, number)
+  y = Neg(best)
+  ordered, z = TopK<axis = 0>(integers, number)""",
+    "unique": """
+  two = Constant<value = int64[1] {2}>()
+  kinds = Slice(places, one, two, one)
+  y, first, inverse, counts = Unique<sorted = 1>(kinds)
+  z = Neg(counts)""",
+    "suppressed": """
+  picked = GatherND(scores, places)
+  two = Constant<value = int64[1] {2}>()
+  three = Constant<value = int64[1] {3}>()
+  row = Slice(places, two, three, one)
+  rows = Squeeze(row, one)
+  corners = Gather<axis = 1>(boxes, rows)
+  shape = Constant<value = int64[3] {1, 1, -1}>()
+  candidates = Reshape(picked, shape)
+  most = Constant<value = int64[1] {20}>()
+  overlap = Constant<value = float[1] {0.3}>()
+  y = NonMaxSuppression(corners, candidates, most, overlap)
+  chosen = Slice(y, two, three, one)
+  z = Neg(chosen)""",
+    "slices": """
+  picked = GatherND(scores, places)
+  half = Constant<value = float {0.5}>()
+  higher = Greater(picked, half)
+  numbers = Cast<to = 7>(higher)
+  end = ReduceSum<keepdims = 1>(numbers)
+  zero = Constant<value = int64[1] {0}>()
+  y = Slice(picked, zero, end, zero)
+  z = Exp(y)""",
+}
+"""What finds sizes among what was found."""
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sizes_are_found_one_after_another(chain: str, threads: int):
+    head = "m (float[1,9,4] boxes, float[1,2,9] scores, float[9,6] features, float[1] least) => (y, z)"
+    nodes = "high = Greater(scores, least)\n found = NonZero(high)\n places = Transpose<perm = [1, 0]>(found)"
+    one = "one = Constant<value = int64[1] {1}>()"
+    text = f"{head} {{ {one}\n {nodes} {CHAINS[chain]} }}"
+    assert compared(text, threads).host_calls() == []
+
+
 REGIONS = """
 m (float[1,9,4] boxes, float[1,2,9] scores, float[9,6] features, float[1] least) => (y) {
   most = Constant<value = int64[1] {3}>()

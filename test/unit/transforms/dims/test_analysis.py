@@ -20,6 +20,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func, FuncOp
 from xdsl.ir import OpResult, SSAValue
+from xdsl.parser import Parser
 
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx import get_onnx
@@ -480,3 +481,30 @@ def test_the_keys_of_attention_follow_those_of_the_past() -> None:
         {0: "N", 2: "P + T"},
         {0: "N", 2: "P + T"},
     ]
+
+
+def test_a_call_gives_results_the_dimensions_that_the_function_names() -> None:
+    """Those of operands, or new ones; results of equal names are equal."""
+    text = """
+        func.func @main(%x: tensor<?x3xf32>) -> tensor<?xf32> {
+          %0:3 = func.call @part(%x) : (tensor<?x3xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<2x?xf32>)
+          func.return %0#0 : tensor<?xf32>
+        }
+        func.func private @part(%a: tensor<?x3xf32> {onnx.dim_params = "0:d0"}) -> (
+            tensor<?xf32> {onnx.dim_params = "0:d0"}, tensor<?xf32> {onnx.dim_params = "0:d1"},
+            tensor<2x?xf32> {onnx.dim_params = "1:d1"}) {
+          %c = onnx.Constant dense<0> : tensor<i64>
+          %0 = "onnx.Gather"(%a, %c) <{axis = 1 : si64}> : (tensor<?x3xf32>, tensor<i64>) -> tensor<?xf32>
+          %1 = "onnx.NonZero"(%a) : (tensor<?x3xf32>) -> tensor<2x?xi64>
+          %2 = "onnx.Cast"(%1) <{to = f32}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
+          %3 = "onnx.Gather"(%2, %c) <{axis = 0 : si64}> : (tensor<2x?xf32>, tensor<i64>) -> tensor<?xf32>
+          func.return %0, %3, %2 : tensor<?xf32>, tensor<?xf32>, tensor<2x?xf32>
+        }"""
+    made = Parser(new_context(), text).parse_module()
+    analysis = DimAnalysis(made)
+    main = next(op for op in made.walk() if isinstance(op, FuncOp))
+    call = next(op for op in made.walk() if op.name == "func.call")
+    same, found, also_found = call.results
+    assert analysis.same_dim(main.body.block.args[0], 0, same, 0)
+    assert analysis.same_dim(found, 0, also_found, 1)
+    assert not analysis.same_dim(found, 0, same, 0)
