@@ -50,7 +50,13 @@ def define_operators() -> None:
     fragment.impl("roi_align", _roi_align, "CompositeExplicitAutograd")
     for name in _named_operators() - {"nms", "roi_align"}:
         fragment.define(f"{name}(Tensor input) -> Tensor")
-    import_module("torchvision.extension").__dict__["_has_ops"] = lambda: True
+    # `torch.jit.script` reads the source of this one, which a lambda has not.
+    for name in ("extension", "ops.roi_align"):
+        import_module(f"torchvision.{name}").__dict__["_has_ops"] = _has_operators
+
+
+def _has_operators() -> bool:
+    return True
 
 
 def _named_operators() -> set[str]:
@@ -79,7 +85,8 @@ def _nms(boxes: Any, scores: Any, threshold: float) -> Any:
 
 def _roi_align(x: Any, rois: Any, scale: float, height: int, width: int, ratio: int, aligned: bool) -> Any:
     """Region pooling by bilinear samples, as torchvision's own Python form of it has it."""
-    plain = import_module("torchvision.ops.roi_align")._roi_align
+    # Not compiled by dynamo, which does not allow that to be traced.
+    plain = import_module("torchvision.ops.roi_align")._roi_align.__wrapped__
     return plain(x, rois, scale, height, width, ratio, aligned)
 
 
@@ -235,6 +242,7 @@ def torchvision_specs() -> list[ModelSpec]:
         _network("tv_ssdlite320", _detector("ssdlite320_mobilenet_v3_large", 320), opset=12),
         _network("tv_fasterrcnn_320", _detector("fasterrcnn_mobilenet_v3_large_320_fpn", 320), opset=13),
         _network("tv_retinanet", _retinanet(), opset=16),
+        _network("tv_fcos", _detector("fcos_resnet50_fpn", 160, min_size=160, max_size=160), opset=17),
         _network("tv_vit_small", _vit(), opset=17, dynamic=BATCH),
         _network("tv_swin_small", _swin(), opset=17),
         _network("tv_r3d", _video(), opset=16),
@@ -276,10 +284,10 @@ def _first_value(network: Any) -> Any:
     return First()
 
 
-def _detector(model: str, size: int) -> Build:
+def _detector(model: str, size: int, **arguments: Any) -> Build:
     def build() -> tuple[Any, tuple[Any, ...]]:
         models = torchvision().models
-        network = models.get_model(model, weights=None, weights_backbone=None, num_classes=8)
+        network = models.get_model(model, weights=None, weights_backbone=None, num_classes=8, **arguments)
         return network, ([image(3, size, size).sigmoid()],)
 
     return build
