@@ -162,8 +162,16 @@ def _dynamic_shapes(
     return tuple(map(one, arguments))
 
 
+_CLASSIFIER = re.compile(r"(cls_logits|cls_score|classification_head\.module_list\.\d+\.1)$")
+"""Layers of detectors that give scores."""
+
+
 def randomize(module: Any) -> None:
-    """Give normalisations statistics as training would: fresh ones are the identity."""
+    """
+    Give normalisations statistics as training would, and detectors scores that differ.
+
+    Fresh normalisations are the identity, and fresh scores all alike: rounding would tell the better boxes.
+    """
     for one in module.modules():
         if hasattr(one, "running_mean") and one.running_mean is not None:
             one.running_mean.normal_(0, 0.1)
@@ -171,6 +179,9 @@ def randomize(module: Any) -> None:
             if one.weight is not None:
                 one.weight.data.uniform_(0.5, 1.5)
                 one.bias.data.normal_(0, 0.1)
+    for name, one in module.named_modules():
+        if _CLASSIFIER.search(name) and hasattr(one, "weight"):
+            one.weight.data.mul_(10)
 
 
 def image(*shape: int) -> Any:
@@ -307,7 +318,7 @@ def _retinanet() -> Build:
             4,
             min_size=256,
             max_size=256,
-            score_thresh=0.2,
+            score_thresh=0.005,
             anchor_generator=anchors.AnchorGenerator(((32,), (64,), (128,), (256,)), ((0.5, 1.0, 2.0),) * 4),
         )
         return network, ([image(3, 256, 256).sigmoid()],)
