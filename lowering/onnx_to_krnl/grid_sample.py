@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 
 from xdsl.dialects.builtin import f32, f64
 
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernels import Kernel
-from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
 from xonnc.lowering.onnx_to_krnl.resize import cubic_weight
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import static_sizes, volume
 
 MAX_UNROLLED_TAPS = 64
 """Interpolated elements around a coordinate that are unrolled."""
@@ -35,18 +40,21 @@ class _Tap:
 def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, builder: LoweringBuilder) -> str | None:
     """Interpolate `X` at the coordinates of `grid` in [-1, 1], last axis first (x, y, …)."""
     mode = op.mode.data.removeprefix("bi")
-    shape, out = builder.shape(op.X), builder.shape(op.Y)
+    shape, out = builder.sizes(op.X), builder.sizes(op.Y)
     number = compute_type(builder.element(op.X))
+    image_sizes = static_sizes(shape[2:])
     rank = len(shape) - 2
+    if len(image_sizes) < rank:
+        return NO_DYNAMIC_KERNEL
     if number not in (f32, f64) or {"nearest": 1, "linear": 2, "cubic": 4}[mode] ** rank > MAX_UNROLLED_TAPS:
         return f"not of floats, or more than {MAX_UNROLLED_TAPS} taps of {mode} interpolation on {rank} axes"
-    samples = prod(out[2:])
+    samples = volume(out[2:])
     inputs = [op.X, (op.grid, [out[0], samples, rank])]
     kernel = Kernel(builder, "gridsample", [(op.Y, [out[0], out[1], samples])], inputs)
     target, source, grid = kernel.buffers
     with kernel.loops([out[0], samples]) as (image, index):
         taps: list[list[_Tap]] = []
-        for axis, size in enumerate(shape[2:]):
+        for axis, size in enumerate(image_sizes):
             x = grid.read_as(number, image, index, rank - 1 - axis)
             taps.append(_taps(x, size, mode, op.padding_mode.data, bool(op.align_corners.value.data)))
         with kernel.loops([out[1]]) as (channel,):
@@ -59,6 +67,9 @@ def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, builder: Lower
             target[image, channel, index] = parts[0] if len(parts) == 1 else sum(parts, none)
     kernel.call()
     return None
+
+
+supports_dynamic_shapes(tensor.GridSampleOp, tensor.GridSampleV16Op)
 
 
 def _part(x: Scalar, chosen: Sequence[_Tap]) -> Scalar:

@@ -1,4 +1,4 @@
-"""Symbolic dimensions of RoiAlign."""
+"""Symbolic dimensions of RoiAlign and GridSample."""
 
 from __future__ import annotations
 
@@ -17,3 +17,13 @@ def roi_align(ctx: DimContext) -> Sequence[Partly | None]:
     ctx.equal.append((images[0], regions[0]))
     sizes = (DimExpr(ctx.integer(f"output_{name}", 1)) for name in ("height", "width"))
     return [(regions[0], data[1], *sizes)]
+
+
+@sizes_of("GridSample", "GridSampleV16")
+def grid_sample(ctx: DimContext) -> Sequence[Partly | None]:
+    """[N, C, the axes of the grid between its first and its last]."""
+    data, grid = ctx.sizes(0), ctx.sizes(1)
+    if data is None or grid is None:
+        return []
+    ctx.equal.append((data[0], grid[0]))
+    return [(*data[:2], *grid[1:-1])]

@@ -194,7 +194,9 @@ CHAINS = {
   two = Constant<value = int64[1] {2}>()
   kinds = Slice(places, one, two, one)
   y, first, inverse, counts = Unique<sorted = 1>(kinds)
-  z = Neg(counts)""",
+  column = Unsqueeze(counts, one)
+  values = Unsqueeze(y, one)
+  z = Mul(values, column)""",
     "suppressed": """
   picked = GatherND(scores, places)
   two = Constant<value = int64[1] {2}>()

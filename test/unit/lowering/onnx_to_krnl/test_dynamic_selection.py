@@ -1,4 +1,4 @@
-"""Operators that select and sort have one kernel for all sizes of a dynamic input."""
+"""Operators that select, sort and sample have one kernel for all sizes of a dynamic input."""
 
 from __future__ import annotations
 
@@ -46,6 +46,13 @@ MODELS = {
     "unique_rows": """m (float[n,4] x) => (y, i, z, w) {
         near = Round(x)
         y, i, z, w = Unique<axis=0, sorted=0>(near) }""",
+    "samples": """m (float[n,4] x) => (float[a,b,c,d] y) {
+        image = Constant<value = float[1,2,3,2] {1, -2, 0.5, 4, 3, -1, 0, 2, 5, -3, 1, 7}>()
+        shape = Constant<value = int64[4] {1,-1,2,2}>()
+        most = Constant<value = float {1.5}>()
+        inside = Min(x, most)
+        grid = Reshape(inside, shape)
+        y = GridSample<mode = "linear", padding_mode = "border">(image, grid) }""",
     "boxes": """m (float[n,4] x) => (int64[k,3] y) {
         most = Constant<value = int64[1] {9223372036854775807}>()
         overlap = Constant<value = float[1] {0.3}>()
@@ -79,7 +86,7 @@ def test_one_program_selects_from_any_number(name: str, threads: int):
         if rows >= least:
             given = {"x": elements(rows, np.float64 if "double" in MODELS[name] else np.float32)}
             for found, expected in zip(session.run(None, given), peer.run(None, given), strict=True):
-                np.testing.assert_array_equal(found, expected)
+                np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert session.host_calls() == []
     if name not in ("nonzero", "unique"):
         assert session.compiled == 1
