@@ -1,9 +1,12 @@
 // RUN: onnx-opt %s --fuse-onnx --reduce-memory-onnx --split-input-file | filecheck %s
 // RUN: onnx-opt %s --fuse-onnx --reduce-memory-onnx --reduce-memory-onnx --split-input-file | filecheck %s
 // RUN: onnx-opt %s --fuse-onnx --reduce-memory-onnx --assign-layout --split-input-file | filecheck %s --check-prefix=LAYOUT
+// RUN: onnx-opt %s --fuse-onnx="processor=avx2 portable=true" --reduce-memory-onnx="processor=avx2 portable=true" --split-input-file | filecheck %s --check-prefix=AVX2
 
 // A convolution that is pooled and needs the most memory: in two parts, of as many channels as a tile has.
 
+// AVX2-LABEL:  func.func @pooled
+// AVX2:          "onnx.MaxPoolSingleOut"({{.*}} -> tensor<1x16x28x28xf32>
 // CHECK-LABEL: func.func @pooled
 // CHECK-DAG:     onnx.Constant dense<1.000000e+00> : tensor<32x3x7x7xf32>
 // CHECK-DAG:     onnx.Constant dense<2.000000e+00> : tensor<32xf32>
