@@ -19,7 +19,7 @@ from oracles.nvdla.fixed_point import Array
 from oracles.nvdla.quantized_reference import QuantizedReference
 from oracles.nvdla.random_networks import NetworkRecipe, image_of, model_of
 from oracles.nvdla.window_operators import SlidingWindow
-from xonnc.compiler import InternalCompilerError, compile_model
+from xonnc.compiler import Compilation, InternalCompilerError, compile_model
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.nvdla.enumerations import Precision
@@ -46,8 +46,8 @@ IMAGES = 3
 @dataclass(frozen=True)
 class Outcome:
     """
-    `agrees`, `refused`, or the kind of failure (`compiling`, `simulating`, `differs`, `reference`), and
-    details.
+    `agrees`, `refused`, `mixed` (no reference has its integers), or the kind of failure (`compiling`,
+    `simulating`, `differs`, `reference`), and details.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class Outcome:
     @property
     def fails(self) -> bool:
         """Whether it is a failure."""
-        return self.kind not in ("agrees", "refused")
+        return self.kind not in ("agrees", "refused", "mixed")
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,11 @@ def outcome_of(recipe: NetworkRecipe, target: str) -> Outcome:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.onnx"
             path.write_bytes(model.SerializeToString())
-            outputs = _simulated(path, images, target)
+            compiled = compile_model(path, target)
+            outputs = _simulated(compiled, images, target)
             if recipe.is_integer:
+                if compiled.report.nodes_by_precision.get("fp16"):
+                    return Outcome("mixed", "INT8 cannot express a node, which runs in FP16")
                 return _against_integers(model, images, target, outputs)
             reference = Onnxruntime(path)
             return _against_floats([reference.run({"x": image})[0] for image in images], outputs)
@@ -97,9 +100,9 @@ def outcome_of(recipe: NetworkRecipe, target: str) -> Outcome:
         return Outcome("crash", f"{type(error).__name__}: {error}")
 
 
-def _simulated(path: Path, images: Sequence[Array], target: str) -> list[Output]:
+def _simulated(compiled: Compilation, images: Sequence[Array], target: str) -> list[Output]:
     """Return the simulator's outputs; the compiler itself runs the static checks."""
-    loadable = parse_loadable(to_bytes(compile_model(path, target).loadable))
+    loadable = parse_loadable(to_bytes(compiled.loadable))
     simulator = Simulator(loadable, load_target(target))
     return [simulator.run([image])[0] for image in images]
 

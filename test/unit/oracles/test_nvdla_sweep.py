@@ -122,3 +122,8 @@ def test_no_tile_is_a_single_position_of_a_column():
     """The SDP would take its surfaces as packed; the sweep found it."""
     recipe = random_recipe(4294976313, is_integer=True)
     assert outcome_of(recipe, "nv_small").kind == "agrees"
+
+
+def test_integers_beside_nodes_in_fp16_are_not_compared():
+    """A kernel of 37 is none of INT8: on nv_full the product runs in FP16, with the rounding of that."""
+    assert outcome_of(random_recipe(4294967302, is_integer=True), "nv_full").kind == "mixed"
