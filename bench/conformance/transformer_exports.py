@@ -68,6 +68,7 @@ def model_specs() -> list[ModelSpec]:
         *_both("clip", _clip, None),
         *_both("detr", _detr, None),
         *_both("yolos", _yolos, None),
+        _one("superpoint_new", _superpoint, None, True),
         *_both("patchtst", _patchtst, None),
         *_both("mamba", _mamba, None),
     ]
@@ -421,6 +422,14 @@ def _yolos() -> tuple[Any, dict[str, Any]]:
     )
     config._attn_implementation = "eager"
     return package.YolosForObjectDetection(config), {"pixel_values": image(1, 3, 64, 96)}
+
+
+def _superpoint() -> tuple[Any, dict[str, Any]]:
+    package = transformers()
+    config = package.SuperPointConfig(
+        encoder_hidden_sizes=[16, 16, 24, 24], decoder_hidden_size=32, descriptor_decoder_dim=32
+    )
+    return package.SuperPointForKeypointDetection(config), {"pixel_values": image(1, 3, 64, 64)}
 
 
 def _patchtst() -> tuple[Any, dict[str, Any]]:
