@@ -86,7 +86,9 @@ def test_one_program_selects_from_any_number(name: str, threads: int):
         if rows >= least:
             given = {"x": elements(rows, np.float64 if "double" in MODELS[name] else np.float32)}
             for found, expected in zip(session.run(None, given), peer.run(None, given), strict=True):
-                np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+                numbers = np.asarray(found, np.float64), np.asarray(expected, np.float64)
+                assert numbers[0].shape == numbers[1].shape
+                np.testing.assert_allclose(*numbers, rtol=1e-5, atol=1e-6)
     assert session.host_calls() == []
     if name not in ("nonzero", "unique"):
         assert session.compiled == 1
