@@ -51,16 +51,3 @@ def one_hot(ctx: DimContext) -> Sequence[Partly | None]:
     axis = ctx.own_axis(len(indices) + 1, -1)
     size = depth[0].expr if depth else None
     return [(*indices[:axis], size, *indices[axis:])]
-
-
-@sizes_of("Unique")
-def unique(ctx: DimContext) -> Sequence[Partly | None]:
-    """As many values as first indices and counts; one inverse index for each element or slice."""
-    data = ctx.sizes(0)
-    if data is None:
-        return []
-    count = ctx.symbols.symbol(("unique", ctx.op))
-    if ctx.property("axis") is None:
-        return [[count], [count], [ctx.symbols.product(data)], [count]]
-    axis = ctx.own_axis(len(data))
-    return [[*data[:axis], count, *data[axis + 1 :]], [count], [data[axis]], [count]]

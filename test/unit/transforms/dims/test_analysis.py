@@ -149,8 +149,6 @@ MODELS = {
     "samples": """(float[N, C, 4, 5] x, float[N, H, W, 2] g) => (float[A, B, D, E] y) {
         y = GridSample(x, g)
         z = Transpose<perm = [1, 0, 2, 3]>(y) }""",
-    "unique": """(float[N, S] x) => (float[A] y, int64[A] i, float[B, C] z, int64[B] w) {
-        y, i, v, w0 = Unique(x)  z, w, u, t = Unique<axis = 0>(x) }""",
     "blocks": """(float[N, 4, H, W] x) => (float[A, 1, B, C] d, float[D, 4, E, F] s) {
         d = DepthToSpace<blocksize = 2>(x)  s = SpaceToDepth<blocksize = 2>(d) }""",
     "branches": """(bool c, float[N, S] x) => (float[A, B] y) {
