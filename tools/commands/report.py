@@ -105,6 +105,11 @@ def run(args: argparse.Namespace) -> int:
         raise XonncError(f"{args.model}: --input-shape is for models; this is compiled already")
     if is_package(args.model):
         return _report_package(args)
+    if _is_processor(args.target):
+        raise XonncError(
+            f"--target {args.target} is for --memory and --html; "
+            "the times of kernels are in 'xonnc run MODEL --profile'"
+        )
     target = load_target(args.target or DEFAULT_TARGET)
     cost, errors = _cost(args, target)
     if args.json:
@@ -158,6 +163,10 @@ def _picture(is_of_memory: bool, document: Document) -> str:
     return timeline_svg(document.timeline or Timeline("", "", ()))
 
 
+def _is_processor(target: str | None) -> bool:
+    return target in ("cpu", *cpu_names())
+
+
 def _document(args: argparse.Namespace) -> Document:
     name: str = args.target or DEFAULT_TARGET
     if is_package(args.model):
@@ -182,7 +191,7 @@ def _document(args: argparse.Namespace) -> Document:
         hardware = load_target(name)
         documents = {args.model.name: PackagePart(read_checked(args.model, hardware), ())}
         return report_loadable(args.model, documents, hardware, args.register_cycles)
-    if name in ("cpu", *cpu_names()):
+    if _is_processor(name):
         from xonnc.tools.html_report.native import report_native
 
         for option in ("calib", "calibrate"):

@@ -42,6 +42,14 @@ def test_a_loadable_costs_what_its_model_does(model: Path, capsys: pytest.Captur
     assert keys >= {"cycles", "milliseconds", "macs", "traffic_bytes", "compulsory_bytes", "utilisation"}
 
 
+@pytest.mark.parametrize("target", ["cpu", "avx2"])
+def test_native_code_has_no_cycle_model(target: str, model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["report", str(model), "--target", target]) == 1
+    said = capsys.readouterr().err
+    assert f"--target {target} is for --memory and --html" in said
+    assert "xonnc run MODEL --profile" in said
+
+
 def test_the_firmware(model: Path, capsys: pytest.CaptureFixture[str]):
     found: list[int] = []
     for cycles in ("0", "100"):
