@@ -25,7 +25,7 @@ from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shap
 from xonnc.lowering.onnx_to_krnl.lowering_builder import may_be_cut
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
 from xonnc.lowering.onnx_to_krnl.shape_inputs import depends_on_known_sizes
-from xonnc.lowering.onnx_to_krnl.size_computations import clone_sizes, is_size, makers_of
+from xonnc.lowering.onnx_to_krnl.size_computations import clone_sizes, is_size, producers_of
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.functions import DIM_PARAMS, shared_dim_names
 
@@ -168,7 +168,10 @@ def _named_sizes(names: str) -> DictionaryAttr:
 
 @dataclass(frozen=True)
 class _Followers:
-    """Ops that depend on data-dependent shapes, in order: those to move, to copy with them, and to leave."""
+    """
+    Ops that depend on data-dependent shapes, in order: those to move to a function, computations of sizes to
+    copy into it, and those to leave.
+    """
 
     later: list[Operation]
     copied: list[Operation]
@@ -204,7 +207,8 @@ class _Collector:
         """Values of data-dependent shape, and what ops that move compute from them."""
         self._moved: set[SSAValue] = set()
         self._stuck: set[SSAValue] = set()
-        """What the next functions compute, or nothing does."""
+        """Results of ops that are left, and of data-dependent size in the function itself: no op that moves
+        reads them."""
         self._sizes: dict[SSAValue, Operation] = {}
         """Sizes that may stay where they are: functions copy the ops that compute them."""
 
@@ -236,7 +240,7 @@ class _Collector:
 
     def _move(self, op: Operation) -> None:
         copied = self.followers.copied
-        copied += [each for each in makers_of(op.operands, self._sizes) if each not in copied]
+        copied += [each for each in producers_of(op.operands, self._sizes) if each not in copied]
         self.followers.later.append(op)
         self._moved.update(op.results)
         # What reads a size that the function finds is computed after it.
@@ -244,14 +248,21 @@ class _Collector:
         (self._stuck if waits else self._found).update(op.results)
 
     def _move_sizes(self, reader: Operation) -> None:
-        """Move the ops that compute sizes for what is no operator: it reads them from the function."""
-        makers = makers_of(_read(reader), self._sizes)
-        self.followers.later[:0] = makers
-        self.followers.copied[:] = [op for op in self.followers.copied if op not in makers]
-        for value in [value for op in makers for value in op.results]:
-            del self._sizes[value]
-            self._moved.add(value)
-            self._found.add(value)
+        """
+        Move the ops that compute sizes for what is no operator: it reads them from the function.
+
+        Ops that compute other sizes from those move too, as the function is called after them.
+        """
+        moved = {value for op in producers_of(_read(reader), self._sizes) for value in op.results}
+        for op in dict.fromkeys(self._sizes.values()):
+            if moved.intersection(op.operands):
+                moved.update(op.results)
+        producers = [op for op in dict.fromkeys(self._sizes.values()) if op.results[0] in moved]
+        self.followers.later[:0] = producers
+        self.followers.copied[:] = [op for op in self.followers.copied if op not in producers]
+        self._sizes = {value: op for value, op in self._sizes.items() if value not in moved}
+        self._moved |= moved
+        self._found |= moved
 
 
 def _after_calls(block: Block) -> Iterator[Operation]:

@@ -27,11 +27,11 @@ def is_size(op: Operation, sizes: Container[SSAValue]) -> bool:
     return bool(read) and all(value in sizes for value in read)
 
 
-def makers_of(values: Iterable[SSAValue], sizes: Mapping[SSAValue, Operation]) -> list[Operation]:
+def producers_of(values: Iterable[SSAValue], sizes: Mapping[SSAValue, Operation]) -> list[Operation]:
     """Return the ops that compute those of some values that are sizes, in order."""
     made: list[Operation] = []
     for op in dict.fromkeys(sizes[value] for value in values if value in sizes):
-        made += [each for each in (*makers_of(op.operands, sizes), op) if each not in made]
+        made += [each for each in (*producers_of(op.operands, sizes), op) if each not in made]
     return made
 
 

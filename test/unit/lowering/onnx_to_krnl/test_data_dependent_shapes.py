@@ -180,8 +180,8 @@ CHAINS = {
   number = Shape(picked)
   five = Constant<value = int64[1] {5}>()
   both = Concat<axis = 0>(number, five)
-  least_number = ReduceMin<keepdims = 1>(both)
-  y, order = TopK<axis = 0, largest = 0>(picked, least_number)
+  count = ReduceMin<keepdims = 1>(both)
+  y, order = TopK<axis = 0, largest = 0>(picked, count)
   z = Gather<axis = 0>(picked, order)""",
     "all_sorted": """
   picked = GatherND(scores, places)
@@ -230,6 +230,30 @@ def test_sizes_are_found_one_after_another(chain: str, threads: int):
     one = "one = Constant<value = int64[1] {1}>()"
     text = f"{head} {{ {one}\n {nodes} {CHAINS[chain]} }}"
     assert compared(text, threads).host_calls() == []
+
+
+DECIDED = """
+m (float[1,9,4] boxes, float[1,2,9] scores, float[9,6] features, float[1] least) => (y, z, rank) {
+  high = Greater(scores, least)
+  found = NonZero(high)
+  sizes = Shape(found)
+  one = Constant<value = int64 {1}>()
+  three = Constant<value = int64 {3}>()
+  zero = Constant<value = int64[1] {0}>()
+  number = Gather<axis = 0>(sizes, one)
+  rank = Gather<axis = 0>(sizes, zero)
+  vector = Unsqueeze(number, zero)
+  target = Concat<axis = 0>(vector, rank)
+  are_many = Greater(number, three)
+  y = If(are_many) <then_branch = yes () => (int64[a, b] p) { p = Neg(found) },
+    else_branch = no () => (int64[c, d] q) { q = Add(found, found) }>
+  z = Expand(one, target)
+}
+"""
+
+
+def test_sizes_that_decide_on_a_branch_are_read_again():
+    assert compared(DECIDED).host_calls() == []
 
 
 REGIONS = """
