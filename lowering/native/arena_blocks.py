@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.lowering.memory_planning.offset_assignment import BufferLifetime, peak_live_bytes
-from xonnc.lowering.native.in_place import outermost_host
+from xonnc.lowering.native.in_place import reused_buffer
 from xonnc.lowering.native.lifetimes import Lifetime, arena_buffers
 from xonnc.lowering.native.nominal_sizes import NOMINAL_DIMENSIONS, nominal_bytes
 
@@ -35,7 +35,7 @@ def assign_blocks(
     groups: dict[SSAValue, list[SSAValue]] = {}
     own_sizes = _relative_sizes(block, alive)
     for buffer in own_sizes:
-        groups.setdefault(outermost_host(buffer, hosts), []).append(buffer)
+        groups.setdefault(reused_buffer(buffer, hosts), []).append(buffer)
     sizes = {host: _largest([own_sizes[each] for each in group]) for host, group in groups.items()}
     alive = {host: _span([alive[each] for each in group]) for host, group in groups.items()}
     blocks: list[_Block] = []

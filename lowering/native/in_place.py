@@ -64,7 +64,7 @@ def needs_order(call: CallOp, kernels: Kernels, target: int, source: int) -> boo
     return not may_write_in_place(call, kernels[call.func_name.data], target, source)
 
 
-def outermost_host(buffer: SSAValue, hosts: Mapping[SSAValue, SSAValue]) -> SSAValue:
+def reused_buffer(buffer: SSAValue, hosts: Mapping[SSAValue, SSAValue]) -> SSAValue:
     """Return the buffer in whose memory, perhaps by way of others, a buffer lies."""
     while buffer in hosts:
         buffer = hosts[buffer]

@@ -43,7 +43,7 @@ from xonnc.lowering.memory_planning.offset_assignment import (
 )
 from xonnc.lowering.native.arena_blocks import assign_blocks, is_dynamic_buffer
 from xonnc.lowering.native.call_order import order_calls
-from xonnc.lowering.native.in_place import Kernels, in_place_candidates, needs_order, outermost_host
+from xonnc.lowering.native.in_place import Kernels, in_place_candidates, needs_order, reused_buffer
 from xonnc.lowering.native.lifetimes import (
     Lifetime,
     Lifetimes,
@@ -159,7 +159,7 @@ def _grouped(
     groups: dict[SSAValue, list[SSAValue]] = {}
     for buffer in arena:
         if buffer in alive.of:
-            groups.setdefault(outermost_host(buffer, hosts), []).append(buffer)
+            groups.setdefault(reused_buffer(buffer, hosts), []).append(buffer)
     return {
         tuple(group): _lifetime([(arena[buffer], alive.of[buffer]) for buffer in group])
         for group in groups.values()

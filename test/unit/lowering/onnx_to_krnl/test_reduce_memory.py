@@ -95,15 +95,19 @@ POOLED = {
 }
 
 
+def kernels_of(nodes: str, shape: tuple[int, ...], constants: Mapping[str, Array], threads: int) -> list[str]:
+    """Compare the numbers of a model of nodes; return the names of its kernels."""
+    model = model_of(nodes, shape, constants)
+    check_numbers(model, RANDOM.standard_normal(shape).astype(np.float32), threads)
+    return [name for line in compile_native(model, cache=False).report() for name in line.what.split()]
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", POOLED)
 def test_pooled_convolutions_are_split(name: str, threads: int):
-    nodes, shape, constants = POOLED[name]
-    model = model_of(nodes, shape, constants)
-    x = RANDOM.standard_normal(shape).astype(np.float32)
-    check_numbers(model, x, threads)
-    kernels = [name for line in compile_native(model, cache=False).report() for name in line.what.split()]
-    assert sum(name.startswith("conv") for name in kernels) > nodes.count("Conv"), kernels
+    nodes = POOLED[name][0]
+    kernels = kernels_of(*POOLED[name], threads)
+    assert sum(kernel.startswith("conv") for kernel in kernels) > nodes.count("Conv"), kernels
 
 
 def test_numbers_that_are_not_finite_stay_in_their_channels_and_windows():
@@ -165,12 +169,8 @@ TAKEN = {
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", TAKEN)
 def test_pixels_are_taken_from_an_image_that_no_one_else_reads(name: str, threads: int):
-    nodes, shape, constants = TAKEN[name]
-    model = model_of(nodes, shape, constants)
-    x = RANDOM.standard_normal(shape).astype(np.float32)
-    check_numbers(model, x, threads)
-    kernels = [name for line in compile_native(model, cache=False).report() for name in line.what.split()]
-    assert sum(name.startswith("pixels") for name in kernels) == 1, kernels
+    kernels = kernels_of(*TAKEN[name], threads)
+    assert sum(kernel.startswith("pixels") for kernel in kernels) == 1, kernels
 
 
 def test_pixels_that_are_not_finite_are_taken_as_they_are():
