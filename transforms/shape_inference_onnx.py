@@ -20,7 +20,7 @@ from xonnc.errors import InvalidModelError, XonncError
 from xonnc.rewriting.editing import operands_of, retype, retype_function
 from xonnc.rewriting.op_verification import node_message, unknown_attribute, verification_error
 from xonnc.rewriting.remarks import warn
-from xonnc.transforms.dims.control_flow import enter_body
+from xonnc.transforms.dims.bodies import enter_body
 from xonnc.transforms.dims.dim_context import Partly
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
 from xonnc.transforms.dims.shape_analysis import ShapeAnalysis, holds_integers, is_static

@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.transforms.dims.control_flow import enter_body
+from xonnc.transforms.dims.bodies import enter_body
 from xonnc.transforms.dims.expressions import DimExpr
 from xonnc.transforms.dims.functions import call_function, enter_function, leave_function, names_of, returned
 from xonnc.transforms.dims.shape_analysis import ShapeAnalysis

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from xdsl.ir import Attribute, SSAValue
 
+from xonnc.dialects.onnx.types import is_ranked
 from xonnc.transforms.dims.expressions import DimExpr, DimSymbols
 from xonnc.transforms.shapes.inference_context import UNKNOWN, Dim, Dims, InferenceContext, Shape, form
 
@@ -70,12 +71,12 @@ class DimContext(InferenceContext):
         """Return the dimensions of an operand, or `None` if it is absent or of unknown rank."""
         return self.facts.sizes(self.op.operands[index]) if self.has(index) else None
 
-    def dims(self, index: int) -> Dims | None:
-        """Return the dimensions of an operand: those static in its type as numbers."""
-        shape = self.shape(index) if self.has(index) else None
+    def dims_of(self, value: SSAValue) -> Dims | None:
+        """Return the dimensions of a value: those static in its type as numbers."""
+        shape = value.type.get_shape() if is_ranked(value.type) else None
         if shape is not None and UNKNOWN not in shape:
             return shape
-        sizes = self.sizes(index)
+        sizes = self.facts.sizes(value)
         if sizes is None or shape is None:
             return sizes
         pairs = zip(sizes, shape, strict=True)
@@ -85,10 +86,14 @@ class DimContext(InferenceContext):
         """Return the integer elements of an operand."""
         return self.facts.elements(self.op.operands[index]) if self.has(index) else None
 
+    def elements_of(self, value: SSAValue) -> Dims | None:
+        """Return the elements of an integer tensor."""
+        found = self.facts.elements(value)
+        return None if found is None else tuple(_value(element) for element in found)
+
     def values(self, index: int) -> Dims | None:
         """Return the elements of an integer operand."""
-        found = self.elements(index)
-        return None if found is None else tuple(_value(element) for element in found)
+        return self.elements_of(self.op.operands[index]) if self.has(index) else None
 
     def known_sizes(self, index: int) -> Dims | None:
         """Return the elements of an integer operand, `UNKNOWN` for symbols that may be negative."""

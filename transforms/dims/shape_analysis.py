@@ -11,7 +11,6 @@ from xonnc.dialects.onnx.types import element_type, is_ranked
 from xonnc.transforms.dims import (
     arithmetic,
     contraction,
-    control_flow,
     data_movement,
     element_values,
     elementwise,
@@ -29,6 +28,7 @@ from xonnc.transforms.dims.dim_context import (
 from xonnc.transforms.dims.expressions import DimExpr, DimSymbols, number
 from xonnc.transforms.shapes import (
     attention,
+    control_flow,
     convolution,
     custom,
     extra,
@@ -38,7 +38,6 @@ from xonnc.transforms.shapes import (
     sequences,
     slicing,
 )
-from xonnc.transforms.shapes import control_flow as control_flow_shapes
 from xonnc.transforms.shapes import data_movement as data_movement_shapes
 from xonnc.transforms.shapes import elementwise as elementwise_shapes
 from xonnc.transforms.shapes.inference_context import (
@@ -55,7 +54,6 @@ THEMES = (
     arithmetic,
     element_values,
     contraction,
-    control_flow,
     elementwise,
     data_movement,
     windows,
@@ -64,7 +62,7 @@ THEMES = (
 
 SHAPE_THEMES = (
     attention,
-    control_flow_shapes,
+    control_flow,
     convolution,
     custom,
     data_movement_shapes,

@@ -1,16 +1,14 @@
-"""Shapes of control flow: body arguments, and results once the bodies are inferred."""
+"""Shapes of control flow, static and symbolic: body arguments, and results once the bodies are inferred."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import starmap
 
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.types import (
-    NONE,
     OptType,
     SeqType,
     are_compatible,
@@ -20,13 +18,34 @@ from xonnc.dialects.onnx.types import (
     tensor_type,
     unranked,
 )
-from xonnc.transforms.shapes.inference_context import UNKNOWN, InferenceContext, Types, constant_array, infers
+from xonnc.transforms.dims.expressions import DimExpr
+from xonnc.transforms.shapes.inference_context import (
+    UNKNOWN,
+    Dim,
+    Dims,
+    InferenceContext,
+    InferredType,
+    SymbolicShape,
+    Types,
+    constant_array,
+    form,
+    infers,
+    infers_dims,
+    same,
+    static,
+    typed,
+)
+
+
+def ends(op: Operation, region: int) -> Sequence[SSAValue]:
+    """Return the values that a body yields."""
+    end = op.regions[region].block.last_op
+    return () if end is None else end.operands
 
 
 def yielded(op: Operation, region: int) -> list[Attribute]:
     """Return the types that a body yields."""
-    end = op.regions[region].block.last_op
-    return [] if end is None else [operand.type for operand in end.operands]
+    return [value.type for value in ends(op, region)]
 
 
 def union(left: Attribute, right: Attribute) -> Attribute | None:
@@ -58,17 +77,14 @@ def without_axis(type_: Attribute, axis: int) -> Attribute | None:
     return tensor_type((*shape[:position], *shape[position + 1 :]), element)
 
 
-def with_axis(type_: Attribute, axis: int, size: int) -> Attribute | None:
-    """Return the type of slices stacked along `axis`, or `None` if it is unknown or out of range."""
-    element = element_type(type_)
-    if element is None or not is_ranked(type_):
-        return None
-    shape = type_.get_shape()
-    rank = len(shape) + 1
-    if not -rank <= axis < rank:
+def stacked(ctx: InferenceContext, value: SSAValue, axis: int, size: Dim) -> InferredType:
+    """Return the type of values stacked along `axis`, or `None` if it is unknown or out of range."""
+    dims = ctx.dims_of(value)
+    rank = 0 if dims is None else len(dims) + 1
+    if dims is None or not -rank <= axis < rank:
         return None
     position = axis % rank
-    return tensor_type((*shape[:position], size, *shape[position:]), element)
+    return typed((*dims[:position], size, *dims[position:]), element_type(value.type))[0]
 
 
 @dataclass(frozen=True)
@@ -153,100 +169,154 @@ def _batched(ctx: InferenceContext, types: Sequence[Attribute]) -> list[Attribut
     return [*inner[:states], *(None if each is None else without_axis(each, 0) for each in inner[states:])]
 
 
-@infers("If")
+@infers_dims("If")
 def if_(ctx: InferenceContext) -> Types:
-    """Common types of both branches."""
-    branches = yielded(ctx.op, 0), yielded(ctx.op, 1)
+    """Common types of both branches; dimensions that are equal in both."""
+    branches = ends(ctx.op, 0), ends(ctx.op, 1)
     if len(branches[0]) != len(branches[1]) or len(branches[0]) != len(ctx.op.results):
         raise ctx.fail(f"the branches give {len(branches[0])} and {len(branches[1])} values")
     taken = ctx.numbers(0)
-    if taken is not None and len(taken) == 1 and all(starmap(are_compatible, zip(*branches, strict=True))):
-        return branches[0 if taken[0] else 1]
+    pairs = list(zip(*branches, strict=True))
+    if taken is not None and len(taken) == 1 and all(are_compatible(a.type, b.type) for a, b in pairs):
+        return [_with_symbols(value.type, ctx.dims_of(value)) for value in branches[0 if taken[0] else 1]]
     # ONNX requires both branches to return all results, even if one is never taken.
-    return [union(left, right) for left, right in zip(*branches, strict=True)]
+    return [_either(ctx, left, right) for left, right in pairs]
 
 
-@infers("Loop")
+def _either(ctx: InferenceContext, left: SSAValue, right: SSAValue) -> InferredType:
+    """Return the common type of two values."""
+    both, first, second = union(left.type, right.type), ctx.dims_of(left), ctx.dims_of(right)
+    if first is None or second is None or len(first) != len(second):
+        return both
+    dims = tuple(a if same(a, b) else UNKNOWN for a, b in zip(first, second, strict=True))
+    return _with_symbols(both, dims)
+
+
+def _with_symbols(type_: Attribute | None, dims: Dims | None) -> InferredType:
+    """Return a type, or the dimensions if one is symbolic."""
+    is_symbolic = dims is not None and any(isinstance(size, DimExpr) for size in dims)
+    return SymbolicShape(dims) if dims is not None and is_symbolic else type_
+
+
+@infers_dims("Loop")
 def loop(ctx: InferenceContext) -> Types:
     """
-    Types of carried values, initial ones included if the loop may not run; scan outputs get a leading axis.
+    Types of carried values, initial ones included if the loop may not run, with the dimensions that no
+    iteration changes; scan outputs get a leading axis.
     """
-    given = [operand.type for operand in ctx.op.operands[2:]]
-    carried = yielded(ctx.op, 0)[1:]
+    given = ctx.op.operands[2:]
+    carried = ends(ctx.op, 0)[1:]
     if len(carried) != len(ctx.op.results):
         raise ctx.fail(f"the body gives {len(carried)} values for {len(ctx.op.results)} results")
-    finals = carried[: len(given)] if _runs(ctx) else map(union, given, carried)
-    trip_count = _trip_count(ctx)
-    return [*finals, *(with_axis(type_, 0, trip_count) for type_ in carried[len(given) :])]
+    inside, runs, trip_count = ctx.op.regions[0].block.args[2:], _runs(ctx), _trip_count(ctx)
+    finals = [_carried(ctx, *values, runs) for values in zip(given, inside, carried, strict=False)]
+    return [*finals, *(stacked(ctx, value, 0, trip_count) for value in carried[len(given) :])]
+
+
+def _carried(
+    ctx: InferenceContext, start: SSAValue, inside: SSAValue, end: SSAValue, runs: bool
+) -> InferredType:
+    """
+    Return the type of a carried value after the last iteration: that of the yielded value if the body `runs`
+    at least once, else what it has in common with the initial one.
+    """
+    type_ = end.type if runs else union(start.type, end.type)
+    first, current, last = (ctx.dims_of(value) for value in (start, inside, end))
+    if first is None or current is None or last is None or not len(first) == len(current) == len(last):
+        return type_
+    sizes = zip(first, current, last, strict=True)
+    return _with_symbols(type_, tuple(_carried_dim(ctx, *each, runs) for each in sizes))
+
+
+def _carried_dim(ctx: InferenceContext, first: Dim, current: Dim, last: Dim, runs: bool) -> Dim:
+    """Return a dimension of a carried value: the initial one if no iteration changes it."""
+    if ctx.symbols is not None and same(current, last) and form(current).symbol is not None:
+        ctx.symbols.equate(form(first), form(current))
+    if runs and isinstance(last, int) and last != UNKNOWN:
+        return last
+    return first if same(last, current) or same(last, first) else UNKNOWN
 
 
 def _runs(ctx: InferenceContext) -> bool:
     """Return whether a Loop has a first iteration, whatever the values that are fed."""
-    count, condition = ctx.numbers(0), ctx.op.operands[1]
+    count = ctx.numbers(0)
     has_iterations = not ctx.has(0) or (count is not None and len(count) == 1 and count[0] > 0)
-    return has_iterations and (condition.type == NONE or _holds(condition))
+    return has_iterations and _starts(ctx)
 
 
-def _trip_count(ctx: InferenceContext) -> int:
-    """Return the trip count of a Loop if a constant count alone ends it, else `UNKNOWN`."""
-    body = ctx.op.regions[0].block
-    end, count = body.last_op, ctx.numbers(0)
-    if end is None or count is None or len(count) != 1:
+def _starts(ctx: InferenceContext) -> bool:
+    return not ctx.has(1) or _holds(ctx, ctx.op.operands[1])
+
+
+def _trip_count(ctx: InferenceContext) -> Dim:
+    """Return the trip count of a Loop if the given count alone ends it, else `UNKNOWN`."""
+    block, yields, count = ctx.op.regions[0].block, ends(ctx.op, 0), ctx.known_sizes(0)
+    if not yields or not block.args or count is None or len(count) != 1 or not _starts(ctx):
         return UNKNOWN
-    condition, goes_on = ctx.op.operands[1], end.operands[0]
-    starts = condition.type == NONE or _holds(condition)
-    stays = goes_on is body.args[1] or _holds(goes_on)
-    return max(count[0], 0) if starts and stays else UNKNOWN
+    given, goes_on = ctx.elements_of(block.args[1]), ctx.elements_of(yields[0])
+    is_kept = yields[0] is block.args[1] or (given is not None and given == goes_on and UNKNOWN not in given)
+    if not is_kept and not _holds(ctx, yields[0]):
+        return UNKNOWN
+    size = count[0]
+    return max(size, 0) if isinstance(size, int) and size != UNKNOWN else size
 
 
-def _holds(value: SSAValue) -> bool:
+def _holds(ctx: InferenceContext, value: SSAValue) -> bool:
     """Return whether a condition is constant true."""
     array = constant_array(value)
-    return array is not None and bool(array.all())
+    return ctx.elements_of(value) == (1,) if array is None else bool(array.all())
 
 
-@infers("Scan")
+@infers_dims("Scan")
 def scan(ctx: InferenceContext) -> Types:
     """Types of carried values; scan outputs get an axis as long as the scan inputs."""
-    bodies, ends = scan_bodies(ctx), yielded(ctx.op, 0)
-    if bodies is None or len(ends) != len(ctx.op.results):
-        raise ctx.fail(f"the body gives {len(ends)} values for {len(ctx.op.results)} results")
-    lengths: set[int] = set()
+    bodies, values = scan_bodies(ctx), ends(ctx.op, 0)
+    if bodies is None or len(values) != len(ctx.op.results):
+        raise ctx.fail(f"the body gives {len(values)} values for {len(ctx.op.results)} results")
+    length = _length(ctx, bodies)
+    states = zip(ctx.op.operands[: bodies.states], ctx.op.regions[0].block.args, values, strict=False)
+    finals = [_carried(ctx, start, inside, end, False) for start, inside, end in states]
+    scanned = zip(values[bodies.states :], bodies.output_axes, strict=True)
+    return [*finals, *(stacked(ctx, value, axis, length) for value, axis in scanned)]
+
+
+def _length(ctx: InferenceContext, bodies: Bodies) -> Dim:
+    """Return the length of the scanned axes, which must be equal."""
+    lengths: list[Dim] = []
     for index, axis in enumerate(bodies.input_axes, bodies.states):
-        shape = ctx.shape(index)
-        if shape is not None:
-            lengths.add(shape[ctx.axis(axis, len(shape))])
-    lengths.discard(UNKNOWN)
-    if len(lengths) > 1:
-        listed = " and ".join(map(str, sorted(lengths)))
+        dims = ctx.dims(index)
+        if dims is not None:
+            lengths.append(dims[ctx.axis(axis, len(dims))])
+    fixed = sorted(set(static(lengths)) - {UNKNOWN})
+    if len(fixed) > 1:
+        listed = " and ".join(map(str, fixed))
         raise ctx.fail(f"the scanned axes have lengths {listed}, which must be equal")
-    length = lengths.pop() if lengths else UNKNOWN
-    states = [operand.type for operand in ctx.op.operands[: bodies.states]]
-    finals = [union(start, end) for start, end in zip(states, ends, strict=False)]
-    scanned = zip(ends[bodies.states :], bodies.output_axes, strict=True)
-    return [*finals, *(with_axis(type_, axis, length) for type_, axis in scanned)]
+    for other in lengths[1:]:
+        ctx.equate(lengths[0], other)
+    return fixed[0] if fixed else next((size for size in lengths if size != UNKNOWN), UNKNOWN)
 
 
 @infers("ScanV8")
 def batched_scan(ctx: InferenceContext) -> Types:
     """Scan-8: as Scan, with a batch axis; scanned values have axes [batch, length, …]."""
-    ends = yielded(ctx.op, 0)
+    values = ends(ctx.op, 0)
     states = len(ctx.op.operands) - 1 - ctx.integer("num_scan_inputs")
     shapes = [ctx.shape(index) for index in range(1, len(ctx.op.operands))]
     batch = next((shape[0] for shape in shapes if shape and shape[0] != UNKNOWN), UNKNOWN)
     lengths = (shape[1] for shape in shapes[states:] if shape is not None and len(shape) > 1)
     length = next((size for size in lengths if size != UNKNOWN), UNKNOWN)
-    found: list[Attribute | None] = []
-    for index, end in enumerate(ends):
-        inner = end if index < states else with_axis(end, 0, length)
-        found.append(None if inner is None else with_axis(inner, 0, batch))
+    found: list[InferredType] = []
+    for index, value in enumerate(values):
+        leading = (batch,) if index < states else (batch, length)
+        dims = ctx.dims_of(value)
+        found += [None] if dims is None else typed((*leading, *dims), element_type(value.type))
     return found if len(found) == len(ctx.op.results) else [None] * len(ctx.op.results)
 
 
 @infers("SequenceMap")
 def sequence_map(ctx: InferenceContext) -> Types:
     """Sequences of the body's results."""
-    ends = yielded(ctx.op, 0)
-    if len(ends) != len(ctx.op.results):
-        raise ctx.fail(f"the body gives {len(ends)} values for {len(ctx.op.results)} results")
-    return [SeqType(end) for end in ends]
+    types = yielded(ctx.op, 0)
+    if len(types) != len(ctx.op.results):
+        raise ctx.fail(f"the body gives {len(types)} values for {len(ctx.op.results)} results")
+    return [SeqType(type_) for type_ in types]

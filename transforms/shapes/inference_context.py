@@ -123,7 +123,15 @@ class InferenceContext:
 
     def dims(self, index: int) -> Dims | None:
         """Return the dimensions of an operand, symbolic ones included, or `None` if its rank is unknown."""
-        return self.shape(index)
+        return self.dims_of(self.op.operands[index]) if self.has(index) else None
+
+    def dims_of(self, value: SSAValue) -> Dims | None:
+        """Return the dimensions of a value, symbolic ones included, or `None` if its rank is unknown."""
+        return value.type.get_shape() if is_ranked(value.type) else None
+
+    def elements_of(self, value: SSAValue) -> Dims | None:
+        """Return the elements of an integer tensor, `UNKNOWN` where not known."""
+        return None if self.known is None else self.known(value)
 
     def all_dims(self) -> list[Dims] | None:
         """Return the dimensions of all present operands, or `None` if a rank is unknown."""
@@ -257,6 +265,11 @@ def static(dims: Sequence[Dim]) -> Shape:
 def form(dim: Dim) -> DimExpr:
     """Return a known dimension as an expression."""
     return number(dim) if isinstance(dim, int) else dim
+
+
+def same(left: Dim, right: Dim) -> bool:
+    """Return whether two dimensions are known to be equal."""
+    return UNKNOWN not in (left, right) and form(left) == form(right)
 
 
 def differ(left: Dim, right: Dim) -> bool:

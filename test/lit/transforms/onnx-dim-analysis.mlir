@@ -81,6 +81,27 @@ func.func @branch(%c: tensor<i1>, %x: tensor<?x2xf32>, %y: tensor<?x3xf32>) -> t
 
 // -----
 
+// A constant condition: the result has the dimensions of the branch that runs.
+// CHECK-LABEL: func.func @taken
+// CHECK:         "onnx.DimGroup"(%[[X:.*]]) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK:       }) : (tensor<i1>) -> tensor<?x2xf32>
+// CHECK-NEXT:    "onnx.DimGroup"(%{{.*}}) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK-NEXT:    onnx.Return
+func.func @taken(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %c = onnx.Constant dense<true> : tensor<i1>
+  %0 = "onnx.If"(%c) ({
+    %1 = "onnx.Relu"(%x) : (tensor<?x2xf32>) -> tensor<?x2xf32>
+    onnx.Yield %1 : tensor<?x2xf32>
+  }, {
+    %2 = "onnx.Neg"(%x) : (tensor<?x2xf32>) -> tensor<?x2xf32>
+    %3 = "onnx.Concat"(%2, %2) <{axis = 0 : si64}> : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+    onnx.Yield %3 : tensor<?x2xf32>
+  }) : (tensor<i1>) -> tensor<?x2xf32>
+  onnx.Return %0 : tensor<?x2xf32>
+}
+
+// -----
+
 // A value of unknown rank has no groups and does not affect others.
 // CHECK-LABEL: func.func @unranked
 // CHECK:         "onnx.Custom"
