@@ -9,7 +9,7 @@ from functools import partial
 from importlib import import_module
 from math import prod
 from time import perf_counter
-from typing import Protocol, TypeAlias, TypeGuard
+from typing import Protocol, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +38,20 @@ Array = npt.NDArray[np.generic]
 CONTIGUOUS = 0x101
 """NumPy flags of arrays that native code can access directly: C-contiguous and aligned."""
 
-NewArray: TypeAlias = "tuple[int, int, tuple[int, ...], np.dtype[np.generic]]"
-"""An array to allocate for each run: its value, the alias whose shape and type it has, shape, dtype."""
+LINE_BYTES = 64
+"""A multiple of the size of a cache line on the processors that are compiled for."""
+
+MIN_ALIGNED_BYTES = 1 << 15
+"""
+From this size on, aligning a result takes less time than storing it across cache lines.
+
+NumPy aligns to 16 bytes, so that most vectors of 64 bytes would lie in two lines.
+"""
+
+_Element = TypeVar("_Element", bound=np.generic)
+
+NewArray: TypeAlias = "tuple[int, int, tuple[int, ...], np.dtype[np.generic], int]"
+"""An array to allocate for each run: value, the alias whose shape and type it has, shape, dtype, bytes."""
 
 
 class _Char(Protocol):
@@ -188,7 +200,7 @@ class Instance:
     def _new_array_specs(self) -> list[NewArray]:
         """Return the arrays to allocate for each run."""
         return [
-            (root, index, self.shape_of(index), dtype)
+            (root, index, shape := self.shape_of(index), dtype, prod(shape) * dtype.itemsize)
             for root, index in self._allocated
             if (dtype := self.program.values[index].dtype) is not None
         ]
@@ -237,13 +249,12 @@ class Instance:
         if self.output_arrays:
             given = self._usable_output_arrays(fed)
             self.output_arrays = {}
-        for root, index, shape, dtype in self._new_per_run:
+        for root, index, shape, dtype, size in self._new_per_run:
             array = given.get(root)
             if array is None or array.size != prod(shape):
-                array = np.empty(shape, dtype)
-            elif array.shape != shape:
-                array = array.reshape(shape)
-            values[index] = array
+                values[index], cells[root] = _new_array(shape, dtype, size)
+                continue
+            values[index] = array if array.shape == shape else array.reshape(shape)
             cells[root] = address_of(array)
         for index, root in self._pointers:
             cells[index] = cells[root]
@@ -528,8 +539,23 @@ def address_of(array: Array) -> int:
         return array.ctypes.data
 
 
+def _new_array(shape: tuple[int, ...], dtype: np.dtype[np.generic], size: int) -> tuple[Array, int]:
+    """Return an uninitialised array of so many bytes and its address, a cache line's unless it is small."""
+    if size >= MIN_ALIGNED_BYTES and not dtype.hasobject:
+        return _aligned(shape, dtype, size)
+    array = np.empty(shape, dtype)
+    return array, address_of(array)
+
+
 def aligned_empty(size: int) -> npt.NDArray[np.uint8]:
     """Return uninitialised bytes aligned to 64."""
-    memory = np.empty(size + 64, np.uint8)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + size]
+    return _aligned((size,), np.dtype(np.uint8), size)[0]
+
+
+def _aligned(
+    shape: tuple[int, ...], dtype: np.dtype[_Element], size: int
+) -> tuple[npt.NDArray[_Element], int]:
+    memory = np.empty(size + LINE_BYTES, np.uint8)
+    address = address_of(memory)
+    skipped = -address % LINE_BYTES
+    return np.ndarray(shape, dtype, memory, skipped), address + skipped

@@ -459,6 +459,16 @@ def test_parts_and_wholes():
     compare(model, floats(3, 5))
 
 
+@pytest.mark.parametrize("rows", [129, "rows"])
+def test_large_results_begin_at_a_cache_line(rows: int | str):
+    model = model_of([helper.make_node("Relu", ["x"], ["y"])], [rows, 67])
+    session, x = compile_native(model), floats(129, 67)
+    results = [first(session, x) for _ in range(4)]
+    assert [result.ctypes.data % 64 for result in results] == [0] * 4
+    assert all(np.array_equal(result, np.maximum(x, 0)) for result in results)
+    assert not any(np.shares_memory(results[0], result) for result in results[1:])
+
+
 def test_the_backend_takes_inputs_in_order():
     model = model_of([helper.make_node("Neg", ["x"], ["y"])], [3])
     x = floats(3)
