@@ -163,10 +163,12 @@ class Instance:
                     (make or Instance)(Executable(body.program, executable.entries, executable.owner))
                     for body in step.bodies
                 ]
+        # Found once: it takes a walk over all values.
+        is_dynamic = program.is_dynamic
         for index, value in enumerate(program.values):
             root = program.values[self._roots[index]]
             if root.storage is Storage.ARENA:
-                if not program.is_dynamic:
+                if not is_dynamic:
                     self._bind_arena_view(index, root.offset + program.alias_offset_of(index))
             elif root.storage is Storage.CONSTANT and root.constant is not None:
                 shape = root.shape if value.shape is None else value.shape

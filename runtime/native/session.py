@@ -6,7 +6,7 @@ import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import register_at_fork
 from pathlib import Path
 from threading import Lock
@@ -18,6 +18,7 @@ import numpy as np
 from xonnc.argument_types import require_path
 from xonnc.errors import DeclaredShapeError, XonncError, suggest
 from xonnc.formats.html_tables import html_table
+from xonnc.formats.native.partial_program import partial_program
 from xonnc.formats.native.program import (
     HostStep,
     NativeStep,
@@ -530,6 +531,22 @@ class Session(OnnxruntimeApi):
             if values or not any(isinstance(step, SessionStep) and step.bodies for step in steps):
                 raise
             return _FallbackInstance(self._template.executable, error)
+
+    def with_outputs(self, names: Sequence[str]) -> Session:
+        """
+        Return a session that computes some of the outputs alone, from the inputs that they depend on.
+
+        It shares the compiled code, whose steps run or not as a whole: compile with `profile` for steps of
+        one kernel each.
+
+        Raises: `XonncError` for unknown names, or a program for dynamic shapes.
+        """
+        require_outputs(names, [spec.name for spec in self.outputs])
+        executable = self._template.executable
+        if executable.program.is_dynamic:
+            raise XonncError("some outputs alone: the model has dynamic shapes; compile it with fixed ones")
+        part = replace(executable, program=partial_program(executable.program, names))
+        return Session(lambda shapes, values: part)
 
     def report(self) -> list[ReportLine]:
         """Return the steps of the program of the last run; before any, of the unspecialised program."""
