@@ -42,13 +42,16 @@ def _read_by(op: Operation, value: SSAValue) -> frozenset[int]:
 def _read_of_source(op: ConcatOp, value: SSAValue) -> Iterator[int]:
     """Yield the rows of a source that are read of the concatenation."""
     read, height, count = rows_read(op.result), cube_of(value.type).height, len(op.sources)
-    for index, (source, begin) in enumerate(zip(op.sources, op.begins, strict=False)):
+    if op.is_interleaved is None and op.axis.value.data != 2:
+        # All rows of the result, whatever the source: there may be hundreds along the channels.
+        yield from read
+        return
+    for index, (source, first) in enumerate(zip(op.sources, op.begins, strict=False)):
         if source is not value:
             continue
         if op.is_interleaved is not None:
             yield from (row // count for row in read if row % count == index)
         else:
-            first = begin if op.axis.value.data == 2 else 0
             yield from (row - first for row in read if 0 <= row - first < height)
 
 

@@ -7,11 +7,13 @@ from typing import TypeGuard
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FloatAttr,
     FunctionType,
     IntegerAttr,
+    StringAttr,
     SymbolRefAttr,
     TensorType,
 )
@@ -21,7 +23,16 @@ from xdsl.pattern_rewriter import PatternRewriterListener
 from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr
 
 _CHILDLESS = frozenset(
-    (IntegerAttr, FloatAttr, DenseIntOrFPElementsAttr, SymbolRefAttr, TensorType, FunctionType)
+    (
+        DenseArrayBase,
+        DenseIntOrFPElementsAttr,
+        FloatAttr,
+        FunctionType,
+        IntegerAttr,
+        StringAttr,
+        SymbolRefAttr,
+        TensorType,
+    )
 )
 """Frequent attribute classes that cannot contain constants; others are searched."""
 
