@@ -38,6 +38,8 @@ MAX_CLIPPED = 1e-3
 """The largest fraction of values that `entropy` may clip."""
 LEVELS = 128
 """Quantization levels of int8 on one side of zero."""
+MAX_SAMPLE_MEANS = 16
+"""Samples whose means of channels are kept, one by one: more would take memory, and add little."""
 
 
 @dataclass
@@ -156,7 +158,7 @@ class _Channels:
         # Inf and NaN are the extremes of their channel.
         if not np.all(np.isfinite(low) & np.isfinite(high)):
             return None
-        return _Channels(numbers.mean(axis=others, dtype=np.float64), low, high)
+        return _Channels(channel_means(numbers), low, high)
 
     def with_image(self, other: _Channels) -> _Channels:
         """Merge the statistics of two sets of images."""
@@ -181,6 +183,8 @@ class _Observed:
     least: float
     largest: float
     channels: _Channels | None
+    means: tuple[float, ...]
+    """The mean of each channel over all images of a batch; empty without channels, or for Inf or NaN."""
 
 
 @dataclass(frozen=True)
@@ -210,8 +214,18 @@ class _Observation:
 def _observed(numbers: Array) -> _Observed:
     channels = _Channels.of(numbers)
     if channels is not None:
-        return _Observed(float(channels.lows.min()), float(channels.highs.max()), channels)
-    return _Observed(_extreme(np.min, numbers), _extreme(np.max, numbers), None)
+        means = tuple(channels.totals.tolist())
+        return _Observed(float(channels.lows.min()), float(channels.highs.max()), channels, means)
+    means = ()
+    if numbers.ndim >= 2 and numbers.size:
+        found = channel_means(numbers)
+        means = tuple(found.tolist()) if np.all(np.isfinite(found)) else ()
+    return _Observed(_extreme(np.min, numbers), _extreme(np.max, numbers), None, means)
+
+
+def channel_means(numbers: Array) -> npt.NDArray[np.float64]:
+    """Return the mean of each channel, which axis 1 counts."""
+    return numbers.mean(axis=tuple(axis for axis in range(numbers.ndim) if axis != 1), dtype=np.float64)
 
 
 def calibrate(
@@ -270,8 +284,9 @@ def _extremes(
     """Return the range of each tensor over all samples, and the smallest of the samples' maxima."""
     extremes: dict[str, Range] = {}
     channels: dict[str, _Channels] = {}
+    means: dict[str, list[tuple[float, ...]]] = {}
     lowest: dict[str, float] = {}
-    for observed in results:
+    for number, observed in enumerate(results):
         for name, one in observed.items():
             found = extremes.get(name, Range(np.inf, -np.inf))
             extremes[name] = Range(min(found.least, one.least), max(found.largest, one.largest))
@@ -279,8 +294,13 @@ def _extremes(
                 known = channels.get(name)
                 channels[name] = one.channels if known is None else known.with_image(one.channels)
             lowest[name] = min(lowest.get(name, np.inf), one.largest)
+            if number < MAX_SAMPLE_MEANS:
+                means.setdefault(name, []).append(one.means)
     for name, found in channels.items():
         extremes[name] = found.noted(extremes[name], images)
+    for name, found in means.items():
+        if all(found):
+            extremes[name] = replace(extremes[name], sample_means=tuple(found))
     return extremes, lowest
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ class Range:
     """The maximum of each channel."""
     bias_corrections: tuple[float, ...] = ()
     """The mean quantization error of each channel of a linear operator, to be subtracted from its bias."""
+    sample_means: tuple[tuple[float, ...], ...] = field(default=(), compare=False)
+    """The mean of each channel in each of the first samples; tables do not have them."""
 
     @property
     def magnitude(self) -> float:

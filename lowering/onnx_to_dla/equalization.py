@@ -112,18 +112,19 @@ class _Change:
         if not channel_map.size or len(found.lows) != channel_map.size:
             return found
         centers, factors = self.centers[channel_map], self.factors[channel_map]
-        means, lows, highs = (
-            (np.array(values) - centers) * factors if values else np.zeros(0)
-            for values in (found.means, found.lows, found.highs)
+        means, lows, highs, *sample_means = (
+            tuple(((np.array(values) - centers) * factors).tolist()) if values else ()
+            for values in (found.means, found.lows, found.highs, *found.sample_means)
         )
         least, largest = _ends(found, self.margin)
         return replace(
             found,
             least=float(((least - centers) * factors).min()),
             largest=float(((largest - centers) * factors).max()),
-            means=tuple(means.tolist()),
-            lows=tuple(lows.tolist()),
-            highs=tuple(highs.tolist()),
+            means=means,
+            lows=lows,
+            highs=highs,
+            sample_means=tuple(sample_means),
         )
 
 

@@ -65,11 +65,17 @@ class Kernels:
 
 def quantize_kernels(rows: Array) -> Kernels:
     """Quantize weights symmetrically to int8, per output channel."""
-    rows = rows.astype(np.float64)
-    largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)))
+    largest = _magnitudes(rows)
     scales = np.where(largest > 0, largest, 1.0) / INT8_MAX
-    stored = np.rint(rows / along(scales, 0, rows.ndim))
-    return Kernels(stored.astype(np.int8), scales)
+    # In one array of float64, which may be large.
+    levels = np.divide(rows, along(scales, 0, rows.ndim), dtype=np.float64)
+    return Kernels(np.rint(levels, out=levels).astype(np.int8), scales)
+
+
+def _magnitudes(rows: Array) -> Array:
+    """Return the largest magnitude of each output channel."""
+    others = tuple(range(1, rows.ndim))
+    return np.maximum(rows.max(axis=others), -rows.min(axis=others)).astype(np.float64)
 
 
 def along(numbers: Array, axis: int, rank: int) -> Array:

@@ -144,8 +144,13 @@ def equalized(module: ModuleOp, ranges: Ranges) -> ModuleOp:
     return twin
 
 
-def equalized_and_quantized(module: ModuleOp, ranges: Ranges) -> tuple[ModuleOp, ModuleOp]:
-    """Return a copy of a float `module` with equalized channels, and one with QDQ pairs besides."""
+def equalized_and_quantized(
+    module: ModuleOp, ranges: Ranges
+) -> tuple[list[tuple[FuncOp, ValueRanges]], ModuleOp]:
+    """
+    Return the functions of a copy of a float `module` with equalized channels, with the ranges of their
+    values, and a copy with QDQ pairs besides.
+    """
     exact, pool = module.clone(), DisposablePool()
     functions = _equalize(exact, ranges, pool)
     values: dict[SSAValue, SSAValue] = {}
@@ -155,7 +160,7 @@ def equalized_and_quantized(module: ModuleOp, ranges: Ranges) -> tuple[ModuleOp,
         [(copy, known.of_copy(copy, values)) for copy, (_, known) in zip(copies, functions, strict=True)],
         pool,
     )
-    return exact, rounded
+    return functions, rounded
 
 
 def name_values(module: ModuleOp) -> None:

@@ -10,24 +10,26 @@ is reduced by its uncertainty (James and Stein). The engines' own rounding is un
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import helper, numpy_helper
+from onnx import numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from xonnc.dialects.onnx.ops.math import GemmOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
-from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.dialects.onnx.types import NONE
+from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.onnx.exporter import export_proto
+from xonnc.lowering.onnx_to_dla.qdq_pairs import elements
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized_and_quantized
-from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
-from xonnc.lowering.quantization_statistics.quantization_error import OpenModel, with_quantized_weights
+from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
+from xonnc.runtime.calibration import MAX_SAMPLE_MEANS, RunModel, channel_means
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
@@ -37,73 +39,67 @@ LINEAR_OPS = ("Conv", "Gemm")
 MIN_SAMPLES = 8
 """With fewer samples, properties of single images would be taken for systematic shifts."""
 
-MAX_SAMPLES = 16
+MAX_SAMPLES = MAX_SAMPLE_MEANS
 """More images add little, and activations of all of them are held at once."""
+
+OpenParts = Callable[[onnx.ModelProto], Callable[[Sequence[str]], RunModel]]
+"""
+Makes a model ready to run part by part: names of outputs give a function that computes these from the inputs
+that they depend on.
+"""
 
 
 def bias_corrections(
-    module: ModuleOp, ranges: Ranges, samples: Sequence[Sample], open_model: OpenModel
+    module: ModuleOp, ranges: Ranges, samples: Sequence[Sample], open_parts: OpenParts
 ) -> dict[str, tuple[float, ...]]:
     """
     Return what to subtract from the bias of each Conv and Gemm in `module`, by result name, one value per
     output in the channels' equalized scale.
 
-    `module` is not modified. Empty for fewer samples than `MIN_SAMPLES`, or several functions. Raises
-    `XonncError` if a model that `open_model` is given does not run.
+    The float model does not run again: `ranges` have the means of its channels in each sample. `module` is
+    not modified. Empty for fewer samples than `MIN_SAMPLES`, or several functions. Raises `XonncError` if a
+    model that `open_parts` is given does not run.
     """
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
     if len(samples) < MIN_SAMPLES or len(functions) != 1:
         return {}
-    samples = samples[:MAX_SAMPLES]
-    exact, rounded = equalized_and_quantized(module, ranges)
-    (function,) = (op for op in exact.walk() if isinstance(op, FuncOp))
-    known = ValueRanges(function, ranges)
-    names = [known.name(op.Y) for op in exact.walk() if isinstance(op, ConvOp | GemmOp)]
-    if not names:
+    ((function, known),), rounded = equalized_and_quantized(module, ranges)
+    linear = [op for op in function.walk() if isinstance(op, ConvOp | GemmOp)]
+    if not linear:
         return {}
-    floats = export_proto(exact)
-    corrected = _PartitionedRun(with_quantized_weights(export_proto(rounded)), samples, open_model)
-    corrected.run(_means(floats, samples, open_model))
-    given = [_bias(node, _initializers(floats)) for node in _linear_nodes(floats)]
+    model = with_quantized_weights(export_proto(rounded))
+    run = _PartitionedRun(model, samples[:MAX_SAMPLES], open_parts)
+    biases = run.biases([_means(known.of(op.Y)) for op in linear])
     return {
-        name: tuple((before - after).tolist())
-        for name, before, after in zip(names, given, corrected.biases, strict=True)
-        if before is not None and after is not None
+        known.name(op.Y): tuple((before - after).tolist())
+        for op, after in zip(linear, biases, strict=True)
+        if (before := _constant_bias(op)) is not None and after is not None
     }
 
 
-def _linear_nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
-    return [node for node in model.graph.node if node.op_type in LINEAR_OPS]
-
-
-def _initializers(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
-    return {one.name: one for one in model.graph.initializer}
+def _constant_bias(op: ConvOp | GemmOp) -> Array | None:
+    """Return the bias of an op with constant weights, `None` for others."""
+    if elements(op.operands[1]) is None:
+        return None
+    if op.operands[2].type == NONE:
+        return np.zeros(1)
+    found = elements(op.operands[2])
+    return None if found is None else found.astype(np.float64).reshape(-1)
 
 
 def _bias(node: onnx.NodeProto, initializers: Mapping[str, onnx.TensorProto]) -> Array | None:
-    """Return the bias of a linear operator with constant weights, `None` for others."""
+    """Return the bias of an exported op with constant weights, `None` for others."""
     if node.input[1] not in initializers:
         return None
     if len(node.input) < 3 or not node.input[2]:
         return np.zeros(1)
-    initializer = initializers.get(node.input[2])
-    return None if initializer is None else numpy_helper.to_array(initializer).astype(np.float64).reshape(-1)
+    found = initializers.get(node.input[2])
+    return None if found is None else numpy_helper.to_array(found).astype(np.float64).reshape(-1)
 
 
-def _means(model: onnx.ModelProto, samples: Sequence[Sample], open_model: OpenModel) -> list[Array]:
-    """Return the mean of each channel (columns) in each sample (rows), for each linear operator."""
-    own = onnx.ModelProto()
-    own.CopyFrom(model)
-    del own.graph.output[:]
-    own.graph.output.extend(onnx.ValueInfoProto(name=node.output[0]) for node in _linear_nodes(own))
-    run = open_model(own)
-    found = [[_channels(one) for one in run(sample)] for sample in samples]
-    return [np.stack(each) for each in zip(*found, strict=True)]
-
-
-def _channels(numbers: Array) -> Array:
-    """Return the mean of each channel."""
-    return numbers.mean(axis=tuple(axis for axis in range(numbers.ndim) if axis != 1), dtype=np.float64)
+def _means(found: Range | None) -> Array | None:
+    """Return the mean of each channel (columns) in each sample (rows); `None` if unknown."""
+    return None if found is None or not found.sample_means else np.array(found.sample_means)
 
 
 def james_stein_means(shifts: Array) -> Array:
@@ -130,68 +126,92 @@ class _Segment:
 class _PartitionedRun:
     """A quantized model that runs on all samples segment by segment."""
 
-    def __init__(self, model: onnx.ModelProto, samples: Sequence[Sample], open_model: OpenModel):
-        self._open_model = open_model
-        self.biases: list[Array | None] = []
-        """The corrected bias of each linear operator; `None` if it has no constant one."""
-        self._model = model
-        self._initializers = _initializers(model)
+    def __init__(self, model: onnx.ModelProto, samples: Sequence[Sample], open_parts: OpenParts):
+        self._initializers = {one.name: one for one in model.graph.initializer}
         self._values: list[dict[str, Array]] = [dict(sample) for sample in samples]
+        self._segments = list(_segments(model.graph, self._initializers))
+        self._given = _names_of_inputs(model.graph, self._segments)
+        self._open = open_parts(_separated(model, self._segments, self._given))
 
-    def run(self, means: Sequence[Array]) -> None:
-        """Run all segments, correcting biases so that the channels have these means in each sample."""
-        for part, mean in zip(self._parts(), means, strict=True):
-            self._run(part)
-            sum_ = part.nodes[-1]
-            shifts = np.stack([_channels(values[sum_.output[0]]) for values in self._values]) - mean
-            change = james_stein_means(shifts)
-            bias = _bias(sum_, self._initializers)
-            self.biases.append(None if bias is None else bias - change)
-            for values in self._values if bias is not None else ():
-                numbers = values[sum_.output[0]]
-                spread = change.astype(numbers.dtype).reshape(-1, *(1,) * (numbers.ndim - 2))
-                values[sum_.output[0]] = numbers - spread
-            self._forget(part)
+    def biases(self, means: Sequence[Array | None]) -> Iterator[Array | None]:
+        """
+        Run all segments; yield the bias of each linear operator with which its channels have these means in
+        each sample, `None` if it has no constant one.
+        """
+        for number, (segment, mean) in enumerate(zip(self._segments, means, strict=True)):
+            self._run(segment)
+            bias = _bias(segment.nodes[-1], self._initializers)
+            if bias is not None and mean is not None:
+                bias = bias - self._subtracted(segment.nodes[-1].output[0], mean)
+            yield bias
+            self._forget({name for later in self._segments[number + 1 :] for name in later.inputs})
 
-    def _parts(self) -> Iterator[_Segment]:
-        nodes = list(self._model.graph.node)
-        ends = [index + 1 for index, node in enumerate(nodes) if node.op_type in LINEAR_OPS]
-        last = {name: index for index, node in enumerate(nodes) for name in node.input}
-        for begin, end in zip([0, *ends], ends, strict=False):
-            made = dict.fromkeys(name for node in nodes[begin:end] for name in node.output if name)
-            read = dict.fromkeys(name for node in nodes[begin:end] for name in node.input if name)
-            yield _Segment(
-                tuple(nodes[begin:end]),
-                tuple(name for name in read if name not in made and name not in self._initializers),
-                tuple(name for name in made if last.get(name, end) >= end),
-            )
-
-    def _run(self, part: _Segment) -> None:
-        constants = {name for node in part.nodes for name in node.input if name in self._initializers}
-        first = self._values[0]
-        inputs = [
-            helper.make_tensor_value_info(
-                name, helper.np_dtype_to_tensor_dtype(first[name].dtype), first[name].shape
-            )
-            for name in part.inputs
-        ]
-        outputs = [onnx.ValueInfoProto(name=name) for name in part.outputs]
-        graph = helper.make_graph(
-            part.nodes, "part", inputs, outputs, [self._initializers[name] for name in sorted(constants)]
-        )
-        model = helper.make_model(
-            graph, opset_imports=self._model.opset_import, ir_version=self._model.ir_version
-        )
-        run = self._open_model(model)
+    def _subtracted(self, name: str, mean: Array) -> Array:
+        """Correct the means of a value; return what was subtracted."""
+        change = james_stein_means(np.stack([channel_means(values[name]) for values in self._values]) - mean)
         for values in self._values:
-            feeds = {name: values[name] for name in part.inputs}
-            values.update(zip(part.outputs, run(feeds), strict=True))
+            numbers = values[name]
+            values[name] = numbers - change.astype(numbers.dtype).reshape(-1, *(1,) * (numbers.ndim - 2))
+        return change
 
-    def _forget(self, part: _Segment) -> None:
+    def _run(self, segment: _Segment) -> None:
+        run = self._open(segment.outputs)
+        for values in self._values:
+            feeds = {self._given.get(name, name): values[name] for name in segment.inputs}
+            values.update(zip(segment.outputs, run(feeds), strict=True))
+
+    def _forget(self, live: Collection[str]) -> None:
         """Drop values that no later segment reads."""
-        nodes = list(self._model.graph.node)
-        position = next(index for index, node in enumerate(nodes) if node is part.nodes[-1])
-        live = {name for node in nodes[position + 1 :] for name in node.input}
         self._values = [
             {name: one for name, one in values.items() if name in live} for values in self._values
         ]
+
+
+def _segments(graph: onnx.GraphProto, initializers: Collection[str]) -> Iterator[_Segment]:
+    nodes = list(graph.node)
+    ends = [index + 1 for index, node in enumerate(nodes) if node.op_type in LINEAR_OPS]
+    last = {name: index for index, node in enumerate(nodes) for name in node.input}
+    for begin, end in zip([0, *ends], ends, strict=False):
+        made = dict.fromkeys(name for node in nodes[begin:end] for name in node.output if name)
+        read = dict.fromkeys(name for node in nodes[begin:end] for name in node.input if name)
+        yield _Segment(
+            tuple(nodes[begin:end]),
+            tuple(name for name in read if name not in made and name not in initializers),
+            tuple(name for name in made if name == nodes[end - 1].output[0] or last.get(name, end) >= end),
+        )
+
+
+def _names_of_inputs(graph: onnx.GraphProto, segments: Sequence[_Segment]) -> dict[str, str]:
+    """Return the names of the inputs in place of values that a segment reads of an earlier one."""
+    taken = {name for node in graph.node for name in (*node.input, *node.output)}
+    given = {info.name for info in graph.input}
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(name for segment in segments for name in segment.inputs if name not in given):
+        found[name] = f"{name}_corrected"
+        while found[name] in taken:
+            found[name] += "_"
+        taken.add(found[name])
+    return found
+
+
+def _separated(
+    model: onnx.ModelProto, segments: Sequence[_Segment], given: Mapping[str, str]
+) -> onnx.ModelProto:
+    """Return the model with its segments beside each other: all that they exchange are inputs and outputs."""
+    own = onnx.ModelProto()
+    own.CopyFrom(model)
+    graph = own.graph
+    infos = {info.name: info for info in (*graph.value_info, *graph.output)}
+    del graph.node[:]
+    del graph.output[:]
+    for segment in segments:
+        for node in segment.nodes:
+            copy = graph.node.add()
+            copy.CopyFrom(node)
+            for index, name in enumerate(node.input):
+                copy.input[index] = given[name] if name in segment.inputs and name in given else name
+        graph.output.extend(onnx.ValueInfoProto(name=name) for name in segment.outputs)
+    for name, new in given.items():
+        graph.input.add().CopyFrom(infos[name])
+        graph.input[-1].name = new
+    return own

@@ -46,6 +46,7 @@ from xonnc.lowering.quantization_statistics.float_selection import (
 from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
 from xonnc.native import compile_native
 from xonnc.runtime.calibration import DEFAULT_METHOD, RunModel, calibrate
+from xonnc.runtime.native.session import Session
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
@@ -91,7 +92,7 @@ def calibrate_module(
     """
     found = dict(measure_ranges(module, samples, method, step, executor))
     if not is_quantized(module):
-        for name, numbers in bias_corrections(module, found, samples, open_model).items():
+        for name, numbers in bias_corrections(module, found, samples, open_parts).items():
             if name in found:
                 found[name] = replace(found[name], bias_corrections=numbers)
     return found
@@ -238,11 +239,47 @@ def open_model(model: onnx.ModelProto, threads: int | None = None) -> RunModel:
     Example:
         >>> outputs = open_model(model)({"x": array})
     """
+    return _runner(_open_session(model, threads))
+
+
+def open_parts(model: onnx.ModelProto) -> Callable[[Sequence[str]], RunModel]:
+    """
+    Compile a model once, to run parts of it on samples.
+
+    Parameters:
+        model: the model, of static shapes.
+
+    Returns: a function from names of outputs to one that computes these from the inputs they depend on.
+
+    Raises: `XonncError` for an invalid model.
+
+    Example:
+        >>> outputs = open_parts(model)(["y"])({"x": array})
+    """
+    session = _open_session(model, profile=True)
+
+    def part(names: Sequence[str]) -> RunModel:
+        found = session.with_outputs(names)
+        inputs = {spec.name for spec in found.inputs}
+        run = _runner(found)
+        return lambda feeds: run({name: array for name, array in feeds.items() if name in inputs})
+
+    return part
+
+
+def _open_session(model: onnx.ModelProto, threads: int | None = None, profile: bool = False) -> Session:
     # Not cached: these models are read once.
-    session = compile_native(
-        model, threads=threads or min(os.cpu_count() or 1, MAX_THREADS), cache=False, tuning=False, level=1
+    return compile_native(
+        model,
+        threads=threads or min(os.cpu_count() or 1, MAX_THREADS),
+        cache=False,
+        profile=profile,
+        tuning=False,
+        level=1,
     )
 
+
+def _runner(session: Session) -> RunModel:
     def run(feeds: Sample) -> list[Array]:
         return cast("list[Array]", session.run(None, feeds))
 

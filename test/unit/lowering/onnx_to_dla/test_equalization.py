@@ -16,6 +16,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xonnc.calibration import calibrate_module, open_model
 from xonnc.compiler import run_frontend
 from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.ops.math import GemmOp
+from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, equalized_and_quantized, quantize
@@ -180,8 +182,30 @@ def test_what_others_read_and_what_bends_otherwise_stays(output: str, op: str, s
 def test_what_is_equalized_once_is_quantized_as_by_itself(path: Path):
     module = simplify(path).module
     ranges = calibrate_module(module, images(4, 1, 3, 8, 8), "minmax")
-    exact, rounded = equalized_and_quantized(module, ranges)
+    ((function, _),), rounded = equalized_and_quantized(module, ranges)
     apart = module.clone()
     quantize(apart, ranges, DisposablePool())
+    exact = function.parent_op()
+    assert isinstance(exact, ModuleOp)
     assert export_proto(exact) == export_proto(equalized(module, ranges))
     assert export_proto(rounded) == export_proto(apart)
+
+
+def test_means_of_samples_are_those_of_equalized_channels(path: Path):
+    module = simplify(path).module
+    samples = images(4, 1, 3, 8, 8)
+    ((function, known),), _ = equalized_and_quantized(module, calibrate_module(module, samples))
+    exact = function.parent_op()
+    assert isinstance(exact, ModuleOp)
+    linear = [op for op in function.walk() if isinstance(op, ConvOp | GemmOp)]
+    proto = export_proto(exact)
+    del proto.graph.output[:]
+    proto.graph.output.extend(onnx.ValueInfoProto(name=known.name(op.Y)) for op in linear)
+    results = list(zip(*map(open_model(proto), samples), strict=True))
+    # The mean over the image has become a convolution.
+    assert len(results) == len(linear) == 7
+    for op, arrays in zip(linear, results, strict=True):
+        means = known.of(op.Y)
+        assert means is not None
+        expected = [array.reshape(array.shape[1], -1).mean(axis=1) for array in arrays]
+        np.testing.assert_allclose(means.sample_means, expected, rtol=1e-5, atol=1e-5)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
+import onnx.utils
 import pytest
 from onnx import numpy_helper, parser
 from xdsl.dialects.builtin import ModuleOp
 
-from xonnc.calibration import calibrate_module, open_model
+from xonnc.calibration import calibrate_module, measure_ranges, open_model, open_parts
 from xonnc.compiler import run_frontend
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
@@ -23,7 +25,9 @@ from xonnc.lowering.quantization_statistics.bias_correction import (
     james_stein_means,
 )
 from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
+from xonnc.runtime.calibration import RunModel
 from xonnc.runtime.reference import ReferenceModel
+from xonnc.simplifier import simplify
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
@@ -91,19 +95,60 @@ def test_shifts_that_differ_between_images_are_reduced():
 
 
 def test_few_samples_tell_nothing(path: Path):
-    found: list[tuple[Ranges, ModuleOp]] = []
-
-    def calibrate(module: ModuleOp) -> Ranges:
-        ranges = calibrate_module(module, images(MIN_SAMPLES - 1))
-        found.append((ranges, module.clone()))
-        return ranges
-
-    run_frontend(path, None, calibrate)
-    ((ranges, module),) = found
+    module = simplify(path).module
+    ranges = calibrate_module(module, images(MIN_SAMPLES - 1))
     assert not any(one.bias_corrections for one in ranges.values())
-    assert bias_corrections(module, ranges, images(MIN_SAMPLES - 1), open_model) == {}
-    measured = bias_corrections(module, ranges, images(MIN_SAMPLES), open_model)
+    assert bias_corrections(module, ranges, images(MIN_SAMPLES - 1), open_parts) == {}
+    ranges = measure_ranges(module, images(MIN_SAMPLES))
+    measured = bias_corrections(module, ranges, images(MIN_SAMPLES), open_parts)
     assert {name: len(each) for name, each in measured.items()} == {"a": 4, "c": 4, "y": 5}
+
+
+def test_parts_of_one_model_give_what_models_of_their_own_give(path: Path):
+    """Each segment is compiled by itself, from the model in which they are beside each other."""
+
+    def open_apart(model: onnx.ModelProto) -> Callable[[Sequence[str]], RunModel]:
+        def part(names: Sequence[str]) -> RunModel:
+            own = onnx.utils.Extractor(model).extract_model(_read_by(model, names), list(names))
+            return open_model(own)
+
+        return part
+
+    module = simplify(path).module
+    ranges = measure_ranges(module, images(MIN_SAMPLES))
+    together, apart = (
+        bias_corrections(module, ranges, images(MIN_SAMPLES), opened) for opened in (open_parts, open_apart)
+    )
+    assert together == apart
+
+
+def _read_by(model: onnx.ModelProto, names: Sequence[str]) -> list[str]:
+    """The inputs that outputs depend on."""
+    needed = set(names)
+    for node in reversed(model.graph.node):
+        if needed.intersection(node.output):
+            needed.update(node.input)
+    return [info.name for info in model.graph.input if info.name in needed]
+
+
+def test_batches(tmp_path: Path):
+    """Channels of a batch have means, though no ranges of their own."""
+    path = tmp_path / "batch.onnx"
+    model = parser.parse_model(NETWORK.replace("float[1,", "float[2,"))
+    generator = np.random.default_rng(0)
+    for name, shape in SHAPES.items():
+        array = generator.standard_normal(shape).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(array, name))
+    path.write_bytes(model.SerializeToString())
+    samples = [
+        {"x": 3 + generator.standard_normal((2, 2, 8, 8)).astype(np.float32)} for _ in range(MIN_SAMPLES)
+    ]
+    found = calibrate_module(simplify(path).module, samples)
+    assert {name: len(one.bias_corrections) for name, one in found.items() if one.bias_corrections} == {
+        "a": 4,
+        "c": 4,
+        "y": 5,
+    }
 
 
 def test_networks_without_sums_have_none(tmp_path: Path):
