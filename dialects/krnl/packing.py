@@ -42,6 +42,7 @@ from xdsl.traits import NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from xonnc.aligned_arrays import aligned_array
 from xonnc.dialects.krnl.quantized_tiles import WORD_BITS
 from xonnc.dialects.krnl.tiles import BF16_TERMS
 
@@ -159,6 +160,12 @@ def packed_type(form: PackedForm, source: MemRefType, sizes: Sizes) -> MemRefTyp
     return MemRefType(form.element(source.element_type, sizes), [form.count(source.get_shape(), sizes)])
 
 
+def _joined(parts: Sequence[Array]) -> Array:
+    """Concatenate arrays of one axis, from a cache line on."""
+    out = aligned_array([sum(part.size for part in parts)], parts[0].dtype)
+    return np.concatenate(parts, out=out)
+
+
 def _up(size: int, multiple: int) -> int:
     return -(-size // multiple) * multiple
 
@@ -167,7 +174,7 @@ def _pack_gemm_panels(matrix: Array, sizes: Sizes) -> Array:
     """Return a matrix in panels of `width` columns, `[N/width][K][width]`, zero-padded."""
     width = sizes["width"]
     k, n = matrix.shape
-    packed = np.empty((-(-n // width), k, width), matrix.dtype)
+    packed = aligned_array((-(-n // width), k, width), matrix.dtype)
     # Panel by panel, without a temporary copy of the whole matrix, which may be large.
     for number, panel in enumerate(packed):
         columns = matrix[:, number * width : (number + 1) * width]
@@ -180,7 +187,8 @@ def _pack_bf16_panels(matrix: Array, sizes: Sizes) -> Array:
     """Return a matrix rounded to bfloat16 in panels of pairs of rows, `[N/width][K/2][width][2]`."""
     width = sizes["width"]
     k, n = matrix.shape
-    packed = np.zeros((-(-n // width), k // BF16_TERMS, width, BF16_TERMS), np.int16)
+    packed = aligned_array((-(-n // width), k // BF16_TERMS, width, BF16_TERMS), np.dtype(np.int16))
+    packed[:] = 0
     for number, panel in enumerate(packed):
         columns = _bf16_bits(matrix[:, number * width : (number + 1) * width])
         pairs = columns.reshape(k // BF16_TERMS, BF16_TERMS, -1)
@@ -224,12 +232,12 @@ def _pack_conv(weights: Array, sizes: Sizes) -> Array:
         for channel in range(0, depth, step):
             # Order: window, input channels of the block, output channels of the panel.
             parts.append(panel[:, channel : channel + step].transpose(2, 1, 0).reshape(-1))
-    return np.concatenate(parts)
+    return _joined(parts)
 
 
 def _pack_grouped_conv(weights: Array, sizes: Sizes) -> Array:
     """Pack the weights of each group as `_pack_conv` does."""
-    return np.concatenate([_pack_conv(group, sizes) for group in np.split(weights, sizes["groups"])])
+    return _joined([_pack_conv(group, sizes) for group in np.split(weights, sizes["groups"])])
 
 
 def _pack_depthwise(weights: Array, sizes: Sizes) -> Array:
@@ -238,7 +246,7 @@ def _pack_depthwise(weights: Array, sizes: Sizes) -> Array:
     blocks = -(-channels // lanes)
     padded = np.zeros((blocks * lanes, prod(weights.shape[1:])), weights.dtype)
     padded[:channels] = weights.reshape(channels, -1)
-    return np.ascontiguousarray(padded.reshape(blocks, lanes, -1).transpose(0, 2, 1)).reshape(-1)
+    return _joined([block.T.reshape(-1) for block in padded.reshape(blocks, lanes, -1)])
 
 
 def _pack_int8_conv(weights: Array, sizes: Sizes) -> Array:
@@ -257,7 +265,7 @@ def _pack_int8_conv(weights: Array, sizes: Sizes) -> Array:
         part = padded[first : first + width]
         split = part.reshape(len(part), depth // terms, terms, -1)
         parts.append(split.transpose(3, 1, 0, 2).reshape(-1))
-    return np.concatenate(parts)
+    return _joined(parts)
 
 
 def _pack_words(values: Array, sizes: Sizes) -> Array:
@@ -270,7 +278,8 @@ def _pack_words(values: Array, sizes: Sizes) -> Array:
     order = _word_order(bits, bool(sizes["for_bytes"]))
     k, n = values.shape
     count = len(order)
-    packed = np.zeros((-(-n // width), k // count, width), np.uint32)
+    packed = aligned_array((-(-n // width), k // count, width), np.dtype(np.uint32))
+    packed[:] = 0
     for number, panel in enumerate(packed):
         columns = values[:, number * width : (number + 1) * width].astype(np.int16) + sizes["offset"]
         for field, index in enumerate(order):

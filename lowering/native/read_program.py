@@ -21,6 +21,7 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 
+from xonnc.aligned_arrays import at_a_line
 from xonnc.dialects.krnl import loops
 from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, location_of, no_kernel
 from xonnc.dialects.krnl.dynamic_shapes import RequireOp, ShapedOp
@@ -289,6 +290,15 @@ def _tensor_specs(
     return ports
 
 
+MAX_COPIED_BYTES = 1 << 16
+"""
+Limit for constants that are copied to a cache line.
+
+Kernels read scales and biases again and again from the L1 cache; larger ones mostly once, from a file that
+is mapped.
+"""
+
+
 def _read(op: Operation, builder: _ProgramBuilder) -> None:
     if isinstance(op, SIZE_OPS):
         _read_size(op, builder)
@@ -299,7 +309,8 @@ def _read(op: Operation, builder: _ProgramBuilder) -> None:
             if array is None:
                 raise XonncError("a constant has no elements")
             value = _value(Storage.CONSTANT, op.results[0].type)
-            value.constant = np.ascontiguousarray(array)
+            array = np.ascontiguousarray(array)
+            value.constant = at_a_line(array) if array.nbytes <= MAX_COPIED_BYTES else array
             builder.add_value(op.results[0], value)
         case memref.AllocOp() | memref.SubviewOp() | UnrealizedConversionCastOp() | ShapedOp():
             _read_buffer(op, builder)

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from xonnc.aligned_arrays import aligned_empty
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import MAX_BYTES, Program, RuntimeValue, SizeExpr, Storage, aligned
 from xonnc.runtime.native.instance import (
@@ -17,7 +18,6 @@ from xonnc.runtime.native.instance import (
     Instance,
     NewArray,
     accessed_values,
-    aligned_empty,
 )
 
 MAX_SPARE = 1 << 26

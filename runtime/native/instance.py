@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from ctypes import addressof, c_char
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from math import prod
 from time import perf_counter
-from typing import Protocol, TypeAlias, TypeGuard, TypeVar
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
+from xonnc.aligned_arrays import address_of, aligned_array_at, aligned_empty
 from xonnc.errors import DeclaredShapeError, XonncError
 from xonnc.formats.native.program import (
     BodyProgram,
@@ -38,29 +37,11 @@ Array = npt.NDArray[np.generic]
 CONTIGUOUS = 0x101
 """NumPy flags of arrays that native code can access directly: C-contiguous and aligned."""
 
-LINE_BYTES = 64
-"""A multiple of the size of a cache line on the processors that are compiled for."""
-
 MIN_ALIGNED_BYTES = 1 << 15
-"""
-From this size on, aligning a result takes less time than storing it across cache lines.
-
-NumPy aligns to 16 bytes, so that most vectors of 64 bytes would lie in two lines.
-"""
-
-_Element = TypeVar("_Element", bound=np.generic)
+"""From this size on, aligning a result takes less time than storing it across cache lines."""
 
 NewArray: TypeAlias = "tuple[int, int, tuple[int, ...], np.dtype[np.generic], int]"
 """An array to allocate for each run: value, the alias whose shape and type it has, shape, dtype, bytes."""
-
-
-class _Char(Protocol):
-    """The part of `ctypes.c_char` in use; its type stubs do not accept arrays before Python 3.12."""
-
-    def from_buffer(self, source: Array, /) -> c_char: ...
-
-
-_char: _Char = import_module("ctypes").c_char
 
 
 @dataclass(frozen=True)
@@ -532,32 +513,9 @@ def _body_input(value: RuntimeValue, spec: TensorSpec, step: SessionStep) -> Run
     return value if value.flags.num & CONTIGUOUS == CONTIGUOUS else np.require(value, None, ["C", "A"])
 
 
-def address_of(array: Array) -> int:
-    """Return the address of a contiguous array."""
-    try:
-        # Twice as fast as `ctypes.data`, which matters for models that run for microseconds.
-        return addressof(_char.from_buffer(array))
-    except (TypeError, ValueError):  # read-only, empty, or of a dtype without buffer protocol
-        return array.ctypes.data
-
-
 def _new_array(shape: tuple[int, ...], dtype: np.dtype[np.generic], size: int) -> tuple[Array, int]:
     """Return an uninitialised array of so many bytes and its address, a cache line's unless it is small."""
     if size >= MIN_ALIGNED_BYTES and not dtype.hasobject:
-        return _aligned(shape, dtype, size)
+        return aligned_array_at(shape, dtype, size)
     array = np.empty(shape, dtype)
     return array, address_of(array)
-
-
-def aligned_empty(size: int) -> npt.NDArray[np.uint8]:
-    """Return uninitialised bytes aligned to 64."""
-    return _aligned((size,), np.dtype(np.uint8), size)[0]
-
-
-def _aligned(
-    shape: tuple[int, ...], dtype: np.dtype[_Element], size: int
-) -> tuple[npt.NDArray[_Element], int]:
-    memory = np.empty(size + LINE_BYTES, np.uint8)
-    address = address_of(memory)
-    skipped = -address % LINE_BYTES
-    return np.ndarray(shape, dtype, memory, skipped), address + skipped

@@ -16,7 +16,7 @@ from threading import Barrier
 
 import numpy as np
 
-from xonnc.runtime.native.instance import aligned_empty
+from xonnc.aligned_arrays import aligned_empty
 from xonnc.runtime.native.jit import Code, machine_code
 from xonnc.runtime.native.session import ProfileLine
 from xonnc.targets.cpu import CpuTarget

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from xonnc.aligned_arrays import aligned_empty
 from xonnc.argument_types import checks_arguments
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.native.graph_json import Graph, graph_from_json
 from xonnc.formats.native.param_dict import load_params
 from xonnc.formats.native.program import NativeStep, RuntimeValue
 from xonnc.runtime.native.graph_library import GraphLibrary, load_library
-from xonnc.runtime.native.instance import Executable, aligned_empty
+from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.jit import Threads, host_identity
 from xonnc.runtime.native.onnxruntime_api import write_output
 from xonnc.runtime.native.session import Session

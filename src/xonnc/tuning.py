@@ -23,6 +23,7 @@ import onnx
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, StringAttr, f32, f64
 from xdsl.dialects.func import FuncOp
 
+from xonnc.aligned_arrays import aligned_empty
 from xonnc.argument_types import checks_arguments
 from xonnc.contexts import new_context
 from xonnc.dialects.krnl.int8_tiles import Int8ConvOp
@@ -36,7 +37,6 @@ from xonnc.lowering.native.read_program import KernelCall, kernel_calls
 from xonnc.lowering.onnx_to_krnl.tile_keys import key_of
 from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles, tiles_for
 from xonnc.native import CompileOptions, lower_to_program, prepare_for_lowering, resolve_processor
-from xonnc.runtime.native.instance import aligned_empty
 from xonnc.runtime.native.jit import Code, machine_code
 from xonnc.runtime.native.tuned_tiles import save_tiles
 from xonnc.simplifier import simplify, specialize_shapes

@@ -32,7 +32,7 @@ TOP = (
 )
 PUBLIC = {path.stem for path in (ROOT / API).glob("*.py")}
 
-LEAVES = ("argument_types", "errors", "garbage_collection")
+LEAVES = ("aligned_arrays", "argument_types", "errors", "garbage_collection")
 """Modules that every folder may import."""
 
 MAY_IMPORT = {
@@ -236,6 +236,7 @@ def test_public_modules():
     assert PUBLIC == {
         "__init__",
         "__main__",
+        "aligned_arrays",
         "api",
         "argument_types",
         "artifacts",

@@ -16,9 +16,18 @@ import pytest
 from onnx import numpy_helper
 
 from xonnc import native
-from xonnc.dialects.krnl.packing import PackOp
+from xonnc.aligned_arrays import LINE_BYTES
+from xonnc.contexts import new_context
+from xonnc.dialects.krnl.packing import PACKED_FORMS, PackOp
 from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
-from xonnc.native import compile_native
+from xonnc.native import (
+    CompileOptions,
+    compile_native,
+    lower_to_program,
+    prepare_for_lowering,
+    resolve_processor,
+)
+from xonnc.simplifier import simplify
 
 
 class Reference(Protocol):
@@ -87,3 +96,44 @@ def test_what_is_made_of_other_parts_or_in_other_ways_is_another() -> None:
     assert weight_cache.packed(numbers.T, "twice", lambda: numbers * 3) is not first
     assert weight_cache.packed(numbers[1:], "twice", lambda: numbers * 3) is not first
     assert weight_cache.packed(numbers, "thrice", lambda: numbers * 3) is not first
+
+
+WEIGHTS = {
+    "gemm_panels": ((40, 52), {"width": 32}),
+    "bf16_panels": ((40, 52), {"width": 32}),
+    "conv": ((20, 3, 3, 3), {"lanes": 16, "width": 2, "step": 3}),
+    "bf16_conv": ((20, 4, 3, 3), {"lanes": 16, "width": 2, "step": 4}),
+    "grouped_conv": ((32, 8, 3, 3), {"groups": 2, "lanes": 16, "width": 1, "step": 8}),
+    "depthwise": ((20, 1, 3, 3), {"lanes": 16}),
+    "int8_conv": ((20, 3, 3, 3), {"channels": 32, "depth": 4, "width": 16, "terms": 4}),
+    "words": ((40, 52), {"width": 32, "bits": 4, "offset": 8, "for_bytes": 0}),
+    "zero_points": ((40, 52), {"width": 32, "offset": 8}),
+}
+"""Shapes and sizes by form."""
+
+
+@pytest.mark.parametrize("form", PACKED_FORMS)
+def test_packed_weights_begin_at_a_cache_line(form: str) -> None:
+    shape, sizes = WEIGHTS[form]
+    is_int8 = form in ("int8_conv", "words", "zero_points")
+    weights = RANDOM.integers(-8, 8, shape).astype(np.int8) if is_int8 else floats(*shape)
+    pack = PACKED_FORMS[form].pack
+    results = [pack(weights, sizes) for _ in range(8)]
+    assert {result.ctypes.data % LINE_BYTES for result in results} == {0}
+    assert results[0].shape == (PACKED_FORMS[form].count(shape, sizes),)
+
+
+def test_small_constants_are_read_from_a_cache_line() -> None:
+    made = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> m (float[5,19] x) => (float[5,19] y) {'
+        "a = Mul(x, s0) b = Sin(a) c = Mul(b, s1) d = Sin(c) e = Mul(d, s2) f = Sin(e) y = Mul(f, s3) }"
+    )
+    # Their raw data lies at any address of a file or a message.
+    made.graph.initializer.extend(numpy_helper.from_array(floats(19), f"s{number}") for number in range(4))
+    options, context = CompileOptions(resolve_processor("cpu")), new_context()
+    module = simplify(made).module
+    prepare_for_lowering(module, context, options.passes)
+    options.attach(module)
+    program, _, _ = lower_to_program(module, options, context)
+    constants = [value.constant for value in program.values if value.constant is not None]
+    assert [constant.ctypes.data % LINE_BYTES for constant in constants] == [0] * 4

@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pytest
 from onnx import parser
 
+from xonnc.aligned_arrays import address_of
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import RuntimeValue, TensorSpec
 from xonnc.native import compile_native
 from xonnc.runtime.native import session as session_module
-from xonnc.runtime.native.instance import address_of
 from xonnc.runtime.native.session import check_feeds
 
 
