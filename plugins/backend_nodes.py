@@ -13,7 +13,7 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.onnx.op_versions import identity_of
 from xonnc.plugins.op_class import python_value
 from xonnc.plugins.operators import Array
-from xonnc.plugins.registration import tensor_type_of
+from xonnc.plugins.tensor_types import tensor_type_of
 from xonnc.plugins.types import TensorType
 from xonnc.transforms.constant_evaluation import constant_value
 from xonnc.transforms.dims.expressions import DimSymbols

@@ -22,8 +22,6 @@ from xonnc.dialects.onnx.types import (
     NONE,
     element_type,
     element_type_of,
-    is_ranked,
-    is_tensor,
     numpy_dtype,
     static_shape,
     tensor_type,
@@ -45,6 +43,7 @@ from xonnc.plugins.layout_preferences import add_preferences, require_new_prefer
 from xonnc.plugins.op_class import PluginOp, op_class, python_value
 from xonnc.plugins.operators import Array, OperatorSpec, Plugin, PluginError, bind
 from xonnc.plugins.target_bodies import add_target_bodies, require_unary_lookup
+from xonnc.plugins.tensor_types import tensor_type_of
 from xonnc.plugins.types import Dim, Size, TensorType
 from xonnc.plugins.types import form_of as form_of_size
 from xonnc.rewriting import extensions
@@ -304,21 +303,6 @@ def _bound(op: Operation, inputs: Sequence[Any], symbols: DimSymbols) -> Any:
 
 def _integers(found: Sequence[int] | None) -> list[int | None] | None:
     return None if found is None else [None if each == UNKNOWN else each for each in found]
-
-
-def tensor_type_of(ssa: SSAValue, symbols: DimSymbols) -> TensorType | None:
-    """Return the type of a tensor with a symbol for each dynamic dimension; `None` for other values."""
-    type_ = ssa.type
-    if not is_tensor(type_):
-        return None
-    dtype = numpy_dtype(type_.element_type)
-    if not is_ranked(type_):
-        return TensorType(dtype, None)
-    sizes = [
-        Dim(symbols.symbol((ssa, axis)), symbols) if size == UNKNOWN else size
-        for axis, size in enumerate(type_.get_shape())
-    ]
-    return TensorType(dtype, tuple(sizes))
 
 
 def _inferred(op: Operation, bound: Any) -> Sequence[TensorType | None]:

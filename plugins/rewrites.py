@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.errors import XonncError, suggest
 from xonnc.plugins.builder import Builder, Value
 from xonnc.plugins.operators import JoiningRule, Plugin, PluginError
+from xonnc.plugins.tensor_types import tensor_type_of
 from xonnc.plugins.types import TensorType
 from xonnc.rewriting.extensions import is_taken
 from xonnc.rewriting.onnx import ONNX
@@ -98,8 +99,6 @@ def _rule(function: Callable[..., Any], pattern: Node, where: Callable[..., bool
         symbols = DimSymbols()
 
         def described(ssa: SSAValue) -> TensorType | None:
-            from xonnc.plugins.registration import tensor_type_of
-
             return tensor_type_of(ssa, symbols)
 
         given = [_given(each, described) for each in captured]

@@ -12,8 +12,8 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
+    LocationAttr,
     TensorType,
     bf16,
     f16,
@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from xonnc.dialects.dla.attributes import (
     ConstantLayout,
@@ -37,7 +37,7 @@ from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, Sof
 from xonnc.dialects.dla.storage import ConstantOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, flow_type, is_tensor, shape_of
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
-from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.locations import UNKNOWN, derived
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp as OnnxConstantOp
 from xonnc.dialects.onnx.ops.nn import FlattenOp
@@ -70,6 +70,8 @@ ENGINES: tuple[tuple[type[Operation], str], ...] = (
     (SdpOp, "SDP"),
 )
 """Engines by operation, in order of priority when an operator takes several."""
+
+ENGINE_OPS = tuple(op_type for op_type, _ in ENGINES)
 
 
 RESHAPES = (FlattenOp, ReshapeOp, SqueezeOp, SqueezeV11Op, TransposeOp, UnsqueezeOp, UnsqueezeV11Op)
@@ -170,6 +172,8 @@ class DlaBuilder:
         self.precision = precision
         self._pool = pool
         self._at: Operation | None = None
+        self._location: LocationAttr = UNKNOWN
+        """The location of the operations inserted for it."""
         self._added: set[Operation] = set()
 
     def __call__(self, op: Operation) -> SSAValue:
@@ -193,9 +197,9 @@ class DlaBuilder:
     def add(self, op: Operation) -> None:
         """Insert `op` with a location derived from the current node."""
         assert self._at is not None, "start comes first"
-        op.location = derived(self._at.location)
+        op.location = self._location
         self._check_sizes(op)
-        Builder(InsertPoint.before(self._at)).insert(op)
+        Rewriter.insert_op(op, InsertPoint.before(self._at))
         self._added.add(op)
 
     def _check_sizes(self, op: Operation) -> None:
@@ -203,7 +207,7 @@ class DlaBuilder:
         Refuse operations whose channels, rows or columns exceed the engines' register fields; views are
         exempt.
         """
-        if not isinstance(op, tuple(op_type for op_type, _ in ENGINES)):
+        if not isinstance(op, ENGINE_OPS):
             return
         for type_ in (op.operands[0].type, *op.result_types):
             if is_tensor(type_) or isinstance(type_, FlowType):
@@ -211,7 +215,7 @@ class DlaBuilder:
 
     def start(self, op: Operation) -> None:
         """Set the insertion point before `op`, the next operator."""
-        self._at = op
+        self._at, self._location = op, derived(op.location)
         self._added = set()
 
     @property

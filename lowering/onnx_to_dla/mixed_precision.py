@@ -71,7 +71,7 @@ class MixedFp16Builder(Fp16Builder):
 
     def start_with(self, op: Operation, added: set[Operation]) -> None:
         """Set the insertion point before `op`; the operations inserted for it are collected in `added`."""
-        self._at = op
+        self.start(op)
         self._added = added
 
     def real_input(self, argument: SSAValue, shape: tuple[int, ...], cube: CubeShape) -> RealCube:
