@@ -71,6 +71,10 @@ class QuantizedCube:
         assert source.qparams is not None, "integers have a scale"
         return QuantizedCube(source.value, source.qparams)
 
+    def times(self, factor: float) -> QuantizedCube:
+        """Return the same integers with another scale."""
+        return replace(self, qparams=replace(self.qparams, scale=self.qparams.scale * factor))
+
 
 AffineStep: TypeAlias = ClampBound | QuantizedCube
 
@@ -118,10 +122,15 @@ class Affine:
         return replace(self, steps=(*self.steps, step), stored=None)
 
     def times(self, factor: Array) -> Affine | None:
-        """Multiply by a scalar or per channel; `None` after other steps."""
-        if self.steps:
+        """
+        Multiply by a scalar or per channel; `None` after a clamp, and after an addition but for a positive
+        scalar.
+        """
+        sums = [step for step in self.steps if isinstance(step, QuantizedCube)]
+        if len(sums) < len(self.steps) or (sums and (factor.size > 1 or factor[0] <= 0)):
             return None
-        return replace(self, scale=self.scale * factor, bias=self.bias * factor, stored=None)
+        steps = tuple(step.times(float(factor[0])) for step in sums)
+        return replace(self, scale=self.scale * factor, bias=self.bias * factor, steps=steps, stored=None)
 
     def plus(self, number: Array) -> Affine | None:
         """Add a scalar or one value per channel; `None` after other steps."""

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.dla.attributes import LutAttr, OperandMode, SdpStage, StageFunction
-from xonnc.dialects.dla.engines import CdpOp
+from xonnc.dialects.dla.engines import CdpOp, PowerOp
 from xonnc.dialects.dla.storage import ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.elements import DisposablePool
@@ -33,12 +33,15 @@ from xonnc.lowering.onnx_to_dla.dla_builder import (
     Operand,
     cube_shape,
 )
+from xonnc.lowering.onnx_to_dla.fp16_arithmetic import bounds, combine
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
 from xonnc.lowering.onnx_to_dla.kernels import Kernels, dense
 from xonnc.lowering.onnx_to_dla.operator_builder import FP16_LOWERINGS, OperatorBuilder, registered
 from xonnc.lowering.onnx_to_dla.pixel_convolution import PixelConvolution
+from xonnc.lowering.onnx_to_dla.sdp_stages import PRODUCT
 from xonnc.lowering.onnx_to_dla.windows import output_size, trim_padding
 from xonnc.targets import NvdlaTarget
+from xonnc.targets.limits import lacks_emulator
 
 PER_CHANNEL_SUM = SdpStage(type=StageFunction.ALU, mode=OperandMode.PER_KERNEL)
 PER_POINT_SUM = SdpStage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
@@ -294,6 +297,29 @@ class Fp16Builder(OperatorBuilder[Cube]):
         if found.factors is None:
             return found
         return Cube(self.scaled(found.value, found.factors.astype(np.float32)), found.shape)
+
+    def combined(
+        self, stage: SdpStage, parts: Sequence[Cube], constants: Sequence[Array], shape: tuple[int, ...]
+    ) -> Cube:
+        """Apply a stage to cubes from the left, then to constants."""
+        return combine(stage, parts, constants, shape, self)
+
+    def clamped(self, found: Cube, low: float | None, high: float | None) -> Cube:
+        """Clip in a pass of the SDP."""
+        return Cube(self.sdp(found.value, bounds(low, high)), found.shape)
+
+    def quotient(self, dividend: SSAValue, divisor: SSAValue, shape: tuple[int, ...]) -> Cube:
+        """Multiply by the reciprocal, which the CPU emulator computes."""
+        inverse, array = self.emulated(divisor, -1.0), self.constant(dividend)
+        if array is not None:
+            return self.combined(PRODUCT, [inverse], [array], shape)
+        return self.combined(PRODUCT, [self.cube(dividend), inverse], [], shape)
+
+    def emulated(self, value: SSAValue, exponent: float) -> Cube:
+        """Raise each element to a power on the CPU emulator."""
+        self.check(lacks_emulator(self.target))
+        source = self.cube(value)
+        return Cube(self(PowerOp(source.value, source.value.type, power=exponent)), source.shape)
 
     def function(self, value: SSAValue, function: Function) -> Cube:
         """Apply a function by a lookup table whose range and step minimize the error."""

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
+from xonnc.dialects.dla.attributes import SdpStage
 from xonnc.dialects.dla.types import CubeShape, ImageType
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
@@ -222,6 +223,20 @@ class OperatorBuilder(DlaBuilder, ABC, Generic[TensorT]):
     def settled(self, found: TensorT) -> TensorT:
         """Multiply pending factors in."""
         return found
+
+    @abstractmethod
+    def combined(
+        self, stage: SdpStage, parts: Sequence[TensorT], constants: Sequence[Array], shape: tuple[int, ...]
+    ) -> TensorT:
+        """Apply a stage of the SDP (`sdp_stages.py`) to one or more tensors and constants, elementwise."""
+
+    @abstractmethod
+    def clamped(self, found: TensorT, low: float | None, high: float | None) -> TensorT:
+        """Return a tensor within bounds."""
+
+    @abstractmethod
+    def quotient(self, dividend: SSAValue, divisor: SSAValue, shape: tuple[int, ...]) -> TensorT:
+        """Divide by a computed tensor."""
 
     @abstractmethod
     def function(self, value: SSAValue, function: Function) -> TensorT:

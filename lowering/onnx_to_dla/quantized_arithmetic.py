@@ -1,9 +1,10 @@
-"""Sub, Div, Mean, Max, Min, Pow and PRelu in int8."""
+"""Elementwise arithmetic of tensors of a quantized network, whose scales may differ."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -17,92 +18,170 @@ from xonnc.dialects.dla.attributes import (
     StageFunction,
 )
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.dialects.onnx.ops.math import DivOp, MaxOp, MeanOp, MinOp, PowOp, PReluOp, SubOp
 from xonnc.formats.nvdla.quantization import QuantizationParameters
-from xonnc.lowering.onnx_to_dla.dequantized import GUARD_BITS, Affine, Dequantized, QuantizedCube, converter
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder, Operand
-from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedBuilder, lowers_int8
+from xonnc.lowering.onnx_to_dla.dequantized import (
+    GUARD_BITS,
+    Affine,
+    ClampBound,
+    Clamped,
+    Concatenated,
+    Dequantized,
+    Moved,
+    QuantizedCube,
+    converter,
+)
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Operand
+from xonnc.lowering.onnx_to_dla.quantized_products import product_of
 from xonnc.lowering.onnx_to_dla.sdp_operands import fixed_point_factors
-from xonnc.lowering.onnx_to_dla.table_lookup import raised
-from xonnc.lowering.onnx_to_dla.unary_functions import leaky_relu, reciprocal
+from xonnc.lowering.onnx_to_dla.sdp_stages import PRELU, PRODUCT, SUM, channel_values
+from xonnc.lowering.onnx_to_dla.table_lookup import TableLookup
+from xonnc.lowering.onnx_to_dla.unary_functions import leaky_relu
 
 MAX_STAGES = 2
 """SDP stages (X1, X2) that every target has."""
 
+NOT_QUANTIZED = (
+    "a float operand that is not quantized; "
+    "insert QuantizeLinear and DequantizeLinear before it, or calibrate"
+)
 
-@lowers_int8(SubOp)
-def sub(op: SubOp, builder: QuantizedBuilder) -> Dequantized:
-    """Lower Sub as `a + (-b)`: the requantization factor of `b` is negated."""
-    shape = builder.result_shape(op)
-    minuend, subtrahend = builder.real_constant(op.A), builder.real_constant(op.B)
-    if subtrahend is not None:
-        source = builder.affine(op.A)
-        result = source.plus(-builder.per_channel(subtrahend, source, shape))
-    elif minuend is not None:
-        source = builder.affine(op.B)
-        negated = source.times(np.array([-1.0]))
-        result = None if negated is None else negated.plus(builder.per_channel(minuend, source, shape))
-    else:
-        result = difference(builder.affine(op.A), builder.affine(op.B), shape, builder)
-    if result is None:
-        builder.refuse("a subtraction after a clamp; quantize in between")
+
+def combine(
+    stage: SdpStage,
+    parts: Sequence[Dequantized],
+    constants: Sequence[Array],
+    shape: tuple[int, ...],
+    builder: DlaBuilder,
+) -> Dequantized:
+    """Return what a stage of the SDP computes of tensors and constants."""
+    if stage == SUM:
+        return total(parts, constants, shape, builder)
+    if stage == PRODUCT:
+        return product(parts, constants, shape, builder)
+    if stage == PRELU:
+        return sloped(source_of(parts[0], builder), constants[0], builder)
+    return extremum(parts, constants, shape, stage.alu, builder)
+
+
+def affine_of(found: Dequantized, builder: DlaBuilder) -> Affine:
+    """Return a tensor that one SDP pass can requantize."""
+    if not isinstance(found, Affine):
+        builder.refuse(NOT_QUANTIZED)
+    return found
+
+
+def source_of(found: Dequantized, builder: DlaBuilder) -> Cube:
+    """Return stored integers with their parameters and shape, for an engine that reads them."""
+    affine = affine_of(found, builder)
+    if affine.stored is None:
+        builder.refuse(NOT_QUANTIZED)
+    return Cube(affine.stored.value, affine.shape, qparams=affine.stored.qparams)
+
+
+def per_channel(
+    constant: Array, here: tuple[int, ...], cube: CubeShape, shape: tuple[int, ...], builder: DlaBuilder
+) -> Array:
+    """Return a constant operand of a tensor of shape `here` as a scalar or as one value per channel."""
+    if constant.size == 1:
+        return constant.reshape(1).astype(np.float64)
+    if here != shape:
+        builder.refuse(f"{list(here)} is broadcast to {list(shape)}; expand it first")
+    found = channel_values(constant, shape, cube)
+    if found is None:
+        builder.refuse(f"a constant of {list(constant.shape)} on {list(shape)} (scalar or per channel)")
+    return found.astype(np.float64)
+
+
+def total(
+    parts: Sequence[Dequantized], constants: Sequence[Array], shape: tuple[int, ...], builder: DlaBuilder
+) -> Dequantized:
+    """Return the sum of constants and at most two cubes, at least one of which is stored."""
+    if not constants and (grouped_sum := _sum_of_groups(parts, shape)) is not None:
+        return grouped_sum
+    computed = [affine_of(part, builder) for part in parts]
+    if any(part.shape != shape for part in computed):
+        builder.refuse(f"operands that are broadcast to {list(shape)}; expand them first")
+    computed.sort(key=lambda part: part.stored is not None)
+    if len(computed) > 2:
+        builder.refuse(f"{len(computed)} computed operands (the SDP adds two in a pass); use Add")
+    result, *others = computed
+    for constant in constants:
+        added = result.plus(per_channel(constant, result.shape, result.cube, shape, builder))
+        if added is None:
+            builder.refuse("a constant added after a clamp; quantize in between")
+        result = added
+    for other in others:
+        if other.stored is None:
+            builder.refuse(
+                "more than one operand is not quantized as it is added; quantize all but one (of a "
+                "subtraction the first), or calibrate"
+            )
+        if cube_of(other.stored.value.type) != result.cube:
+            builder.refuse(
+                f"operands with different cubes in memory: {list(result.cube)}, {list(other.cube)}",
+                cause=builder.reshape_before(shape),
+            )
+        result = result.then(other.stored)
     return result
 
 
-def difference(
-    first: Affine, second: Affine, shape: tuple[int, ...], builder: QuantizedBuilder
-) -> Affine | None:
-    """Return `first - second`, `None` if the second operand has been clamped."""
-    if not first.shape == second.shape == shape or first.cube != second.cube:
-        builder.refuse(
-            f"operands of shapes {list(first.shape)} and {list(second.shape)}; expand one of them first",
-            cause=builder.reshape_before(shape) if first.shape == second.shape else None,
-        )
-    if first.stored is None:
-        builder.refuse("the first operand is not quantized; quantize it, or calibrate")
-    negated = second.times(np.array([-1.0]))
-    return None if negated is None else negated.then(first.stored)
+def _sum_of_groups(parts: Sequence[Dequantized], shape: tuple[int, ...]) -> Dequantized | None:
+    """Add a stored cube to a grouped convolution of several layers: each layer adds its channels."""
+    if len(parts) != 2:
+        return None
+    groups, other = parts
+    if not isinstance(groups, Concatenated):
+        groups, other = other, groups
+    if not isinstance(groups, Concatenated) or not isinstance(other, Affine) or other.stored is None:
+        return None
+    return groups.plus(other.stored) if groups.shape == other.shape == shape else None
 
 
-@lowers_int8(DivOp)
-def div(op: DivOp, builder: QuantizedBuilder) -> Dequantized:
-    """Lower Div: by a constant as a product, of a constant scalar as an exact lookup table."""
-    dividend, divisor = builder.real_constant(op.A), builder.real_constant(op.B)
-    if dividend is not None and dividend.size == 1:
-        number = float(dividend.reshape(()))
-        return builder.function(op.B, lambda x: number * reciprocal(x))
-    if divisor is None:
-        builder.refuse("a divisor that is not constant (the SDP multiplies only)")
-    if not np.all(divisor):
-        builder.refuse("a divisor of 0; replace it")
-    source = builder.affine(op.A)
-    scaled = source.times(builder.per_channel(1 / divisor, source, builder.result_shape(op)))
+def product(
+    parts: Sequence[Dequantized], constants: Sequence[Array], shape: tuple[int, ...], builder: DlaBuilder
+) -> Dequantized:
+    """Return the product with a constant (scalar or per channel), or of two stored cubes."""
+    if not constants:
+        first, second = (source_of(part, builder) for part in parts)
+        return product_of(first, second, shape, builder)
+    source = affine_of(parts[0], builder)
+    scaled = source.times(per_channel(constants[0], source.shape, source.cube, shape, builder))
     if scaled is None:
-        builder.refuse("a division after a clamp; quantize in between")
+        builder.refuse("a factor after a clamp or a sum; quantize in between")
     return scaled
 
 
-@lowers_int8(MeanOp)
-def mean(op: MeanOp, builder: QuantizedBuilder) -> Dequantized:
-    """Lower Mean of one or two tensors."""
-    parts = [builder.affine(value) for value in op.data_0]
-    shape = builder.result_shape(op)
-    if len(parts) == 1:
-        return parts[0]
-    stored = parts[-1].stored
-    if len(parts) > 2 or stored is None or any(part.shape != shape for part in parts):
-        builder.refuse(
-            f"a mean of {len(parts)} tensors (the SDP averages two quantized ones of one shape); use Add "
-            "and Mul"
-        )
-    half = parts[0].times(np.array([0.5]))
-    if half is None or half.cube != parts[1].cube:
-        builder.refuse("a mean after a clamp; quantize in between")
-    return half.then(
-        QuantizedCube(
-            stored.value, QuantizationParameters(stored.qparams.scale / 2, stored.qparams.zero_point)
-        )
-    )
+def clamped(reals: Dequantized, bound: ClampBound) -> Dequantized:
+    """Return the tensor with a clamp, which commutes with data movement and concatenation."""
+    match reals:
+        case Affine():
+            return reals.then(bound)
+        case Concatenated():
+            return reals.over(lambda part: clamped(part, bound))
+        case TableLookup():
+            limit = np.maximum if bound.is_minimum else np.minimum
+            return reals.then(lambda x: limit(x, bound.number))
+        case Moved():
+            return reals.over(lambda source: clamped(source, bound))
+        case Clamped():
+            return Clamped(reals.source, (*reals.bounds, bound))
+        case _:
+            return Clamped(reals, (bound,))
+
+
+def extremum(
+    parts: Sequence[Dequantized],
+    constants: Sequence[Array],
+    shape: tuple[int, ...],
+    function: AluFunction,
+    builder: DlaBuilder,
+) -> Dequantized:
+    """Return the maximum or minimum of tensors and constants, which is computed of integers at one scale."""
+    ordered = sorted(parts, key=lambda part: part.shape != shape)
+    if ordered[0].shape != shape:
+        builder.refuse(f"operands that are all broadcast to {list(shape)}; expand one of them first")
+    alone = len(ordered) == 1 and not constants
+    return ordered[0] if alone else ElementwiseExtremum(ordered, constants, shape, function)
 
 
 @dataclass(frozen=True)
@@ -140,50 +219,13 @@ class ElementwiseExtremum:
         return stage, builder.constant_cube(np.ascontiguousarray(spread))
 
 
-@lowers_int8(MaxOp)
-def max_(op: MaxOp, builder: QuantizedBuilder) -> Dequantized:
-    """Lower Max as SDP comparisons of cubes at one scale."""
-    return _extreme(op.data_0, AluFunction.MAX, builder.result_shape(op), builder)
-
-
-@lowers_int8(MinOp)
-def min_(op: MinOp, builder: QuantizedBuilder) -> Dequantized:
-    """Lower Min as SDP comparisons of cubes at one scale."""
-    return _extreme(op.data_0, AluFunction.MIN, builder.result_shape(op), builder)
-
-
-def _extreme(
-    operands: Sequence[SSAValue], function: AluFunction, shape: tuple[int, ...], builder: QuantizedBuilder
-) -> Dequantized:
-    constants = [found for value in operands if (found := builder.real_constant(value)) is not None]
-    parts = [builder.tensor(value) for value in operands if builder.real_constant(value) is None]
-    parts.sort(key=lambda part: part.shape != shape)
-    if parts[0].shape != shape:
-        builder.refuse(f"operands that are all broadcast to {list(shape)}; expand one of them first")
-    return parts[0] if len(operands) == 1 else ElementwiseExtremum(parts, constants, shape, function)
-
-
-@lowers_int8(PowOp)
-def power(op: PowOp, builder: QuantizedBuilder) -> Dequantized:
-    """Lower Pow with a constant scalar exponent, as an exact lookup table."""
-    exponent = builder.real_constant(op.Y)
-    if exponent is None or exponent.size != 1:
-        builder.refuse("an exponent that is not a constant scalar (the lookup table takes one)")
-    return builder.function(op.X, lambda x: raised(x, float(exponent.reshape(()))))
-
-
-@lowers_int8(PReluOp)
-def prelu(op: PReluOp, builder: QuantizedBuilder) -> Dequantized:
-    """Lower PRelu: an exact lookup table for one slope, the SDP's multiplier for slopes per channel."""
-    slope = builder.real_constant(op.slope)
-    if slope is None:
-        builder.refuse("a slope that is not constant; make it a constant")
-    source = builder.source(op.X)
-    slopes = builder.per_channel(slope, builder.affine(op.X), source.shape)
+def sloped(source: Cube, slope: Array, builder: DlaBuilder) -> Dequantized:
+    """Return PRelu: an exact lookup table for one slope, the SDP's multiplier for slopes per channel."""
+    integers = QuantizedCube.of(source)
+    slopes = per_channel(slope, source.shape, source.cube, source.shape, builder)
     if np.all(slopes == slopes[0]):
-        alpha = float(slopes[0])
-        return builder.function(op.X, lambda x: leaky_relu(x, alpha))
-    return ChannelwisePRelu(QuantizedCube.of(source), source.shape, slopes)
+        return TableLookup(integers, source.shape, partial(leaky_relu, alpha=float(slopes[0])))
+    return ChannelwisePRelu(integers, source.shape, slopes)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from xonnc.lowering.dla_planning.lookup_tables import Function
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dequantized import (
     Affine,
+    ClampBound,
     Concatenated,
     Dequantized,
     Moved,
@@ -62,6 +63,7 @@ from xonnc.lowering.onnx_to_dla.operator_builder import (
     registered,
 )
 from xonnc.lowering.onnx_to_dla.pixel_convolution import PixelConvolution
+from xonnc.lowering.onnx_to_dla.quantized_arithmetic import clamped, combine, source_of
 from xonnc.lowering.onnx_to_dla.quantized_constants import (
     OFFSETS,
     dequantized_constant,
@@ -72,6 +74,7 @@ from xonnc.lowering.onnx_to_dla.quantized_constants import (
 from xonnc.lowering.onnx_to_dla.quantized_convolution import convolution
 from xonnc.lowering.onnx_to_dla.quantized_image_convolution import check_pixels, convolution_of_pixels
 from xonnc.lowering.onnx_to_dla.table_lookup import BINARY_TABLE_OPS, TableLookup, elementwise_function
+from xonnc.lowering.onnx_to_dla.unary_functions import reciprocal
 from xonnc.targets import NvdlaTarget
 
 Quantized: TypeAlias = Dequantized | StoredIntegers
@@ -298,25 +301,9 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
         """Return the model's shape of a computed value."""
         return self.lowered(value).shape
 
-    def affine(self, value: SSAValue) -> Affine:
-        """Return a float tensor that one SDP pass can requantize."""
-        result = self.tensor(value)
-        if not isinstance(result, Affine):
-            self.refuse(
-                "a float operand that is not quantized; "
-                "insert QuantizeLinear and DequantizeLinear before it, or calibrate"
-            )
-        return result
-
     def source(self, value: SSAValue) -> Cube:
         """Return stored integers with their parameters and shape, for an engine that reads them."""
-        found = self.affine(value)
-        if found.stored is None:
-            self.refuse(
-                "a float operand that is not quantized; "
-                "insert QuantizeLinear and DequantizeLinear before it, or calibrate"
-            )
-        return Cube(found.stored.value, found.shape, qparams=found.stored.qparams)
+        return source_of(self.tensor(value), self)
 
     def stored(
         self, value: SSAValue, shape: tuple[int, ...], qparams: QuantizationParameters | None
@@ -447,6 +434,27 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
         assert result is not None, "a mean has no steps"
         return result
 
+    def combined(
+        self, stage: SdpStage, parts: Sequence[Quantized], constants: Sequence[Array], shape: tuple[int, ...]
+    ) -> Dequantized:
+        """Combine tensors whose scales may differ, or when they are quantized (`quantized_arithmetic.py`)."""
+        return combine(stage, [self._real(part) for part in parts], constants, shape, self)
+
+    def clamped(self, found: Quantized, low: float | None, high: float | None) -> Dequantized:
+        """Clamp in the requantization before, or when the tensor is quantized."""
+        result = self._real(found)
+        if low is not None:
+            result = clamped(result, ClampBound(low, True))
+        return result if high is None else clamped(result, ClampBound(high, False))
+
+    def quotient(self, dividend: SSAValue, divisor: SSAValue, shape: tuple[int, ...]) -> TableLookup:
+        """Divide a constant scalar, by an exact lookup table."""
+        array = self.real_constant(dividend)
+        if array is None or array.size != 1:
+            self.refuse("a divisor that is not constant (the SDP multiplies only)")
+        number = float(array.reshape(()))
+        return self.function(divisor, lambda x: number * reciprocal(x))
+
     def function(self, value: SSAValue, function: Function) -> TableLookup:
         """Apply a function by a lookup table with an entry per integer, which is exact."""
         source = self.source(value)
@@ -495,18 +503,6 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
     def real_constant(self, value: SSAValue) -> Array | None:
         """Return the values of a constant, dequantized if needed; `None` for other values."""
         return dequantized_constant(value, self)
-
-    def per_channel(self, constant: Array, source: Affine, shape: tuple[int, ...]) -> Array:
-        """Return a constant operand as a scalar or as one value per channel."""
-        if constant.size == 1:
-            return constant.reshape(1).astype(np.float64)
-        if source.shape != shape:
-            self.refuse(f"{list(source.shape)} is broadcast to {list(shape)}; expand it first")
-        spread = np.broadcast_to(constant, shape).reshape(source.cube)
-        first = spread[:, :1, :1]
-        if np.any(spread != first):
-            self.refuse(f"a constant of {list(constant.shape)} on {list(shape)} (scalar or per channel)")
-        return first.reshape(-1).astype(np.float64)
 
 
 def _always(constant: Array, _: Array) -> Array:

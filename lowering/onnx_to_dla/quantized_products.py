@@ -10,8 +10,7 @@ from xonnc.dialects.dla.attributes import OperandMode, SdpStage, StageFunction
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.onnx_to_dla.dequantized import QuantizedCube, converter
-from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder, Operand
-from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedBuilder
+from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, Operand
 
 
 @dataclass(frozen=True)
@@ -46,11 +45,8 @@ class ElementwiseProduct:
         return builder.requantized(self.a.value, stages, converter(unit, qparams, builder))
 
 
-def product_of(
-    first: SSAValue, second: SSAValue, shape: tuple[int, ...], builder: QuantizedBuilder
-) -> ElementwiseProduct:
-    """Return the product of two computed values, one of which has the shape of the result."""
-    a, b = builder.source(first), builder.source(second)
+def product_of(a: Cube, b: Cube, shape: tuple[int, ...], builder: DlaBuilder) -> ElementwiseProduct:
+    """Return the product of stored integers, one of which has the shape of the result."""
     if a.shape != shape or (b.shape == shape and b.zero_point):
         a, b = b, a
     if b.zero_point and not builder.target.sdp_y:

@@ -89,8 +89,14 @@ class Affine:
         return replace(self, steps=(*self.steps, step), stored=None)
 
     def times(self, factor: Array) -> Affine:
-        """Multiply each channel by its factor."""
-        return replace(self, scale=self.scale * factor, bias=self.bias * factor, stored=None)
+        """Multiply each channel by its factor; an added cube takes a single one."""
+        steps = tuple(
+            replace(step, qparams=replace(step.qparams, scale=step.qparams.scale * factor.item()))
+            if isinstance(step, StoredIntegers)
+            else step
+            for step in self.steps
+        )
+        return replace(self, scale=self.scale * factor, bias=self.bias * factor, steps=steps, stored=None)
 
     def plus(self, number: Array) -> Affine:
         """Add a value to each channel."""

@@ -288,6 +288,11 @@ TENSORS = [
     ),
     case("flattened result", "r = Relu(x)\ny = Flatten(r)"),
     case("relu of a flatten", "f = Flatten(x)\ny = Relu(f)"),
+    case(
+        "normalization of a flatten",
+        "f = Flatten(x)\ny = BatchNormalization(f, s, b, m, v)",
+        weights={"s": (192,), "b": (192,), "m": (192,), "v": np.linspace(0.5, 2, 192, dtype=np.float32)},
+    ),
     case("input as result", "r = Relu(x)\ny = Identity(x)", outputs=("y", "r")),
     case(
         "channel shuffle",

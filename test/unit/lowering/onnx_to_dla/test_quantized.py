@@ -509,18 +509,19 @@ def late_quotient(net: Net) -> onnx.ModelProto:
         (scaled_by_channel, "4 scales for one tensor of activations (the engines take one)"),
         (
             difference,
-            "the first operand is not quantized; quantize it, or calibrate",
+            "more than one operand is not quantized as it is added; quantize all but one (of a subtraction "
+            "the first), or calibrate",
         ),
         (
             one_large_kernel,
             "a 8192x4x4 kernel does not fit the convolution buffer of 131072 bytes (partial sums would be "
             "quantized to int8)",
         ),
-        (two_sums, "more than one operand is not quantized; quantize all but one, or calibrate"),
+        (two_sums, "more than one operand is not quantized as it is added; quantize all but one"),
         (cumulated, "(CumSum): the DLA has no int8 form of this operator; in a package"),
         (quotient, "(Div): a divisor that is not constant (the SDP multiplies only); in a package"),
-        (zero_divisor, "(Div): a divisor of 0; replace it"),
-        (late_quotient, "(Div): a division after a clamp; quantize in between"),
+        (zero_divisor, "(Div): the divisor contains zeros; in a package"),
+        (late_quotient, "(Div): a factor after a clamp or a sum; quantize in between"),
         (
             mean_of_channels_and_many_rows,
             "[1, 4, 40, 36] to [1, 1, 1, 1]: a reduction of channels too (the PDP takes rows and columns)",

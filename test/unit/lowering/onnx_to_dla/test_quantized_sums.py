@@ -138,6 +138,28 @@ def test_a_factor_of_zero_before_a_sum(tmp_path: Path):
         compile_model(path, "nv_small")
 
 
+@pytest.mark.parametrize("factor", [0.5, 1.7])
+@pytest.mark.parametrize("target", ["nv_small", "nv_full"])
+def test_a_positive_factor_after_a_sum(factor: float, target: str, tmp_path: Path):
+    nodes = [
+        helper.make_node("Add", ["da", "db"], ["m"], "add"),
+        helper.make_node("Mul", ["m", "f"], ["c"], "mul"),
+    ]
+    path = rounded(tmp_path, nodes, {"a": (SHAPE, 3), "b": (SHAPE, -20)}, {"f": np.array(factor, np.float32)})
+    assert is_exact(path, target)
+
+
+@pytest.mark.parametrize("factors", [np.array(-0.5, np.float32), FACTORS.reshape(5, 1, 1)])
+def test_other_factors_after_a_sum(factors: Array, tmp_path: Path):
+    nodes = [
+        helper.make_node("Add", ["da", "db"], ["m"], "add"),
+        helper.make_node("Mul", ["m", "f"], ["c"], "mul"),
+    ]
+    path = rounded(tmp_path, nodes, {"a": (SHAPE, 0), "b": (SHAPE, 0)}, {"f": factors})
+    with pytest.raises(RefusalError, match="a factor after a clamp or a sum"):
+        compile_model(path, "nv_small")
+
+
 @pytest.mark.parametrize("target", ["nv_small", "nv_full"])
 @pytest.mark.parametrize("op", ["Sum", "Mean"])
 def test_sums_of_many(op: str, target: str, tmp_path: Path):
