@@ -16,6 +16,11 @@ Attribute = Any
 """What `onnx.helper.make_node` takes."""
 
 
+def normal(*shape: int, seed: int = 5) -> Array:
+    """Seeded standard normal elements."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
 class GraphBuilder:
     """A graph under construction: nodes, initializers and interface in insertion order."""
 

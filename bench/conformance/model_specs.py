@@ -14,9 +14,12 @@ from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 
 Array = npt.NDArray[Any]
 Feeds = Mapping[str, Array]
+Built = tuple[onnx.ModelProto, Feeds]
+"""A model in memory, and inputs for it."""
 
 WriteModel = Callable[[Path], Feeds]
 """Write a model to a path; return inputs for it."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from bench.conformance import handwritten
+from bench.conformance.float_networks import float_network
 from bench.conformance.model_specs import Array, Feeds, ModelSpec
 
 SOURCE = "onnxruntime.quantization"
@@ -20,26 +20,22 @@ def model_specs() -> list[ModelSpec]:
     """All models of this file."""
     made: list[ModelSpec] = []
     for network in ("residual", "depthwise"):
-        make = handwritten.float_network(network)
+        make = float_network(network)
         for kind, options in STATIC.items():
             made.append(ModelSpec(f"ort_{network}_{kind}", SOURCE, _static(make, options), True))
         made.append(ModelSpec(f"ort_{network}_dynamic", SOURCE, _dynamic(make)))
     for network in ("perceptron", "recurrent", "attention"):
-        make = handwritten.float_network(network)
+        make = float_network(network)
         made.append(ModelSpec(f"ort_{network}_dynamic", SOURCE, _dynamic(make)))
         made.append(ModelSpec(f"ort_{network}_qdq", SOURCE, _static(make, STATIC["qdq"])))
     for network in ("perceptron", "attention"):
-        made.append(
-            ModelSpec(f"ort_{network}_4bit", SOURCE, _four_bits(handwritten.float_network(network), False))
-        )
-        made.append(
-            ModelSpec(f"ort_{network}_4bit_qdq", SOURCE, _four_bits(handwritten.float_network(network), True))
-        )
+        made.append(ModelSpec(f"ort_{network}_4bit", SOURCE, _four_bits(float_network(network), False)))
+        made.append(ModelSpec(f"ort_{network}_4bit_qdq", SOURCE, _four_bits(float_network(network), True)))
     for network in ("residual", "attention"):
-        make = handwritten.float_network(network)
+        make = float_network(network)
         made.append(ModelSpec(f"ort_{network}_float16", "onnxruntime.transformers", _float16(make)))
     for level in ("BASIC", "EXTENDED"):
-        make = handwritten.float_network("attention")
+        make = float_network("attention")
         made.append(
             ModelSpec(f"ort_attention_{level.lower()}", "onnxruntime, optimised model", _saved(make, level))
         )

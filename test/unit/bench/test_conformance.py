@@ -12,8 +12,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.conformance.__main__ import ResultStore, measure
+from bench.conformance.float_networks import float_network
 from bench.conformance.generate import INPUTS, MODEL, generate
-from bench.conformance.handwritten import STYLES, float_network
+from bench.conformance.handwritten import STYLES
 from bench.conformance.measure import (
     Expected,
     StageRunner,
