@@ -43,7 +43,8 @@ from xonnc.fuzzing.invalid import InvalidModel, mutants
 from xonnc.fuzzing.random_models import RandomModel, random_model
 from xonnc.model_check import check_model
 from xonnc.native import compile_native
-from xonnc.runtime.native.session import InputShapes, Session, check_feeds
+from xonnc.runtime.native.feeds import check_feeds
+from xonnc.runtime.native.session import InputShapes, Session
 from xonnc.runtime.verification.tolerance import differing
 
 Array = npt.NDArray[np.generic]

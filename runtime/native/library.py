@@ -21,8 +21,8 @@ from xonnc.argument_types import require_path
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import TensorSpec
 from xonnc.formats.native.shared_library import exported_prefix
+from xonnc.runtime.native.feeds import check_feeds
 from xonnc.runtime.native.onnxruntime_api import OnnxruntimeApi, require_arrays, require_outputs, write_output
-from xonnc.runtime.native.session import check_feeds
 
 Array = npt.NDArray[np.generic]
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from xonnc.aligned_arrays import aligned_empty
 from xonnc.runtime.native.jit import Code, machine_code
-from xonnc.runtime.native.session import ProfileLine
+from xonnc.runtime.native.step_report import ProfileLine
 from xonnc.targets.cpu import CpuTarget
 
 ACCUMULATORS = 20

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import register_at_fork
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, Protocol, TypeGuard, cast, overload
+from typing import Literal, Protocol, overload
 from weakref import WeakSet
 
 import numpy as np
 
 from xonnc.argument_types import require_path
-from xonnc.errors import DeclaredShapeError, XonncError, suggest
+from xonnc.errors import DeclaredShapeError, XonncError
 from xonnc.formats.html_tables import html_table
 from xonnc.formats.native.partial_program import partial_program
 from xonnc.formats.native.program import (
-    HostStep,
-    NativeStep,
-    OnnxMap,
     RuntimeValue,
     SessionStep,
     TensorSpec,
 )
 from xonnc.formats.native.saved_program import SavedProgram, write_saved
 from xonnc.runtime.native.dynamic_instance import DynamicInstance
+from xonnc.runtime.native.feeds import TEXT_KINDS, check_feeds
 from xonnc.runtime.native.instance import CONTIGUOUS, Array, Executable, Instance, reloaded
 from xonnc.runtime.native.jit import host_identity
 from xonnc.runtime.native.onnxruntime_api import (
@@ -38,6 +35,7 @@ from xonnc.runtime.native.onnxruntime_api import (
     require_outputs,
     write_output,
 )
+from xonnc.runtime.native.step_report import ProfileLine, ReportLine, profile_lines, report_lines
 
 InputShapes = Mapping[str, tuple[int, ...]]
 InputValues = Mapping[str, Array]
@@ -67,10 +65,6 @@ def _instance_of(executable: Executable) -> Instance:
     return (DynamicInstance if executable.program.is_dynamic else Instance)(executable, _instance_of)
 
 
-TEXT_KINDS = "OSTU"
-"""Kinds of NumPy types that hold texts: objects, bytes, and strings of any and of fixed length."""
-
-
 class _FallbackInstance(Instance):
     """
     The unspecialised program of a model, run for input shapes for which compilation failed.
@@ -89,122 +83,6 @@ class _FallbackInstance(Instance):
             return super().run_again(fed)
         except XonncError:
             raise self._error from None
-
-
-@dataclass(frozen=True)
-class ReportLine:
-    """
-    The engine of a step: `native` kernels, an operator of the `session`, or one on the `host`, with the
-    reason.
-
-    A step of the session is followed by the steps of its bodies.
-    """
-
-    where: str
-    what: str
-    node: str
-    reason: str
-    seconds: float
-    """Duration in the last run."""
-    read_bytes: int = 0
-    """Size of the buffers that a kernel of a profile read in the last run."""
-    written_bytes: int = 0
-    is_int8: bool = False
-    """Whether it reads 8-bit integers."""
-    nodes: Sequence[str] = ()
-    """The nodes that a kernel of a profile computes, the last one first."""
-
-
-MOVEMENTS = (
-    "block",
-    "columns",
-    "copy",
-    "fill",
-    "gather",
-    "int8_to_",
-    "ones",
-    "pack",
-    "pad",
-    "slice",
-    "split",
-    "state",
-    "transpose",
-    "unblock",
-)
-"""How names of kernels begin that move data: they read no more than they write, and multiply nothing."""
-
-BORDERS = "halo"
-"""How names of kernels begin that write the border of a buffer alone."""
-
-
-def _moved_bytes(step: NativeStep, instance: Instance) -> tuple[int, int]:
-    """Return the bytes that a step reads and writes, each buffer once; nothing if only parts are accessed."""
-    read, written = (
-        sum(instance.bytes_of(index) for index in set(indices)) for indices in (step.reads, step.writes)
-    )
-    kernel = " ".join(step.kernels)
-    if kernel.startswith(BORDERS):
-        return 0, 0
-    return (min(read, written) if kernel.startswith(MOVEMENTS) else read), written
-
-
-def _report_lines(instance: Instance) -> list[ReportLine]:
-    lines: list[ReportLine] = []
-    for number, (step, seconds) in enumerate(zip(instance.program.steps, instance.seconds, strict=True)):
-        match step:
-            case NativeStep():
-                name = " ".join(step.kernels)
-                read, written = _moved_bytes(step, instance) if seconds else (0, 0)
-                dtypes = [instance.program.values[index].dtype for index in step.reads]
-                is_int8 = any(dtype is not None and dtype in INT8 for dtype in dtypes)
-                lines.append(
-                    ReportLine("native", name, step.node, "", seconds, read, written, is_int8, step.nodes)
-                )
-            case HostStep():
-                lines.append(ReportLine("host", step.operator, step.node, step.reason, seconds))
-            case SessionStep():
-                lines.append(ReportLine("session", step.operator, step.node, "", seconds))
-                for body in instance.bodies[number]:
-                    lines += _report_lines(body)
-    return lines
-
-
-INT8 = (np.dtype(np.int8), np.dtype(np.uint8))
-
-
-def _moves_data(line: ReportLine) -> bool:
-    return line.what.startswith((*MOVEMENTS, BORDERS))
-
-
-@dataclass(frozen=True)
-class ProfileLine:
-    """
-    A step of a run: the ONNX node, the kernel, where it ran, its duration and its work.
-
-    A kernel reads and writes the bytes of its buffers, each once. Multiplications are those of the node by
-    the operator's definition, whatever algorithm the kernel uses; several kernels of a node share them in
-    proportion to their time.
-    """
-
-    node: str
-    kernel: str
-    where: str
-    microseconds: float
-    multiplications: float = 0.0
-    read_bytes: int = 0
-    written_bytes: int = 0
-    is_int8: bool = False
-
-    @property
-    def gflops(self) -> float:
-        """10⁹ operations in a second; a multiply-add counts as two."""
-        return 2e-3 * self.multiplications / self.microseconds if self.microseconds else 0.0
-
-    @property
-    def gb_per_s(self) -> float:
-        """10⁹ bytes in a second, read or written."""
-        moved = self.read_bytes + self.written_bytes
-        return 1e-3 * moved / self.microseconds if self.microseconds else 0.0
 
 
 CODE_SUFFIXES = (".so", ".o", ".ll", ".c")
@@ -550,7 +428,7 @@ class Session(OnnxruntimeApi):
 
     def report(self) -> list[ReportLine]:
         """Return the steps of the program of the last run; before any, of the unspecialised program."""
-        return _report_lines(self._last)
+        return report_lines(self._last)
 
     def _repr_html_(self) -> str:
         """Return tables of inputs, outputs and steps, for notebooks."""
@@ -572,25 +450,7 @@ class Session(OnnxruntimeApi):
         work: Mapping[str, int] = {}
         if self._source is not None:
             work = self._source.multiplications(self._last.input_shapes())
-        seconds: dict[str, float] = {}
-        for line in lines:
-            for node in () if _moves_data(line) else line.nodes:
-                seconds[node] = seconds.get(node, 0.0) + line.seconds
-        return [
-            ProfileLine(
-                line.node,
-                re.sub(r"_\d+$", "", line.what),
-                line.where,
-                line.seconds * 1e6,
-                0.0
-                if _moves_data(line) or not line.seconds
-                else sum(work.get(node, 0) * line.seconds / seconds[node] for node in line.nodes),
-                line.read_bytes,
-                line.written_bytes,
-                line.is_int8,
-            )
-            for line in lines
-        ]
+        return profile_lines(lines, work)
 
     def save(self, path: str | Path) -> list[Path]:
         """
@@ -639,93 +499,3 @@ register_at_fork(after_in_child=_after_fork)
 
 def _out_of_memory(error: MemoryError) -> XonncError:
     return XonncError(f"there is not enough memory: {error}")
-
-
-def check_feeds(specs: Sequence[TensorSpec], feeds: Mapping[str, object]) -> list[RuntimeValue]:
-    """Check inputs and return them in order, in a form that native code can access."""
-    checked: list[RuntimeValue] = []
-    for spec in specs:
-        if spec.name not in feeds:
-            break
-        checked.append(_check_input(spec, feeds[spec.name]))
-    if len(checked) == len(specs) == len(feeds):
-        return checked
-    known = [spec.name for spec in specs]
-    for name in feeds:
-        if name not in known:
-            raise XonncError(
-                f"no input '{name}'{suggest(str(name), known)}; there are {', '.join(known) or 'none'}"
-            )
-    missing = [name for name in known if name not in feeds]
-    raise XonncError(f"input '{missing[0]}' is not given; the model takes {', '.join(known)}")
-
-
-def _check_input(spec: TensorSpec, fed_value: object) -> RuntimeValue:
-    if spec.dtype is None:
-        return _check_untyped_input(spec, fed_value)
-    array = _array(fed_value)
-    if array is None:
-        raise XonncError(f"input '{spec.name}': a {type(fed_value).__name__} is not an array")
-    if spec.dtype.hasobject:
-        if array.dtype.kind not in TEXT_KINDS:
-            raise XonncError(f"input '{spec.name}': {array.dtype} was fed, the model takes string")
-        array = array.astype(np.object_)
-    elif array.dtype != spec.dtype:
-        raise XonncError(f"input '{spec.name}': {array.dtype} was fed, the model takes {spec.dtype}")
-    if not spec.accepts(array.shape):
-        shape = ", ".join("?" if size is None else str(size) for size in spec.shape or ())
-        raise XonncError(
-            f"input '{spec.name}': the shape {list(array.shape)} was fed, the model takes [{shape}]"
-        )
-    return array if array.flags.num & CONTIGUOUS == CONTIGUOUS else np.require(array, None, ["C", "A"])
-
-
-def _check_untyped_input(spec: TensorSpec, fed_value: object) -> RuntimeValue:
-    """Check an input that is not a tensor: a sequence, a map, a sequence of maps, or an optional."""
-    if _is_map(fed_value):
-        return _checked_map(spec, fed_value)
-    if _is_list(fed_value):
-        return tuple(_checked_map(spec, each) if _is_map(each) else np.asarray(each) for each in fed_value)
-    return _array(fed_value)
-
-
-def _checked_map(spec: TensorSpec, fed_value: Mapping[object, object]) -> OnnxMap:
-    """Check a map and convert NumPy scalars in it to Python ones."""
-    found: OnnxMap = {}
-    for key, value in fed_value.items():
-        items = [
-            each if isinstance(each, str) else np.asarray(each).reshape(-1).tolist() for each in (key, value)
-        ]
-        plain = [each[0] if isinstance(each, list) and len(each) == 1 else each for each in items]
-        if not isinstance(plain[0], int | str) or not isinstance(plain[1], int | float | str):
-            raise XonncError(
-                f"input '{spec.name}': {key!r}: {value!r} was fed, keys of maps are integers or strings, "
-                "values numbers or strings"
-            )
-        found[plain[0]] = plain[1]
-    return found
-
-
-def _is_map(fed_value: object) -> TypeGuard[Mapping[object, object]]:
-    return isinstance(fed_value, Mapping)
-
-
-def _is_list(fed_value: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(fed_value, list | tuple)
-
-
-def _array(given: object) -> Array | None:
-    # The common case first: the other checks take as long as a small layer.
-    if type(given) is np.ndarray:
-        return given
-    try:
-        if isinstance(given, np.ndarray | np.generic | int | float | bool | list):
-            return np.asarray(given)
-        # Tensors of other libraries, by the protocols that they share with numpy; without a copy where they
-        # lie in memory of the CPU.
-        if hasattr(given, "__dlpack__"):
-            return np.from_dlpack(cast("Any", given))
-        return np.asarray(given) if hasattr(given, "__array__") else None
-    except (AttributeError, BufferError, OverflowError, RuntimeError, TypeError, ValueError):
-        # Ragged lists, or integers out of the range of every dtype.
-        return None

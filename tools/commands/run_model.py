@@ -14,7 +14,8 @@ from xonnc.tools.console import columns, plural, row
 
 if TYPE_CHECKING:
     from xonnc.runtime.native.roofline import LeastTime
-    from xonnc.runtime.native.session import ProfileLine, ReportLine, Session
+    from xonnc.runtime.native.session import Session
+    from xonnc.runtime.native.step_report import ProfileLine, ReportLine
 
 MAX_PROFILE_LINES = 20
 """The most lines of a profile that are printed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xonnc.runtime.native.roofline import LeastTime
-from xonnc.runtime.native.session import ProfileLine
+from xonnc.runtime.native.step_report import ProfileLine
 from xonnc.tools.html_report.document import Task
 
 

@@ -15,7 +15,8 @@ from xonnc.formats.onnx.importer import import_model
 from xonnc.lowering.native.module_memory_map import memory_map
 from xonnc.native import compile_native, resolve_processor
 from xonnc.runtime.native.roofline import MAX_WORKING_SET, MachinePeaks, least_times
-from xonnc.runtime.native.session import ReportLine, Session
+from xonnc.runtime.native.session import Session
+from xonnc.runtime.native.step_report import ReportLine
 from xonnc.runtime.reference import ModelParameter
 from xonnc.runtime.verification.trial_inputs import input_constraints, trial_feeds
 from xonnc.simplifier import simplify

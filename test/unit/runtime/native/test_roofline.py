@@ -10,7 +10,8 @@ import pytest
 
 from xonnc.native import compile_native, resolve_processor
 from xonnc.runtime.native.roofline import MachinePeaks, least_times
-from xonnc.runtime.native.session import ProfileLine, Session
+from xonnc.runtime.native.session import Session
+from xonnc.runtime.native.step_report import ProfileLine
 
 RANDOM = np.random.default_rng(2)
 

@@ -15,7 +15,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.native.program import RuntimeValue, TensorSpec
 from xonnc.native import compile_native
 from xonnc.runtime.native import session as session_module
-from xonnc.runtime.native.session import check_feeds
+from xonnc.runtime.native.feeds import check_feeds
 
 
 def numbers(held: object) -> npt.NDArray[np.float32]:
