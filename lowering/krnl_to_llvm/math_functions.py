@@ -8,11 +8,11 @@ LLVM lowers its intrinsics for these to one call of the C library per lane
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from dataclasses import dataclass
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import f32, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, element_of, lanes_of
 from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
@@ -22,8 +22,10 @@ LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
 """
 ln 2 in two parts (Cody and Waite): the high one has few significant bits, so that `n * LN2_HIGH` is exact.
 """
-EXP_COEFFICIENTS = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5)
-"""Minimax polynomial of Cephes `expf` for `(e^r - 1 - r) / r²` on `|r| ≤ ln 2 / 2`, highest power first."""
+EXP_COEFFICIENTS = (1.3814540106e-3, 8.3687451362e-3, 4.1668390787e-2, 1.6666520399e-1, 4.9999993432e-1)
+"""
+Minimax polynomial for `(e^r - 1 - r) / r²` on `|r| ≤ ln 2 / 2`, highest power first; `e^r` is within 3.1e-9.
+"""
 ROUND_TO_INTEGER = 12582912.0
 """
 1.5 · 2²³: adding it to an f32 of magnitude below 2²² rounds to the nearest integer, as the unit in the last
@@ -42,94 +44,87 @@ def polynomial(builder: LLVMBuilder, x: SSAValue, coefficients: Sequence[float])
     return value
 
 
+@dataclass(frozen=True)
+class _Reduced:
+    """A number x as `n ln 2 + r`, with an integer n and `|r| ≤ ln 2 / 2`."""
+
+    bits: SSAValue
+    """Integers whose low nine bits are those of n plus a shift."""
+    r: SSAValue
+
+
+def _reduce(builder: LLVMBuilder, x: SSAValue, shift: int = 0) -> _Reduced:
+    type_ = x.type
+    rounding = builder.constant(ROUND_TO_INTEGER + shift, type_)
+    shifted = builder.fma(x, builder.constant(LOG2_E, type_), rounding)
+    n = builder.fsub(shifted, rounding)
+    r = builder.fma(n, builder.constant(-LN2_HIGH, type_), x)
+    r = builder.fma(n, builder.constant(-LN2_LOW, type_), r)
+    return _Reduced(builder.add(llvm.BitcastOp(shifted, _integers(x))), r)
+
+
+def _integers(x: SSAValue) -> Attribute:
+    return vector_of(i32, lanes_of(x))
+
+
+def _clamp(builder: LLVMBuilder, x: SSAValue, low: float | None, high: float | None) -> SSAValue:
+    """Clamp to an interval; a NaN stays. With vectors each side is one instruction on x86."""
+    for order, limit in (("olt", low), ("ogt", high)):
+        if limit is not None:
+            bound = builder.constant(limit, x.type)
+            x = builder.select(builder.fcmp(order, x, bound), bound, x)
+    return x
+
+
 def exp(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
-    """`e^x = 2^n e^r` with an integer n and `|r| ≤ ln 2 / 2`; other types than f32 call the C library."""
+    """`e^x = 2^n e^r`; other types than f32 call the C library."""
     if element_of(x) != f32:
         return builder.intrinsic("exp", x)
-    type_ = x.type
-    clamped = builder.select(
-        builder.fcmp("olt", x, builder.constant(-104.0, type_)), builder.constant(-104.0, type_), x
-    )
-    clamped = builder.select(
-        builder.fcmp("ogt", clamped, builder.constant(89.0, type_)), builder.constant(89.0, type_), clamped
-    )
-    shifted = builder.fma(clamped, builder.constant(LOG2_E, type_), builder.constant(ROUND_TO_INTEGER, type_))
-    n = builder.fsub(shifted, builder.constant(ROUND_TO_INTEGER, type_))
-    reduced = builder.fma(n, builder.constant(-LN2_HIGH, type_), clamped)
-    reduced = builder.fma(n, builder.constant(-LN2_LOW, type_), reduced)
-    tail = builder.fma(
-        polynomial(builder, reduced, EXP_COEFFICIENTS), builder.fmul(reduced, reduced), reduced
-    )
-    value = builder.fadd(tail, builder.constant(1.0, type_))
+    type_, integers = x.type, _integers(x)
     # 2^n in two factors: n reaches -150 and 128, outside of the exponent range of f32, while e^x is still
-    # representable (as a subnormal, or below the overflow threshold). 0x4B400000 are the bits of
-    # `ROUND_TO_INTEGER`.
-    integers = vector_of(i32, lanes_of(x))
-    power = builder.add(llvm.BitcastOp(shifted, integers))
-    power = builder.add(llvm.SubOp(power, builder.constant(0x4B400000, integers)))
-    half = builder.add(llvm.AShrOp(power, builder.constant(1, integers)))
-    for part in (half, builder.add(llvm.SubOp(power, half))):
-        value = builder.fmul(value, _exp2_bits(builder, part))
-    return builder.select(
-        builder.fcmp("ogt", x, builder.constant(88.7228394, type_)), builder.constant(inf, type_), value
+    # representable (as a subnormal, or below the overflow threshold). Half of the shift, 127, is the bias of
+    # the exponents of both.
+    reduced = _reduce(builder, _clamp(builder, x, -104.0, 89.0), 2 * 127)
+    r = reduced.r
+    tail = builder.fma(polynomial(builder, r, EXP_COEFFICIENTS), builder.fmul(r, r), r)
+    value = builder.fadd(tail, builder.constant(1.0, type_))
+    half = builder.add(llvm.AShrOp(reduced.bits, builder.constant(1, integers)))
+    for part in (half, builder.add(llvm.SubOp(reduced.bits, half))):
+        power = builder.add(llvm.ShlOp(part, builder.constant(23, integers)))
+        value = builder.fmul(value, builder.add(llvm.BitcastOp(power, type_)))
+    return value
+
+
+def _scaled_exp(
+    builder: LLVMBuilder, x: SSAValue, low: float | None, high: float | None, shift: int = 0
+) -> SSAValue:
+    """`2^shift e^x`, which is normal for all x from `low` to `high`; others are clamped to them."""
+    reduced = _reduce(builder, _clamp(builder, x, low, high), shift)
+    power = polynomial(builder, reduced.r, (*EXP_COEFFICIENTS, 1.0, 1.0))
+    # Shifted by the 23 bits of the mantissa, n is added to the exponent of e^r.
+    bits = builder.add(llvm.BitcastOp(power, _integers(x)))
+    scaled = builder.iadd(
+        bits, builder.add(llvm.ShlOp(reduced.bits, builder.constant(23, reduced.bits.type)))
     )
-
-
-def _exp2_bits(builder: LLVMBuilder, exponent: SSAValue) -> SSAValue:
-    biased = builder.add(llvm.AddOp(exponent, builder.constant(127, exponent.type)))
-    bits = builder.add(llvm.ShlOp(biased, builder.constant(23, exponent.type)))
-    return builder.add(llvm.BitcastOp(bits, vector_of(f32, lanes_of(exponent))))
+    return builder.add(llvm.BitcastOp(scaled, x.type))
 
 
 def fast_exp(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
-    """`e^x`, flushed to 0 where the result is subnormal."""
+    """`e^x`, but at least about 2^-125: for sums with numbers next to which that is nothing."""
     if element_of(x) != f32:
         return builder.intrinsic("exp", x)
-    type_ = x.type
-    shifted = builder.fma(x, builder.constant(LOG2_E, type_), builder.constant(ROUND_TO_INTEGER, type_))
-    n = builder.fsub(shifted, builder.constant(ROUND_TO_INTEGER, type_))
-    reduced = builder.fma(n, builder.constant(-LN2_HIGH, type_), x)
-    reduced = builder.fma(n, builder.constant(-LN2_LOW, type_), reduced)
-    power = polynomial(builder, reduced, (*EXP_COEFFICIENTS, 1.0, 1.0))
-    # The low bits of `shifted` are n: shifted by the 23 bits of the mantissa, they are added to the exponent
-    # of e^r, which is valid as long as the result is normal.
-    integers = vector_of(i32, lanes_of(x))
-    bits = [builder.add(llvm.BitcastOp(each, integers)) for each in (shifted, power)]
-    scaled = builder.iadd(bits[1], builder.add(llvm.ShlOp(bits[0], builder.constant(23, integers))))
-    value = builder.add(llvm.BitcastOp(scaled, type_))
-    value = builder.select(
-        builder.fcmp("olt", x, builder.constant(-87.33, type_)), builder.constant(0.0, type_), value
-    )
-    return builder.select(
-        builder.fcmp("ogt", x, builder.constant(88.7228394, type_)), builder.constant(inf, type_), value
-    )
+    # Half of it is normal up to 89, where e^x is infinite.
+    half = _scaled_exp(builder, x, -86.6, 89.0, -1)
+    return builder.fadd(half, half)
 
 
 def exp_nonpositive(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
     """`e^x` for `x ≤ 0`, including subnormal results."""
     if element_of(x) != f32:
         return builder.intrinsic("exp", x)
-    type_, integers = x.type, vector_of(i32, lanes_of(x))
-    shifted = builder.fma(x, builder.constant(LOG2_E, type_), builder.constant(ROUND_TO_INTEGER, type_))
-    n = builder.fsub(shifted, builder.constant(ROUND_TO_INTEGER, type_))
-    reduced = builder.fma(n, builder.constant(-LN2_HIGH, type_), x)
-    reduced = builder.fma(n, builder.constant(-LN2_LOW, type_), reduced)
-    power = polynomial(builder, reduced, (*EXP_COEFFICIENTS, 1.0, 1.0))
-    bits = [builder.add(llvm.BitcastOp(each, integers)) for each in (shifted, power)]
-    scaled = builder.iadd(bits[1], builder.add(llvm.ShlOp(bits[0], builder.constant(23, integers))))
-    # Where the result is subnormal, compute with an exponent larger by 64, then multiply by 2^-64, which
-    # rounds correctly.
-    is_below = builder.fcmp("olt", x, builder.constant(-87.33, type_))
-    raised = builder.iadd(
-        scaled, builder.select(is_below, builder.constant(64 << 23, integers), builder.constant(0, integers))
-    )
-    value = builder.fmul(
-        builder.add(llvm.BitcastOp(raised, type_)),
-        builder.select(is_below, builder.constant(2.0**-64, type_), builder.constant(1.0, type_)),
-    )
-    return builder.select(
-        builder.fcmp("olt", x, builder.constant(-104.0, type_)), builder.constant(0.0, type_), value
-    )
+    # 2^64 e^x is normal as long as e^x does not round to 0; multiplying by 2^-64 rounds once.
+    raised = _scaled_exp(builder, x, -104.0, None, 64)
+    return builder.fmul(raised, builder.constant(2.0**-64, x.type))
 
 
 def erf(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
@@ -138,7 +133,9 @@ def erf(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
     one = builder.constant(1.0, type_)
     magnitude = builder.intrinsic("fabs", x)
     t = builder.add(llvm.FDivOp(one, builder.fma(magnitude, builder.constant(ERF_SCALE, type_), one)))
-    gaussian = fast_exp(builder, builder.fsub(builder.constant(-0.0, type_), builder.fmul(x, x)))
+    square = builder.fmul(x, x)
+    # At most 2^-126 is nothing next to 1.
+    gaussian = _scaled_exp(builder, builder.fsub(builder.constant(-0.0, type_), square), -87.3, None)
     value = builder.fsub(
         one, builder.fmul(builder.fmul(polynomial(builder, t, ERF_COEFFICIENTS), t), gaussian)
     )
@@ -152,7 +149,8 @@ def tanh(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
     type_ = x.type
     one, two = builder.constant(1.0, type_), builder.constant(2.0, type_)
     magnitude = builder.intrinsic("fabs", x)
-    exp_2x = fast_exp(builder, builder.fmul(magnitude, two))
+    # 2^127 is as good as infinity.
+    exp_2x = _scaled_exp(builder, builder.fmul(magnitude, two), None, 88.3)
     large = builder.fsub(one, builder.add(llvm.FDivOp(two, builder.fadd(exp_2x, one))))
     square = builder.fmul(x, x)
     # The polynomial of Cephes `tanhf`.

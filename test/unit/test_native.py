@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from math import erf
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from xonnc.native import compile_native
 from xonnc.runtime.native.session import Session
 
 Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 
 
 class Reference(Protocol):
@@ -151,6 +153,34 @@ def test_exp_holds_at_its_ends():
     given = first(compile_native(model), x)
     with np.errstate(over="ignore"):
         np.testing.assert_allclose(given, np.exp(x), rtol=3e-7, atol=1e-44)
+
+
+def softmax(rows: Doubles) -> Doubles:
+    powers = np.exp(rows - rows.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+EXPONENTIALS: Mapping[str, Callable[[Doubles], Doubles]] = {
+    "Exp": np.exp,
+    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Tanh": np.tanh,
+    "Erf": np.vectorize(erf),
+    "Softmax": softmax,
+}
+
+
+@pytest.mark.parametrize("target", ["cpu", "avx2", "portable"])
+@pytest.mark.parametrize("operator", EXPONENTIALS)
+def test_functions_of_exponentials(operator: str, target: str):
+    ends = [-np.inf, -1e30, -104.1, -103.9, -88.8, -87.4, -87.2, -0.0, 88.7, 88.8, 1e30, np.inf, np.nan]
+    x = np.concatenate([np.linspace(-110, 95, 4103), floats(1000), ends]).astype(np.float32)[:, None]
+    if operator == "Softmax":
+        x = np.concatenate([x, np.zeros_like(x)], axis=1)
+    model = model_of([helper.make_node(operator, ["x"], ["y"])], x.shape)
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = EXPONENTIALS[operator](x.astype(np.float64)).astype(np.float32)
+    given = first(compile_native(model, target=target), x)
+    np.testing.assert_allclose(given, expected, rtol=5e-7, atol=4e-7 if operator == "Erf" else 2e-38)
 
 
 def test_batches_of_products():
