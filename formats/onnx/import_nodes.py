@@ -41,11 +41,12 @@ from xonnc.formats.onnx import message_codec
 from xonnc.formats.onnx.captures import CAPTURES, captured_names
 from xonnc.formats.onnx.import_diagnostics import placeholder
 from xonnc.formats.onnx.import_scope import IS_NODE, ImportContext, ImportedGraph, ImportScope
+from xonnc.formats.onnx.local_functions import operator_version
 from xonnc.formats.onnx.node_attributes import Kind, element_type_attribute, kind_of, preserved, to_attribute
 from xonnc.formats.onnx.op_signatures import OpSignature, attribute_kinds, op_signature_of
 from xonnc.formats.onnx.op_versions import OP_TYPE, contributed, operand_like_result
 from xonnc.formats.onnx.result_types import NodeDescription, result_type
-from xonnc.formats.onnx.schemas import canonical_domain, newest_opset, schema_of
+from xonnc.formats.onnx.schemas import newest_opset, schema_of
 from xonnc.formats.onnx.topological_order import describe
 from xonnc.formats.onnx.value_types import to_type
 
@@ -112,8 +113,8 @@ class NodeImporter:
 
     def _title(self, node: onnx.NodeProto) -> str:
         """Return the operator of a node, with the plug-in that declares it."""
-        domain = canonical_domain(node.domain)
-        kind = op_class(domain, node.op_type, self.model.opsets.get(domain, 1))
+        domain, opset = operator_version(node, self.model.opsets)
+        kind = op_class(domain, node.op_type, opset)
         plugin = "" if kind is None else kind.PLUGIN
         return f"{node.op_type} of plug-in {plugin}" if plugin else node.op_type
 
@@ -127,12 +128,12 @@ class NodeImporter:
 
     def _placeholder(self, node: onnx.NodeProto) -> Operation:
         """Return a placeholder for an unreadable node, with results of the declared or inferred types."""
-        domain = canonical_domain(node.domain)
+        domain, opset = operator_version(node, self.model.opsets)
         values = [self.scope.find(name) for name in node.input]
         described = NodeDescription(
             domain,
             node.op_type,
-            self.model.opsets.get(domain, 1),
+            opset,
             {given.name: given for given in node.attribute},
             [NONE if value is None else value.type for value in values],
             (),
@@ -152,9 +153,8 @@ class NodeImporter:
             return NONE
 
     def _import(self, node: onnx.NodeProto) -> Operation:
-        domain = canonical_domain(node.domain)
-        opset = self.model.opsets.get(domain, 1)
-        op_type = node.op_type
+        domain, its_opset = operator_version(node, self.model.opsets)
+        op_type, opset = node.op_type, its_opset
         found = None if (node.domain, op_type) in self.model.functions else op_class(domain, op_type, opset)
         if found is None:
             is_function = (node.domain, op_type) in self.model.functions
@@ -176,7 +176,7 @@ class NodeImporter:
         properties, extras = self._attributes(
             node, signature, attribute_kinds(domain, op_type, opset), found is CustomOp
         )
-        if opset != self.model.opsets.get(domain, 1):
+        if opset != its_opset:
             extras[OP_TYPE] = StringAttr(node.op_type)
         if found is CustomOp:
             properties["function_name"] = StringAttr(op_type)
@@ -332,8 +332,8 @@ class NodeImporter:
         return Region(graph.block)
 
     def _needs(self, node: onnx.NodeProto, name: str) -> bool:
-        domain = canonical_domain(node.domain)
-        schema = schema_of(domain, node.op_type, self.model.opsets.get(domain, 1))
+        domain, opset = operator_version(node, self.model.opsets)
+        schema = schema_of(domain, node.op_type, opset)
         return schema is None or name not in schema.attributes or schema.attributes[name].required
 
     def _result_types(

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import onnx
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.schemas import canonical_domain
+from xonnc.formats.onnx.schemas import canonical_domain, opsets_of, schema_of
 
 MAX_NODES = 250_000
 """The most nodes of a model after inlining."""
@@ -28,6 +28,9 @@ MAX_DEPTH = 30
 
 COUNT_LIMIT = 10**15
 """Counts saturate here, so that integers stay small."""
+
+VERSIONED = "xonnc.opset."
+"""Prefix of domains of inlined nodes that are of another opset than the model: version and domain follow."""
 
 FunctionKey: TypeAlias = tuple[str, str, str]
 """Domain, name and overload."""
@@ -58,6 +61,15 @@ def check_functions(model: onnx.ModelProto) -> None:
         _order(_expansions(model))
 
 
+def operator_version(node: onnx.NodeProto, opsets: Mapping[str, int]) -> tuple[str, int]:
+    """Return the domain of a node and its opset: the model's, or for inlined nodes that of their function."""
+    domain = canonical_domain(node.domain)
+    if not domain.startswith(VERSIONED):
+        return domain, opsets.get(domain, 1)
+    version, _, domain = domain.removeprefix(VERSIONED).partition(".")
+    return domain, int(version)
+
+
 def inline_calls(model: onnx.ModelProto) -> onnx.ModelProto:
     """
     Return the model with calls of local functions replaced by their bodies.
@@ -70,13 +82,53 @@ def inline_calls(model: onnx.ModelProto) -> onnx.ModelProto:
 
     try:
         _check_expansion(model)
-        return inline_local_functions(model)
+        return inline_local_functions(_with_opsets_of_model(model))
     except EncodeError as error:
         raise XonncError(
             "a model in memory of more than 2 GB cannot have functions; write it with external data"
         ) from error
     except (RuntimeError, ValueError, ValidationError) as error:
         raise XonncError(f"its functions cannot be inlined: {' '.join(str(error).split())}") from error
+
+
+def _with_opsets_of_model(model: onnx.ModelProto) -> onnx.ModelProto:
+    """
+    Return the model with functions that import the model's own opsets: the inliner leaves all others.
+
+    Nodes whose operator differs in the function's opset get a domain that tells it (`operator_version`).
+    Exporters also import other versions without need: jax2onnx gives the domain of a function itself, which
+    has no versions, that of the default domain.
+    """
+    opsets = opsets_of(model)
+    imports = [
+        (index, *each)
+        for index, function in enumerate(model.functions)
+        for each in opsets_of(function).items()
+    ]
+    for _, domain, version in imports:
+        opsets.setdefault(domain, version)
+    others = [(index, domain, version) for index, domain, version in imports if opsets[domain] != version]
+    if not others:
+        return model
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    for index, domain, version in others:
+        function = changed.functions[index]
+        for entry in function.opset_import:
+            if canonical_domain(entry.domain) == domain:
+                entry.version = opsets[domain]
+        for node, _ in _nodes(function.node):
+            if canonical_domain(node.domain) == domain and _differs(
+                domain, node.op_type, version, opsets[domain]
+            ):
+                node.domain = f"{VERSIONED}{version}.{domain}"
+    return changed
+
+
+def _differs(domain: str, op_type: str, opset: int, other: int) -> bool:
+    """Whether an operator differs between two opsets; those of local functions and unknown ones do not."""
+    one, another = schema_of(domain, op_type, opset), schema_of(domain, op_type, other)
+    return (one and one.since_version) != (another and another.since_version)
 
 
 def _check_expansion(model: onnx.ModelProto) -> None:

@@ -21,7 +21,8 @@ from xonnc.dialects.onnx.types import unranked
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.compare import models_equal
 from xonnc.formats.onnx.exporter import export_model, export_proto
-from xonnc.formats.onnx.importer import import_model, import_proto
+from xonnc.formats.onnx.importer import import_loaded, import_model, import_proto
+from xonnc.formats.onnx.load_model import LoadedModel
 from xonnc.formats.onnx.payload_extraction import varint
 from xonnc.formats.onnx.save_model import ExternalData
 from xonnc.formats.onnx.tensors import proto
@@ -110,11 +111,46 @@ def test_functions_are_kept_or_inlined(ctx: Context) -> None:
         <domain: "com.acme", opset_import: ["" : 17]>
         f <a> (p) => (q) { q = LeakyRelu <alpha: float = @a> (p) }""")
     same(model, ctx)
-    from xonnc.formats.onnx.importer import import_loaded
-    from xonnc.formats.onnx.load_model import LoadedModel
+    assert inlined_names(model, ctx) == ["onnx.LeakyRelu", "onnx.Return"]
 
-    names = [op.name for op in body(import_loaded(LoadedModel.of(model), ctx, inline_functions=True))]
-    assert names == ["onnx.LeakyRelu", "onnx.Return"]
+
+@pytest.mark.parametrize("imports", ['"" : 17, "com.acme" : 17', '"" : 14', '"" : 13, "com.acme" : 5'])
+def test_functions_of_other_opsets_are_inlined(ctx: Context, imports: str) -> None:
+    """jax2onnx imports a function's own domain at the version of the default domain."""
+    model = parse(f"""g (float[2] x) => (float[2] y) {{ z = com.acme.f (x)  y = com.acme.f (z) }}
+        <domain: "com.acme", opset_import: [{imports}]>
+        f (p) => (q) {{ r = com.acme.g (p)  q = Relu (r) }}
+        <domain: "com.acme", opset_import: [{imports}]>
+        g (p) => (q) {{ q = Sigmoid (p) }}""")
+    given = model.SerializeToString(deterministic=True)
+    assert inlined_names(model, ctx) == 2 * ["onnx.Sigmoid", "onnx.Relu"] + ["onnx.Return"]
+    assert model.SerializeToString(deterministic=True) == given
+
+
+def test_inlined_nodes_are_of_the_opset_of_their_function(ctx: Context) -> None:
+    model = parse("""g (float[2, 3, 4] x) => (float[2, 3, 4] y) {
+            s = Softmax (x)  c = Abs (s)  z = com.acme.f (c)  y = com.acme.f (z)
+        }
+        <domain: "com.acme", opset_import: ["" : 12]>
+        f (p) => (q) { r = com.acme.g (p)  q = Relu (r) }
+        <domain: "com.acme", opset_import: ["" : 12]>
+        g (p) => (q) { q = Softmax (p) }""")
+    ops = inlined_names(model, ctx)
+    assert ops == ["onnx.Softmax", "onnx.Abs", *2 * ["onnx.SoftmaxV11", "onnx.Relu"], "onnx.Return"]
+
+
+def test_functions_of_other_versions_of_foreign_domains_are_inlined(ctx: Context) -> None:
+    model = parse("""g (float[2, 3] x) => (float[2, 3] y) { z = ai.onnx.ml.Scaler (x)  y = com.acme.f (z) }
+        <domain: "com.acme", opset_import: ["ai.onnx.ml" : 1, "com.other" : 3]>
+        f (p) => (q) { r = com.other.Own (p)  q = ai.onnx.ml.Scaler (r) }""")
+    model.opset_import.add(domain="ai.onnx.ml", version=3)
+    model.opset_import.add(domain="com.other", version=1)
+    assert inlined_names(model, ctx) == ["onnx.Scaler", "onnx.Custom", "onnx.Scaler", "onnx.Return"]
+
+
+def inlined_names(model: onnx.ModelProto, ctx: Context) -> list[str]:
+    """The ops of a model whose functions are inlined."""
+    return [op.name for op in body(import_loaded(LoadedModel.of(model), ctx, inline_functions=True))]
 
 
 def test_everything_else_comes_back(ctx: Context) -> None:
