@@ -350,7 +350,7 @@ class NodeImporter:
         types: list[Attribute] = []
         for index in range(count):
             name = names[index] if index < len(names) else ""
-            declared = self.declared.get(name) if name else None
+            declared = self.declared.get(name, self.model.call_types.get(name)) if name else None
             if not name and index not in signature.required_results:
                 types.append(NONE)
             elif declared is not None:

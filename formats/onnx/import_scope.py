@@ -24,6 +24,8 @@ class ImportContext:
     functions: frozenset[tuple[str, str]]
     """Domain and name of the local functions."""
     constants: ConstantReader
+    call_types: Mapping[str, onnx.TypeProto] = field(default_factory=dict[str, onnx.TypeProto])
+    """Types of results of local functions that the model does not declare."""
     diagnostics: ImportDiagnostics = field(default_factory=ImportDiagnostics)
     """Diagnostics of what could not be imported."""
     keeps_defaults: bool = False

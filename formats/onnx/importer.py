@@ -50,7 +50,7 @@ from xonnc.formats.onnx.import_diagnostics import ImportDiagnostics
 from xonnc.formats.onnx.import_graphs import import_graph
 from xonnc.formats.onnx.import_scope import ImportContext, ImportedGraph
 from xonnc.formats.onnx.load_model import LoadedModel, ModelFormat, load
-from xonnc.formats.onnx.local_functions import check_functions, inline_calls
+from xonnc.formats.onnx.local_functions import call_types, check_functions, inline_calls
 from xonnc.formats.onnx.schemas import newest_opset, opsets_of
 from xonnc.formats.onnx.utf8_checks import check_names
 from xonnc.formats.onnx.value_types import dim_params_of, read_dim_params, value_info, write_dim_params
@@ -136,6 +136,7 @@ def _import(
         opsets=opsets,
         functions=frozenset((function.domain, function.name) for function in proto.functions),
         constants=constants,
+        call_types=call_types(proto),
         diagnostics=diagnostics,
         keeps_defaults=keep_defaults and proto.ir_version >= OVERRIDABLE_SINCE,
     )

@@ -70,6 +70,37 @@ def operator_version(node: onnx.NodeProto, opsets: Mapping[str, int]) -> tuple[s
     return domain, int(version)
 
 
+def call_types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
+    """
+    Return the types, without shapes, of results of function calls in the main graph that declare none.
+
+    The onnx package infers them from the bodies; nothing else tells that an embedding of integers is float.
+    """
+    functions = {_function_key(each.domain, each.name, each.overload) for each in model.functions}
+    declared = {info.name for info in (*model.graph.value_info, *model.graph.output)}
+    results = {
+        name
+        for node in model.graph.node
+        if _function_key(node.domain, node.op_type, node.overload) in functions
+        for name in node.output
+        if name not in declared
+    }
+    if not results:
+        return {}
+    from google.protobuf.message import EncodeError
+    from onnx.shape_inference import infer_shapes
+
+    try:
+        inferred = infer_shapes(model)
+    except (EncodeError, RuntimeError, ValueError):
+        # Without types the model is valid as well.
+        return {}
+    found = {info.name: info.type for info in inferred.graph.value_info if info.name in results}
+    for type_ in found.values():
+        type_.tensor_type.ClearField("shape")
+    return found
+
+
 def inline_calls(model: onnx.ModelProto) -> onnx.ModelProto:
     """
     Return the model with calls of local functions replaced by their bodies.

@@ -133,8 +133,8 @@ def _as_model(
     """Return a model whose graph is the function body."""
     made = onnx.ModelProto(ir_version=ir_version)
     made.opset_import.extend(function.opset_import)
-    # The importer needs the names to tell calls from unknown operators.
-    made.functions.extend(onnx.FunctionProto(domain=each.domain, name=each.name) for each in functions)
+    # The importer tells calls from unknown operators, and the types of their results by the bodies.
+    made.functions.extend(_callees(function, functions))
     made.graph.name = function.name
     made.graph.node.extend(function.node)
     made.graph.input.extend(
@@ -142,6 +142,22 @@ def _as_model(
     )
     made.graph.output.extend(onnx.ValueInfoProto(name=name) for name in function.output)
     return made
+
+
+def _callees(
+    function: onnx.FunctionProto, functions: Iterable[onnx.FunctionProto]
+) -> Sequence[onnx.FunctionProto]:
+    """Return the functions that a function calls, directly or through others."""
+    known = {_identity(each): each for each in functions}
+    found: dict[tuple[str, str], onnx.FunctionProto] = {}
+    waiting = [function]
+    while waiting:
+        for node in _nodes(waiting.pop().node):
+            identity = node.domain, node.op_type
+            if identity in known and identity not in found:
+                found[identity] = known[identity]
+                waiting.append(known[identity])
+    return list(found.values())
 
 
 def _replace_body(function: onnx.FunctionProto, graph: onnx.GraphProto) -> None:

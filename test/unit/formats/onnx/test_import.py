@@ -26,6 +26,7 @@ from xonnc.formats.onnx.load_model import LoadedModel
 from xonnc.formats.onnx.payload_extraction import varint
 from xonnc.formats.onnx.save_model import ExternalData
 from xonnc.formats.onnx.tensors import proto
+from xonnc.simplifier import simplify
 
 
 @pytest.fixture
@@ -146,6 +147,18 @@ def test_functions_of_other_versions_of_foreign_domains_are_inlined(ctx: Context
     model.opset_import.add(domain="ai.onnx.ml", version=3)
     model.opset_import.add(domain="com.other", version=1)
     assert inlined_names(model, ctx) == ["onnx.Scaler", "onnx.Custom", "onnx.Scaler", "onnx.Return"]
+
+
+def test_results_of_functions_have_the_types_of_their_bodies(ctx: Context) -> None:
+    """An embedding takes integers and gives floats; a guess by the operand made the next function invalid."""
+    model = parse("""g (int32[N] x) => (float y) { a = com.acme.outer (x)  y = Identity (a) }
+        <domain: "com.acme", opset_import: ["" : 17, "com.acme" : 1]>
+        outer (p) => (q) { r = com.acme.inner (p)  t = Transpose (r)  q = MatMul (t, r) }
+        <domain: "com.acme", opset_import: ["" : 17]>
+        inner (p) => (q) { c = Constant <value = float[2, 1] {1.0, 2.0}> ()  q = Gather (c, p) }""")
+    call = body(same(model, ctx))[0]
+    assert call.result_types == (unranked(f32),)
+    simplify(model, inline_functions=False)
 
 
 def inlined_names(model: onnx.ModelProto, ctx: Context) -> list[str]:
