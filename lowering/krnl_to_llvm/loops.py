@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects import arith, llvm
+from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -54,6 +54,34 @@ INDEX = IndexType()
 
 TileOp: TypeAlias = GemmOp | DequantizeGemmOp | QuantizedGemmOp | ConvOp | Int8ConvOp
 """Operations in register tiles."""
+
+PARTIAL_RESULTS = 4
+"""
+Vectors of partial results of a reduction.
+
+Each addition waits for the one before it, three or four cycles, in which a core starts two others each.
+"""
+
+MAX_CHEAP_OPERATIONS = 4
+"""An iteration with more operations takes as long as its reduction waits."""
+
+CHEAP_OPERATIONS = (
+    arith.AddfOp,
+    arith.AddiOp,
+    arith.CmpfOp,
+    arith.CmpiOp,
+    arith.MaximumfOp,
+    arith.MaxSIOp,
+    arith.MaxUIOp,
+    arith.MinimumfOp,
+    arith.MinSIOp,
+    arith.MinUIOp,
+    arith.MulfOp,
+    arith.SelectOp,
+    arith.SubfOp,
+    math.AbsFOp,
+)
+"""Operations of which a core starts one or two vectors in each cycle."""
 
 
 class BodyLowering:
@@ -313,25 +341,37 @@ class BodyLowering:
         lanes: int,
         carried: Sequence[SSAValue],
         is_single: bool = False,
+        copies: int = 1,
     ) -> Sequence[SSAValue]:
-        """Emit the innermost loop with a step of `lanes`; `is_single` if it has exactly one iteration."""
+        """
+        Emit the innermost loop with a step of `lanes`; `is_single` if it has exactly one iteration.
+
+        Each step has as many `copies` of the body, one after the other, with carried values of their own.
+        """
         lower, upper = bounds
         body = op.body.block
-        first_carried = len(body.args) - len(carried)
+        own = len(carried) // copies
+        first_carried = len(body.args) - own
         index = body.args[first_carried - 1]
         steps = index_strides(body, index) if lanes else None
 
         def body_of_loop(found: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            self.values[index] = found
-            self.values.update(zip(body.args[first_carried:], carried, strict=True))
-            self.block(body, lanes, steps)
             end = body.last_op
-            results = end.operands if isinstance(end, YieldOp) else ()
-            return [self.builder.splat(self.values[value], lanes) for value in results]
+            yielded = end.operands if isinstance(end, YieldOp) else ()
+            results: list[SSAValue] = []
+            for copy in range(copies):
+                self.values[index] = (
+                    self.builder.iadd(found, self.builder.constant(copy * lanes)) if copy else found
+                )
+                values = carried[copy * own : (copy + 1) * own]
+                self.values.update(zip(body.args[first_carried:], values, strict=True))
+                self.block(body, lanes, steps)
+                results += [self.builder.splat(self.values[value], lanes) for value in yielded]
+            return results
 
         if is_single:
             return body_of_loop(lower, carried)
-        return self.builder.loop(lower, upper, lanes or 1, carried, body_of_loop)
+        return self.builder.loop(lower, upper, copies * (lanes or 1), carried, body_of_loop)
 
     def _vector_loop(
         self,
@@ -347,13 +387,51 @@ class BodyLowering:
             self.builder.constant(neutral_element(reduction), vector_of(value.type, lanes))
             for value, reduction in zip(carried, reductions, strict=True)
         ]
+        if _is_bound_by_latency(op):
+            lower, starts = self._with_partial_results(op, lower, upper, lanes, starts)
         bounds = self.builder.size(lower), self.builder.size(upper)
         is_single = isinstance(lower, int) and isinstance(upper, int) and upper - lower == lanes
-        ends = self._scalar_or_vector_loop(op, bounds, lanes, starts, is_single)
+        ends = starts if lower == upper else self._scalar_or_vector_loop(op, bounds, lanes, starts, is_single)
         return [
             scalar_ops.emit(self.builder, reduction, [value, self._reduce_lanes(end, reduction)])
             for value, end, reduction in zip(carried, ends, reductions, strict=True)
         ]
+
+    def _with_partial_results(
+        self,
+        op: IterateOp,
+        lower: int | SSAValue,
+        upper: int | SSAValue,
+        lanes: int,
+        starts: Sequence[SSAValue],
+    ) -> tuple[int | SSAValue, Sequence[SSAValue]]:
+        """Emit the steps of a reduction that fill all partial results; return their end and the results."""
+        step = PARTIAL_RESULTS * lanes
+        if isinstance(lower, int) and isinstance(upper, int):
+            middle = lower + (upper - lower) // step * step
+            if middle == lower:
+                return lower, starts
+        else:
+            begin = self.builder.size(lower)
+            steps = llvm.SDivOp(
+                self.builder.add(llvm.SubOp(self.builder.size(upper), begin)), self.builder.constant(step)
+            )
+            middle = self.builder.iadd(begin, self.builder.imul(self.builder.add(steps), step))
+        bounds = self.builder.size(lower), self.builder.size(middle)
+        is_single = isinstance(middle, int) and isinstance(lower, int) and middle - lower == step
+        ends = self._scalar_or_vector_loop(
+            op, bounds, lanes, [*starts] * PARTIAL_RESULTS, is_single, PARTIAL_RESULTS
+        )
+        own = len(starts)
+        results: list[SSAValue] = []
+        for number, reduction in enumerate(loop_reductions(op)):
+            assert reduction is not None
+            parts = list(ends[number::own])
+            while len(parts) > 1:
+                pairs = zip(parts[::2], parts[1::2], strict=True)
+                parts = [scalar_ops.emit(self.builder, reduction, list(pair)) for pair in pairs]
+            results += parts
+        return middle, results
 
     def _reduce_lanes(self, vector: SSAValue, reduction: Operation) -> SSAValue:
         """Reduce the lanes of a vector, by two equal parts while their number is even, then one by one."""
@@ -365,3 +443,16 @@ class BodyLowering:
         for lane in range(1, lanes_of(vector)):
             total = scalar_ops.emit(self.builder, reduction, [total, self.builder.lane(vector, lane)])
         return total
+
+
+def _is_bound_by_latency(op: IterateOp) -> bool:
+    """Whether the iterations of a reduction wait for each other longer than each takes."""
+    operations = [
+        each for each in op.body.block.ops if each.results and not isinstance(each, LoadOp | arith.ConstantOp)
+    ]
+    of_elements = [each for each in operations if not isinstance(each.results[0].type, IndexType)]
+    return (
+        bool(op.returned)
+        and len(of_elements) <= MAX_CHEAP_OPERATIONS
+        and all(isinstance(each, CHEAP_OPERATIONS) for each in of_elements)
+    )

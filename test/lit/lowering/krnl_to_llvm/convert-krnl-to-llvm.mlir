@@ -40,20 +40,51 @@ func.func private @transpose(%y: memref<5x32xf32>, %x: memref<32x5xf32>) {
 
 // -----
 
-// A reduction has a vector accumulator, which is reduced by adding its upper half to its lower half repeatedly.
+// A reduction has four vectors of partial results, as each addition waits for the one before it. They are added, then the upper half to the lower half
+// repeatedly. The two vectors that are left of ten have one partial result.
 // CHECK-LABEL: llvm.func internal @sum
-// CHECK:         llvm.fadd %{{.*}} : vector<16xf32>
+// CHECK:       ^{{.*}}(%{{.*}}: i64{{.*}}, %[[A:.*]]: vector<16xf32>{{.*}}, %[[B:.*]]: vector<16xf32>{{.*}}, %[[C:.*]]: vector<16xf32>{{.*}}, %[[D:.*]]: vector<16xf32>
+// CHECK:         llvm.fadd %[[A]], %{{.*}} : vector<16xf32>
+// CHECK:         llvm.fadd %[[B]], %{{.*}} : vector<16xf32>
+// CHECK:         llvm.fadd %[[C]], %{{.*}} : vector<16xf32>
+// CHECK:         llvm.fadd %[[D]], %{{.*}} : vector<16xf32>
+// CHECK:         llvm.fadd %[[A]], %[[B]] : vector<16xf32>
+// CHECK:         llvm.fadd %[[C]], %[[D]] : vector<16xf32>
+// CHECK:       ^{{.*}}(%{{.*}}: i64{{.*}}, %[[E:.*]]: vector<16xf32>
+// CHECK:         llvm.fadd %[[E]], %{{.*}} : vector<16xf32>
 // CHECK:         llvm.shufflevector %{{.*}} [0, 1, 2, 3, 4, 5, 6, 7] : vector<16xf32>
 // CHECK:         llvm.fadd %{{.*}} : vector<8xf32>
 // CHECK:         llvm.store
-func.func private @sum(%y: memref<1xf32>, %x: memref<64xf32>) {
+func.func private @sum(%y: memref<1xf32>, %x: memref<160xf32>) {
   %zero = arith.constant 0.0 : f32
   %c0 = arith.constant 0 : index
   %l = krnl.define_loops 1
-  %s = krnl.iterate(%l) with (%l -> %i = 0 to 64) iter_args(%a = %zero) -> (f32) {
-    %0 = krnl.load %x[%i] : memref<64xf32>
+  %s = krnl.iterate(%l) with (%l -> %i = 0 to 160) iter_args(%a = %zero) -> (f32) {
+    %0 = krnl.load %x[%i] : memref<160xf32>
     %1 = arith.addf %a, %0 : f32
     krnl.yield %1 : f32
+  }
+  krnl.store %s, %y[%c0] : memref<1xf32>
+  return
+}
+
+// -----
+
+// Iterations with an exponential take longer than the sum of their results waits: it has one vector.
+// CHECK-LABEL: llvm.func internal @sum_of_exponentials
+// CHECK:         %[[STEP:.*]] = llvm.mlir.constant(16) : i64
+// CHECK:       ^{{.*}}(%{{.*}}: i64{{.*}}, %[[A:.*]]: vector<16xf32>
+// CHECK:         llvm.fadd %[[A]], %{{.*}} : vector<16xf32>
+// CHECK-NEXT:    llvm.add %{{.*}}, %[[STEP]] : i64
+func.func private @sum_of_exponentials(%y: memref<1xf32>, %x: memref<160xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %l = krnl.define_loops 1
+  %s = krnl.iterate(%l) with (%l -> %i = 0 to 160) iter_args(%a = %zero) -> (f32) {
+    %0 = krnl.load %x[%i] : memref<160xf32>
+    %1 = math.exp %0 : f32
+    %2 = arith.addf %a, %1 : f32
+    krnl.yield %2 : f32
   }
   krnl.store %s, %y[%c0] : memref<1xf32>
   return

@@ -49,6 +49,7 @@ def nodes() -> Iterator[Node]:
         yield Node(operator, [none, np.array([1], np.int64)], constant=[1])
     yield Node("ReduceSum", [numbers("float32", 2, 3), np.zeros(0, np.int64)], {"noop_with_empty_axes": 1})
     yield from in_columns()
+    yield from of_long_rows()
     yield from extremes()
     for operator in ("Softmax", "LogSoftmax"):
         for axis in (0, -1):
@@ -59,6 +60,18 @@ def nodes() -> Iterator[Node]:
             special[0, ..., 1], special[-1, ..., 2], special[0, ..., 0] = np.nan, np.inf, -np.inf
             for x in (numbers("float64", *shape), numbers("float32", *shape), special):
                 yield Node(operator, [x], {"axis": axis}, rtol=2e-5)
+
+
+def of_long_rows() -> Iterator[Node]:
+    """Rows of more and less than four vectors of partial results, with tails."""
+    for operator in ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceMean"):
+        for size in (63, 64, 65, 128, 201):
+            x = numbers("float32", 3, size)
+            x[0, size // 2], x[1, -1], x[2, 0] = np.nan, np.inf, -np.inf
+            yield Node(operator, [x, AXES[1:]], {"keepdims": 0}, constant=[1])
+            if operator in ("ReduceSum", "ReduceMax"):
+                yield Node(operator, [numbers("int32", 3, size), AXES[1:]], constant=[1])
+                yield Node(operator, [numbers("float64", 3, size), AXES[1:]], constant=[1])
 
 
 def in_columns() -> Iterator[Node]:
