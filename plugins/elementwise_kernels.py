@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.element_types import is_computable
@@ -27,18 +27,16 @@ def add_kernel(kind: type[PluginOp], bind: Bind) -> None:
     kernel = kind.DECLARATION.function("kernel")
     assert kernel is not None
 
-    def lower(op: PluginOp, body: ElementwiseBody) -> SSAValue | None:
+    def lower(op: PluginOp, body: ElementwiseBody) -> Scalar:
         bound = bind(op)
-        scalars = [
-            None if operand.type == NONE else Scalar(body.kernel, body(operand)) for operand in op.operands
-        ]
+        scalars = [None if operand.type == NONE else body(operand) for operand in op.operands]
         try:
             result = kernel(bound, *scalars)
         except Exception as error:
             raise bound.fail(f"kernel raised {type(error).__name__}: {error}") from error
         if not isinstance(result, Scalar):
             raise bound.fail(f"kernel gave {type(result).__name__}, not the scalar that it computed")
-        return result.value
+        return result
 
     lower.__doc__ = kind.DECLARATION.doc
     lowers_elementwise(kind)(lower)

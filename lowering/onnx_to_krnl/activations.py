@@ -17,7 +17,7 @@ from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 @lowers_elementwise(onnx.PReluOp)
 def prelu(op: onnx.PReluOp, body: ElementwiseBody) -> Scalar | None:
     """`X` where `X >= 0`, else `slope X`."""
-    x, slope = body.scalar(op.X), body.scalar(op.slope)
+    x, slope = body(op.X), body(op.slope)
     if not x.is_float:
         return None
     below = x * slope
@@ -27,35 +27,35 @@ def prelu(op: onnx.PReluOp, body: ElementwiseBody) -> Scalar | None:
 @lowers_elementwise(onnx.ThresholdedReluOp)
 def thresholded_relu(op: onnx.ThresholdedReluOp, body: ElementwiseBody) -> Scalar:
     """`X` where `X > alpha`, else 0."""
-    x = body.scalar(op.X)
+    x = body(op.X)
     return (x > op.alpha.value.data).select(x, 0.0)
 
 
 @lowers_elementwise(onnx.SwishOp)
 def swish(op: onnx.SwishOp, body: ElementwiseBody) -> Scalar:
     """`X sigmoid(alpha X)`"""
-    x = body.scalar(op.X)
-    return x * Scalar(x.kernel, logistic(body, (x * op.alpha.value.data).value))
+    x = body(op.X)
+    return x * logistic(x * op.alpha.value.data)
 
 
 @lowers_elementwise(onnx.HardSwishOp)
 def hard_swish(op: onnx.HardSwishOp, body: ElementwiseBody) -> Scalar:
     """`X clamp(X / 6 + 1 / 2, 0, 1)`."""
-    x = body.scalar(op.X)
+    x = body(op.X)
     return x * (x * (1 / 6) + 0.5).clamp(0.0, 1.0)
 
 
 @lowers_elementwise(onnx.SoftsignOp)
 def softsign(op: onnx.SoftsignOp, body: ElementwiseBody) -> Scalar:
     """`X / (1 + |X|)`"""
-    x = body.scalar(op.input)
+    x = body(op.input)
     return x / (x.abs() + 1.0)
 
 
 @lowers_elementwise(onnx.SoftplusOp)
 def softplus(op: onnx.SoftplusOp, body: ElementwiseBody) -> Scalar:
     """`log(e^X + 1)`"""
-    return soft_relu(body.scalar(op.X))
+    return soft_relu(body(op.X))
 
 
 def soft_relu(x: Scalar) -> Scalar:
@@ -78,14 +78,14 @@ def log_of_one_more(x: Scalar) -> Scalar:
 @lowers_elementwise(onnx.MishOp)
 def mish(op: onnx.MishOp, body: ElementwiseBody) -> Scalar:
     """`X tanh(softplus(X))`"""
-    x = body.scalar(op.X)
+    x = body(op.X)
     return x * soft_relu(x).tanh()
 
 
 @lowers_elementwise(onnx.SeluOp)
 def selu(op: onnx.SeluOp, body: ElementwiseBody) -> Scalar:
     """`gamma X` where `X > 0`, else `gamma alpha (e^X - 1)`."""
-    x = body.scalar(op.X)
+    x = body(op.X)
     below = (x.exp() + -1.0) * op.alpha.value.data
     return (x <= 0.0).select(below, x) * op.gamma.value.data
 
@@ -93,7 +93,7 @@ def selu(op: onnx.SeluOp, body: ElementwiseBody) -> Scalar:
 @lowers_elementwise(onnx.CeluOp)
 def celu(op: onnx.CeluOp, body: ElementwiseBody) -> Scalar:
     """`max(0, X) + min(0, alpha (e^(X / alpha) - 1))`; with alpha = 0, NaN where `X >= 0`."""
-    x, alpha = body.scalar(op.X), op.alpha.value.data
+    x, alpha = body(op.X), op.alpha.value.data
     below = (((x / alpha).exp() + -1.0) * alpha).minimum(0.0)
     return x.maximum(0.0) + below
 
@@ -101,7 +101,7 @@ def celu(op: onnx.CeluOp, body: ElementwiseBody) -> Scalar:
 @lowers_elementwise(onnx.GeluOp)
 def gelu(op: onnx.GeluOp, body: ElementwiseBody) -> Scalar | None:
     """`X Φ(X)`, with the error function or, if `approximate = "tanh"`, the tanh approximation."""
-    x = body.scalar(op.X)
+    x = body(op.X)
     if not x.is_float:
         return None
     if op.approximate.data == "tanh":
@@ -115,7 +115,7 @@ def gelu(op: onnx.GeluOp, body: ElementwiseBody) -> Scalar | None:
 @lowers_elementwise(nn.ShrinkOp)
 def shrink(op: nn.ShrinkOp, body: ElementwiseBody) -> Scalar | None:
     """`X - bias` where `X > lambd`, `X + bias` where `X < -lambd`, else 0."""
-    x, bias, bound = body.scalar(op.input), op.bias.value.data, op.lambd.value.data
+    x, bias, bound = body(op.input), op.bias.value.data, op.lambd.value.data
     if not x.is_float:
         return None
     above = x + -bias
@@ -127,13 +127,13 @@ def shrink(op: nn.ShrinkOp, body: ElementwiseBody) -> Scalar | None:
 @lowers_elementwise(tensor.IsNaNOp)
 def is_nan(op: tensor.IsNaNOp, body: ElementwiseBody) -> Scalar:
     """Whether `X` is NaN."""
-    return body.scalar(op.X).is_nan()
+    return body(op.X).is_nan()
 
 
 @lowers_elementwise(tensor.IsInfOp)
 def is_inf(op: tensor.IsInfOp, body: ElementwiseBody) -> Scalar:
     """Whether `X` is infinite with one of the signs that are detected."""
-    x = body.scalar(op.X)
+    x = body(op.X)
     found = Scalar(x.kernel, x.kernel.constant(0, i1))
     for asked, bound in ((op.detect_positive, inf), (op.detect_negative, -inf)):
         if asked.value.data:
@@ -144,13 +144,13 @@ def is_inf(op: tensor.IsInfOp, body: ElementwiseBody) -> Scalar:
 @lowers_elementwise(logical.BitwiseNotOp)
 def bitwise_not(op: logical.BitwiseNotOp, body: ElementwiseBody) -> Scalar:
     """Bitwise complement."""
-    return body.scalar(op.X) ^ -1
+    return body(op.X) ^ -1
 
 
 @lowers_elementwise(onnx.MeanOp)
 def mean(op: onnx.MeanOp, body: ElementwiseBody) -> Scalar:
     """The elementwise mean of all inputs."""
-    total, *others = (body.scalar(value) for value in op.operands)
+    total, *others = (body(value) for value in op.operands)
     for number in others:
         total = total + number
     return total / len(op.operands)

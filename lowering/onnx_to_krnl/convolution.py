@@ -39,6 +39,7 @@ from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody
 from xonnc.lowering.onnx_to_krnl.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer, ConvFusion, LayoutPlan
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.select_bf16_onnx import has_bf16_operands
 from xonnc.lowering.onnx_to_krnl.subpixel_convolution import SubConvolution
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
@@ -217,15 +218,15 @@ def _epilogue(fusion: ConvFusion, kernel: KernelBuilder) -> Region:
     """The elementwise function that is applied to each result before it is stored."""
     block = Block(arg_types=[f32])
     outside, kernel.block = kernel.block, block
-    body = ElementwiseBody(kernel, {})
+    body, given = ElementwiseBody(kernel, {}), Scalar(kernel, block.args[0])
     made = {op.results[0] for op in fusion.epilogue}
     for value in dict.fromkeys(each for op in fusion.epilogue for each in op.operands if each.type != NONE):
         number = constant_elements(value)
         if number is not None:
-            body.define(value, kernel.constant(float(number.reshape(-1)[0]), f32))
+            body.define(value, given.like(float(number.reshape(-1)[0])))
         elif value not in made:
-            body.define(value, block.args[0])
-    result = body.compute(fusion.epilogue[-1])
+            body.define(value, given)
+    result = body.compute(fusion.epilogue[-1]).value
     block.add_op(YieldOp.create(operands=[result]))
     kernel.block = outside
     return Region(block)

@@ -18,6 +18,7 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     lowers_data_movement,
     supports_dynamic_shapes,
 )
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, identity_map
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import (
     Size,
@@ -31,7 +32,7 @@ from xonnc.rewriting.patterns import Array
 
 
 @lowers_elementwise(math.ExpandOp)
-def expand(op: math.ExpandOp, body: ElementwiseBody) -> SSAValue:
+def expand(op: math.ExpandOp, body: ElementwiseBody) -> Scalar:
     """Broadcasting, as for any elementwise operand."""
     return body(op.input)
 

@@ -2,68 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
 from math import factorial, pi, sqrt
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32, f64, i1
 from xdsl.dialects.utils import FastMathFlag
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from xonnc.dialects.krnl.math import ErfOp as KrnlErfOp
 from xonnc.dialects.onnx.ops import logical, tensor
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.element_types import largest_finite
 from xonnc.lowering.onnx_to_krnl.elementwise_fusion import (
     ElementwiseBody,
-    is_float,
     is_unsigned,
     lowers_elementwise,
 )
 from xonnc.lowering.onnx_to_krnl.error_function import error_function
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
-MaybeScalar = SSAValue | None
 
-
-def binary(
-    floats: type[Operation] | None,
-    integers: type[Operation] | None,
-    body: ElementwiseBody,
-    a: SSAValue,
-    b: SSAValue,
-) -> MaybeScalar:
-    """Emit a binary op for floats or integers; None for booleans and types without one."""
-    kind = floats if is_float(a) else integers
-    return (
-        None
-        if kind is None or a.type == i1
-        else body.add(kind.create(operands=[a, b], result_types=[a.type]))
-    )
+def numeric(x: Scalar, made: Callable[[Scalar, Scalar], Scalar], other: Scalar) -> Scalar | None:
+    """Apply a function of two numbers; None for booleans."""
+    return None if x.type == i1 else made(x, other)
 
 
 @lowers_elementwise(onnx.AddOp)
-def add(op: onnx.AddOp, body: ElementwiseBody) -> MaybeScalar:
+def add(op: onnx.AddOp, body: ElementwiseBody) -> Scalar | None:
     """`A + B`"""
-    return binary(arith.AddfOp, arith.AddiOp, body, body(op.A), body(op.B))
+    return numeric(body(op.A), operator.add, body(op.B))
 
 
 @lowers_elementwise(onnx.SubOp)
-def sub(op: onnx.SubOp, body: ElementwiseBody) -> MaybeScalar:
+def sub(op: onnx.SubOp, body: ElementwiseBody) -> Scalar | None:
     """`A - B`"""
-    return binary(arith.SubfOp, arith.SubiOp, body, body(op.A), body(op.B))
+    return numeric(body(op.A), operator.sub, body(op.B))
 
 
 @lowers_elementwise(onnx.MulOp)
-def mul(op: onnx.MulOp, body: ElementwiseBody) -> MaybeScalar:
+def mul(op: onnx.MulOp, body: ElementwiseBody) -> Scalar | None:
     """`A B`"""
-    return binary(arith.MulfOp, arith.MuliOp, body, body(op.A), body(op.B))
-
-
-def unary(kind: type[Operation], body: ElementwiseBody, x: SSAValue) -> MaybeScalar:
-    """Emit a unary op of a float; None for other types."""
-    return body.add(kind.create(operands=[x], result_types=[x.type])) if is_float(x) else None
+    return numeric(body(op.A), operator.mul, body(op.B))
 
 
 UNARY: Sequence[tuple[type[Operation], type[Operation]]] = (
@@ -104,17 +86,12 @@ So code gives the same result on each machine, and the one that constant propaga
 """
 
 
-def _in_double(becomes: type[Operation], body: ElementwiseBody, x: SSAValue) -> MaybeScalar:
-    if x.type != f32:
-        return unary(becomes, body, x)
-    made = unary(becomes, body, body.add(arith.ExtFOp(x, f64)))
-    return None if made is None else body.add(arith.TruncFOp(made, f32))
-
-
 def _register_unary(kind: type[Operation], becomes: type[Operation]) -> None:
-    def function(op: Operation, body: ElementwiseBody) -> MaybeScalar:
+    def function(op: Operation, body: ElementwiseBody) -> Scalar | None:
         x = body(op.operands[0])
-        return _in_double(becomes, body, x) if becomes in IN_DOUBLE else unary(becomes, body, x)
+        if not x.is_float:
+            return None
+        return x.to(f64).function(becomes).to(x.type) if becomes in IN_DOUBLE else x.function(becomes)
 
     function.__doc__ = f"`{kind.name.removeprefix('onnx.').lower()} X`, of floats."
     lowers_elementwise(kind)(function)
@@ -125,7 +102,7 @@ for _kind, _becomes in UNARY:
 
 
 @lowers_elementwise(onnx.ErfOp)
-def erf(op: onnx.ErfOp, body: ElementwiseBody) -> MaybeScalar:
+def erf(op: onnx.ErfOp, body: ElementwiseBody) -> Scalar | None:
     """
     Error function. Below 1/2, f32 uses the Maclaurin series, since the absolute error of `krnl.erf` is too
     large there.
@@ -134,16 +111,14 @@ def erf(op: onnx.ErfOp, body: ElementwiseBody) -> MaybeScalar:
     """
     x = body(op.input)
     if x.type == f64:
-        return error_function(Scalar(body.kernel, x)).value
+        return error_function(x)
     if x.type != f32:
         return None
-    large = body.add(KrnlErfOp.create(operands=[x], result_types=[x.type]))
-    square = body.add(arith.MulfOp(x, x))
-    series = body.constant(ERF_SERIES[0], x)
+    large, square = x.erf(), x * x
+    series = x.like(ERF_SERIES[0])
     for term in ERF_SERIES[1:]:
-        series = body.add(arith.AddfOp(body.add(arith.MulfOp(series, square)), body.constant(term, x)))
-    is_small = body.add(arith.CmpfOp(body.add(math.AbsFOp(x)), body.constant(0.5, x), "olt"))
-    return body.add(arith.SelectOp(is_small, body.add(arith.MulfOp(series, x)), large))
+        series = series * square + term
+    return (x.abs() < 0.5).select(series * x, large)
 
 
 ERF_SERIES = tuple(2 / sqrt(pi) * (-1) ** n / (factorial(n) * (2 * n + 1)) for n in range(5, -1, -1))
@@ -151,191 +126,169 @@ ERF_SERIES = tuple(2 / sqrt(pi) * (-1) ** n / (factorial(n) * (2 * n + 1)) for n
 
 
 @lowers_elementwise(onnx.NegOp)
-def neg(op: onnx.NegOp, body: ElementwiseBody) -> MaybeScalar:
+def neg(op: onnx.NegOp, body: ElementwiseBody) -> Scalar | None:
     """`-X`"""
     x = body(op.X)
-    return binary(arith.SubfOp, arith.SubiOp, body, body.constant(-0.0 if is_float(x) else 0, x), x)
+    return None if x.type == i1 else -x
 
 
 @lowers_elementwise(onnx.ReciprocalOp)
-def reciprocal(op: onnx.ReciprocalOp, body: ElementwiseBody) -> MaybeScalar:
+def reciprocal(op: onnx.ReciprocalOp, body: ElementwiseBody) -> Scalar | None:
     """`1 / X`"""
     x = body(op.X)
-    return binary(arith.DivfOp, None, body, body.constant(1, x), x)
+    return 1.0 / x if x.is_float else None
 
 
-def minimum(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> MaybeScalar:
+def minimum(unsigned: bool, a: Scalar, b: Scalar) -> Scalar:
     """The smaller of two elements; NaN if one is NaN."""
-    return binary(arith.MinimumfOp, arith.MinUIOp if unsigned else arith.MinSIOp, body, a, b)
+    return a.made(arith.MinUIOp(a.value, b.value)) if unsigned else a.minimum(b)
 
 
-def maximum(body: ElementwiseBody, unsigned: bool, a: SSAValue, b: SSAValue) -> MaybeScalar:
+def maximum(unsigned: bool, a: Scalar, b: Scalar) -> Scalar:
     """The larger of two elements; NaN if one is NaN."""
-    return binary(arith.MaximumfOp, arith.MaxUIOp if unsigned else arith.MaxSIOp, body, a, b)
+    return a.made(arith.MaxUIOp(a.value, b.value)) if unsigned else a.maximum(b)
 
 
-def folded(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue], MaybeScalar]) -> MaybeScalar:
-    """Left fold of a binary function over elements; None if it is None once."""
-    total = values[0]
-    for value in values[1:]:
-        combined = combine(total, value)
-        if combined is None:
-            return None
-        total = combined
-    return total
+def folded(
+    op: Operation, body: ElementwiseBody, combine: Callable[[Scalar, Scalar], Scalar]
+) -> Scalar | None:
+    """Left fold of a binary function over the elements of all inputs; None for booleans."""
+    first, *others = (body(value) for value in op.operands)
+    return None if others and first.type == i1 else reduce(combine, others, first)
 
 
 @lowers_elementwise(onnx.MaxOp)
-def max_(op: onnx.MaxOp, body: ElementwiseBody) -> MaybeScalar:
+def max_(op: onnx.MaxOp, body: ElementwiseBody) -> Scalar | None:
     """Elementwise maximum of all inputs."""
-    unsigned = is_unsigned(op.results[0])
-    return folded([body(value) for value in op.operands], lambda a, b: maximum(body, unsigned, a, b))
+    return folded(op, body, partial(maximum, is_unsigned(op.results[0])))
 
 
 @lowers_elementwise(onnx.MinOp)
-def min_(op: onnx.MinOp, body: ElementwiseBody) -> MaybeScalar:
+def min_(op: onnx.MinOp, body: ElementwiseBody) -> Scalar | None:
     """Elementwise minimum of all inputs."""
-    unsigned = is_unsigned(op.results[0])
-    return folded([body(value) for value in op.operands], lambda a, b: minimum(body, unsigned, a, b))
+    return folded(op, body, partial(minimum, is_unsigned(op.results[0])))
 
 
 @lowers_elementwise(onnx.SumOp)
-def sum_(op: onnx.SumOp, body: ElementwiseBody) -> MaybeScalar:
+def sum_(op: onnx.SumOp, body: ElementwiseBody) -> Scalar | None:
     """Elementwise sum of all inputs."""
-    return folded(
-        [body(value) for value in op.operands], lambda a, b: binary(arith.AddfOp, arith.AddiOp, body, a, b)
-    )
+    return folded(op, body, operator.add)
 
 
 @lowers_elementwise(onnx.ClipOp, onnx.ClipV11Op, onnx.ClipV12Op)
-def clip(op: onnx.ClipOp | onnx.ClipV11Op | onnx.ClipV12Op, body: ElementwiseBody) -> MaybeScalar:
+def clip(op: onnx.ClipOp | onnx.ClipV11Op | onnx.ClipV12Op, body: ElementwiseBody) -> Scalar | None:
     """
     `min(max(X, min), max)`; a bound that is absent is that of the type.
 
     ONNX: where min > max, the result is max.
     """
     number, unsigned = body(op.input), is_unsigned(op.input)
+    if number.type == i1:
+        return None
     low, high = (None if bound.type == NONE else body(bound) for bound in (op.min, op.max))
-    if is_float(number):
+    if number.is_float:
         limit = largest_finite(element_type(op.input.type))
-        low = body.constant(-limit, number) if low is None else low
-        high = body.constant(limit, number) if high is None else high
-    above = number if low is None else maximum(body, unsigned, number, low)
-    return above if above is None or high is None else minimum(body, unsigned, above, high)
+        low = number.like(-limit) if low is None else low
+        high = number.like(limit) if high is None else high
+    above = number if low is None else maximum(unsigned, number, low)
+    return above if high is None else minimum(unsigned, above, high)
 
 
 @lowers_elementwise(onnx.ReluOp)
-def relu(op: onnx.ReluOp, body: ElementwiseBody) -> MaybeScalar:
+def relu(op: onnx.ReluOp, body: ElementwiseBody) -> Scalar | None:
     """`max(0, X)`"""
     x = body(op.X)
-    return maximum(body, False, x, body.constant(0, x))
-
-
-def where(
-    body: ElementwiseBody, predicate: str, x: SSAValue, bound: float, then: SSAValue, otherwise: SSAValue
-) -> SSAValue:
-    """Select by comparing a float with a constant."""
-    condition = body.add(arith.CmpfOp(x, body.constant(bound, x), predicate))
-    return body.add(arith.SelectOp(condition, then, otherwise))
+    return None if x.type == i1 else x.maximum(0)
 
 
 @lowers_elementwise(onnx.LeakyReluOp)
-def leaky_relu(op: onnx.LeakyReluOp, body: ElementwiseBody) -> MaybeScalar:
+def leaky_relu(op: onnx.LeakyReluOp, body: ElementwiseBody) -> Scalar:
     """`X` where `X >= 0`, else `alpha X`."""
     x = body(op.X)
-    scaled = body.add(arith.MulfOp(x, body.constant(op.alpha.value.data, x)))
-    return where(body, "olt", x, 0.0, scaled, x)
+    scaled = x * op.alpha.value.data
+    return (x < 0.0).select(scaled, x)
 
 
 @lowers_elementwise(onnx.SigmoidOp)
-def sigmoid(op: onnx.SigmoidOp, body: ElementwiseBody) -> MaybeScalar:
+def sigmoid(op: onnx.SigmoidOp, body: ElementwiseBody) -> Scalar:
     """`1 / (1 + e^-X)`"""
-    return logistic(body, body(op.X))
+    return logistic(body(op.X))
 
 
-def logistic(body: ElementwiseBody, x: SSAValue) -> SSAValue:
+def logistic(x: Scalar) -> Scalar:
     """The logistic function, `1 / (1 + e^-x)`."""
-    one = body.constant(1, x)
+    one = x.like(1)
     # `afn`: an exponential that flushes subnormals suffices, since 1 is added.
     quick = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
-    power = body.add(math.ExpOp(body.add(arith.SubfOp(body.constant(-0.0, x), x)), quick))
-    return body.add(arith.DivfOp(one, body.add(arith.AddfOp(one, power))))
+    return one / (one + (-x).exp(quick))
 
 
 @lowers_elementwise(onnx.HardSigmoidOp)
-def hard_sigmoid(op: onnx.HardSigmoidOp, body: ElementwiseBody) -> MaybeScalar:
+def hard_sigmoid(op: onnx.HardSigmoidOp, body: ElementwiseBody) -> Scalar:
     """`clamp(alpha X + beta, 0, 1)`."""
-    x = body(op.X)
-    line = body.add(arith.MulfOp(x, body.constant(op.alpha.value.data, x)))
-    line = body.add(arith.AddfOp(line, body.constant(op.beta.value.data, x)))
-    above = body.add(arith.MaximumfOp(line, body.constant(0, x)))
-    return body.add(arith.MinimumfOp(above, body.constant(1, x)))
+    return (body(op.X) * op.alpha.value.data + op.beta.value.data).clamp(0.0, 1.0)
 
 
 @lowers_elementwise(onnx.EluOp)
-def elu(op: onnx.EluOp, body: ElementwiseBody) -> MaybeScalar:
+def elu(op: onnx.EluOp, body: ElementwiseBody) -> Scalar:
     """`X` where `X > 0`, else `alpha (e^X - 1)`."""
     x = body(op.X)
-    below = body.add(arith.SubfOp(body.add(math.ExpOp(x)), body.constant(1, x)))
-    below = body.add(arith.MulfOp(below, body.constant(op.alpha.value.data, x)))
-    return where(body, "olt", x, 0.0, below, x)
+    below = (x.exp() - 1.0) * op.alpha.value.data
+    return (x < 0.0).select(below, x)
 
 
-COMPARISONS: Sequence[tuple[type[Operation], str, str, str]] = (
-    (logical.EqualOp, "oeq", "eq", "eq"),
-    (logical.GreaterOp, "ogt", "sgt", "ugt"),
-    (logical.GreaterOrEqualOp, "oge", "sge", "uge"),
-    (logical.LessOp, "olt", "slt", "ult"),
-    (logical.LessOrEqualOp, "ole", "sle", "ule"),
-)
-"""Predicates for floats, signed and unsigned integers."""
+COMPARISONS: Mapping[type[Operation], str] = {
+    logical.EqualOp: "eq",
+    logical.GreaterOp: "gt",
+    logical.GreaterOrEqualOp: "ge",
+    logical.LessOp: "lt",
+    logical.LessOrEqualOp: "le",
+}
+"""Predicates."""
 
 
-def _register_comparison(kind: type[Operation], floats: str, signed: str, unsigned: str) -> None:
-    def function(op: Operation, body: ElementwiseBody) -> MaybeScalar:
+def _register_comparison(kind: type[Operation], predicate: str) -> None:
+    def function(op: Operation, body: ElementwiseBody) -> Scalar:
         a, b = (body(value) for value in op.operands)
-        if is_float(a):
-            return body.add(arith.CmpfOp(a, b, floats))
-        return body.add(arith.CmpiOp(a, b, unsigned if is_unsigned(op.operands[0]) else signed))
+        is_of_unsigned = predicate != "eq" and is_unsigned(op.operands[0])
+        return a.compare_unsigned(b, predicate) if is_of_unsigned else a.compare(b, predicate)
 
     function.__doc__ = "Comparison; false if an operand is NaN."
     lowers_elementwise(kind)(function)
 
 
-for _comparison in COMPARISONS:
-    _register_comparison(*_comparison)
+for _kind, _predicate in COMPARISONS.items():
+    _register_comparison(_kind, _predicate)
 
-LOGIC: Sequence[tuple[type[Operation], type[Operation]]] = (
-    (logical.AndOp, arith.AndIOp),
-    (logical.OrOp, arith.OrIOp),
-    (logical.XorOp, arith.XOrIOp),
-    (logical.BitwiseAndOp, arith.AndIOp),
-    (logical.BitwiseOrOp, arith.OrIOp),
-    (logical.BitwiseXorOp, arith.XOrIOp),
-)
+LOGIC: Mapping[type[Operation], Callable[[Scalar, Scalar], Scalar]] = {
+    logical.AndOp: Scalar.__and__,
+    logical.OrOp: Scalar.__or__,
+    logical.XorOp: Scalar.__xor__,
+    logical.BitwiseAndOp: Scalar.__and__,
+    logical.BitwiseOrOp: Scalar.__or__,
+    logical.BitwiseXorOp: Scalar.__xor__,
+}
 
 
-def _register_logic(kind: type[Operation], becomes: type[Operation]) -> None:
-    def function(op: Operation, body: ElementwiseBody) -> MaybeScalar:
-        a, b = (body(value) for value in op.operands)
-        return body.add(becomes.create(operands=[a, b], result_types=[a.type]))
+def _register_logic(kind: type[Operation], combine: Callable[[Scalar, Scalar], Scalar]) -> None:
+    def function(op: Operation, body: ElementwiseBody) -> Scalar:
+        return combine(*(body(value) for value in op.operands))
 
     function.__doc__ = "Logical operation on booleans, bitwise on integers."
     lowers_elementwise(kind)(function)
 
 
-for _kind, _becomes in LOGIC:
-    _register_logic(_kind, _becomes)
+for _kind, _combine in LOGIC.items():
+    _register_logic(_kind, _combine)
 
 
 @lowers_elementwise(logical.NotOp)
-def not_(op: logical.NotOp, body: ElementwiseBody) -> MaybeScalar:
+def not_(op: logical.NotOp, body: ElementwiseBody) -> Scalar:
     """Logical negation."""
-    x = body(op.X)
-    return body.add(arith.XOrIOp(x, body.constant(1, x)))
+    return ~body(op.X)
 
 
 @lowers_elementwise(tensor.WhereOp)
-def where_(op: tensor.WhereOp, body: ElementwiseBody) -> MaybeScalar:
+def where(op: tensor.WhereOp, body: ElementwiseBody) -> Scalar:
     """`X` where the condition holds, else `Y`."""
-    return body.add(arith.SelectOp(body(op.condition), body(op.X), body(op.Y)))
+    return body(op.condition).select(body(op.X), body(op.Y))

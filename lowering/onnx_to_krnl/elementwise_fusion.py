@@ -14,7 +14,6 @@ from typing import TypeAlias, TypeVar
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp, ReluOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE, element_type
@@ -44,26 +43,24 @@ MIN_CHUNKS = 8
 MAX_FUSED_OPS = 40
 """Operators in one kernel: more would spill registers."""
 
-ElementwiseFunction: TypeAlias = Callable[[OpT, "ElementwiseBody"], "SSAValue | None"]
+ElementwiseFunction: TypeAlias = Callable[[OpT, "ElementwiseBody"], "Scalar | None"]
 """Emits the scalar result of an op, or returns None if the op is not lowered in this form."""
-
-ScalarFunction: TypeAlias = Callable[[OpT, "ElementwiseBody"], "SSAValue | Scalar | None"]
-"""The same, as it is written: perhaps an expression of scalars."""
 
 ELEMENTWISE: dict[type[Operation], ElementwiseFunction[Operation]] = {}
 """The scalar function of each elementwise kind of op."""
 
 
-def lowers_elementwise(*kinds: type[OpT]) -> Callable[[ScalarFunction[OpT]], ScalarFunction[OpT]]:
+def lowers_elementwise(
+    *kinds: type[OpT],
+) -> Callable[[ElementwiseFunction[OpT]], ElementwiseFunction[OpT]]:
     """Register the scalar function of one or more kinds of op."""
 
-    def register(function: ScalarFunction[OpT]) -> ScalarFunction[OpT]:
+    def register(function: ElementwiseFunction[OpT]) -> ElementwiseFunction[OpT]:
         for kind in kinds:
 
-            def checked(op: Operation, body: ElementwiseBody, kind: type[OpT] = kind) -> SSAValue | None:
+            def checked(op: Operation, body: ElementwiseBody, kind: type[OpT] = kind) -> Scalar | None:
                 assert isinstance(op, kind)
-                made = function(op, body)
-                return made.value if isinstance(made, Scalar) else made
+                return function(op, body)
 
             checked.__doc__ = function.__doc__
             ELEMENTWISE[kind] = checked
@@ -87,33 +84,28 @@ class ElementwiseBody:
         self, kernel: KernelBuilder, leaves: Mapping[SSAValue, tuple[SSAValue, Sequence[SSAValue]]]
     ) -> None:
         self.kernel = kernel
-        self.add = kernel.add
         self._leaves = leaves
-        self._known: dict[SSAValue, SSAValue] = {}
+        self._known: dict[SSAValue, Scalar] = {}
 
-    def __call__(self, value: SSAValue) -> SSAValue:
+    def __call__(self, value: SSAValue) -> Scalar:
         """Return the scalar of a tensor in this iteration; narrow floats are widened to f32."""
         if value not in self._known:
             element = element_type(value.type)
             assert element is not None
             if value in self._leaves:
                 buffer, indices = self._leaves[value]
-                number = self.kernel.read(buffer, indices, element)
+                number = Scalar(self.kernel, self.kernel.read(buffer, indices, element))
             else:
                 owner = value.owner
                 assert isinstance(owner, Operation)
                 number = self.compute(owner)
                 # Casts return the stored type, since they round to it.
                 if number.type != compute_type(element):
-                    number = self.kernel.to_compute_type(number, element)
+                    number = number.widened(element)
             self._known[value] = number
         return self._known[value]
 
-    def scalar(self, value: SSAValue) -> Scalar:
-        """Return the scalar of a tensor in this iteration, for expressions."""
-        return Scalar(self.kernel, self(value))
-
-    def define(self, value: SSAValue, number: SSAValue) -> None:
+    def define(self, value: SSAValue, number: Scalar) -> None:
         """Set the scalar of a value."""
         self._known[value] = number
 
@@ -121,27 +113,18 @@ class ElementwiseBody:
         """Whether the scalar of a value was loaded, computed or set."""
         return value in self._known
 
-    def compute(self, op: Operation) -> SSAValue:
+    def compute(self, op: Operation) -> Scalar:
         """Emit the scalar result of an op."""
         number = ELEMENTWISE[type(op)](op, self)
         if number is None:
             raise _MatchFailureError
         return number
 
-    def constant(self, value: float, like: SSAValue) -> SSAValue:
-        """Return a constant of the type of `like`."""
-        return self.kernel.constant(value, like.type)
-
 
 def is_unsigned(value: SSAValue) -> bool:
     """Whether a tensor holds unsigned integers."""
     element = element_type(value.type)
     return element is not None and is_unsigned_element(element)
-
-
-def is_float(number: SSAValue) -> bool:
-    """Whether a scalar is a float."""
-    return not is_integer(number.type)
 
 
 @dataclass(frozen=True)
@@ -282,8 +265,8 @@ def _kernel(
             leaf_indices[leaf] = buffer, own if sizes else []
         number = ElementwiseBody(kernel, leaf_indices).compute(op)
         if number.type != storage_type(result) or is_sub_byte(result):
-            number = kernel.to_storage_type(number, result)
-        kernel.store(number, kernel.buffers[0], indices if sizes else [])
+            number = number.stored_as(result)
+        kernel.store(number.value, kernel.buffers[0], indices if sizes else [])
     return kernel
 
 
@@ -354,7 +337,7 @@ def _blocked_kernel(
                 column = kernel.affine(indices[3], 1, halo.left * step)
                 accesses.append([*indices[:2], row, column, *indices[4:]])
         read = dict(zip(leaves, zip(kernel.buffers[1:], accesses[1:], strict=True), strict=True))
-        kernel.store(ElementwiseBody(kernel, read).compute(op), kernel.buffers[0], accesses[0])
+        kernel.store(ElementwiseBody(kernel, read).compute(op).value, kernel.buffers[0], accesses[0])
     return kernel
 
 

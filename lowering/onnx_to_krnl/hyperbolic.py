@@ -18,7 +18,7 @@ LARGE = 1e9
 
 def _in_double(body: ElementwiseBody, value: SSAValue) -> tuple[Scalar, Scalar]:
     """Return an element in f64 and its absolute value."""
-    x = body.scalar(value).to(f64)
+    x = body(value).to(f64)
     return x, x.abs()
 
 

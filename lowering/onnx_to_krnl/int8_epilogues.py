@@ -42,31 +42,30 @@ def int8_epilogue(
         if product.bias is not None:
             number = number + Scalar(kernel, rest.pop(0))
         if product.quantization is not None:
-            return _quantize(kernel, number, product.quantization)[1]
-        body.define(product.result, number.value)
-    known = dict(zip((*fusion.channels, *fusion.images), rest, strict=True))
+            return _quantize(number, product.quantization)[1]
+        body.define(product.result, number)
+    scalars = (Scalar(kernel, each) for each in rest)
+    known = dict(zip((*fusion.channels, *fusion.images), scalars, strict=True))
     steps: Scalar | None = None
     made: SSAValue | None = None
     for op in fusion.ops:
         if isinstance(op, QuantizeLinearOp):
             quantization = quantization_params(op)
             assert quantization is not None
-            steps, made = _quantize(kernel, Scalar(kernel, body(op.x)), quantization)
+            steps, made = _quantize(body(op.x), quantization)
         elif isinstance(op, DequantizeLinearOp):
             quantization = quantization_params(op)
             assert quantization is not None
             assert steps is not None
-            body.define(op.y, (steps * quantization.scale).value)
+            body.define(op.y, steps * quantization.scale)
         else:
-            _read_others(op, kernel, body, known)
+            _read_others(op, body, known)
             body.define(op.results[0], body.compute(op))
     assert made is not None
     return made
 
 
-def _quantize(
-    kernel: KernelBuilder, number: Scalar, quantization: QuantizationParams
-) -> tuple[Scalar, SSAValue]:
+def _quantize(number: Scalar, quantization: QuantizationParams) -> tuple[Scalar, SSAValue]:
     """Quantize a real number; return it in units of the scale, rounded, and as int8."""
     # Multiply by the reciprocal: it can differ from the division in the last bit, which only matters halfway
     # between two integers.
@@ -77,10 +76,9 @@ def _quantize(
     return rounded, bits.to(i8).value
 
 
-def _read_others(
-    op: Operation, kernel: KernelBuilder, body: ElementwiseBody, known: Mapping[SSAValue, SSAValue]
-) -> None:
+def _read_others(op: Operation, body: ElementwiseBody, known: Mapping[SSAValue, Scalar]) -> None:
     """Define the scalars of an op's other operands: constants, values per channel, dequantized int8."""
+    kernel = body.kernel
     for operand in op.operands:
         if operand.type == NONE or body.is_defined(operand):
             continue
@@ -88,10 +86,11 @@ def _read_others(
         if operand in known:
             body.define(operand, known[operand])
         elif array is not None:
-            body.define(operand, kernel.constant(float(array.reshape(-1)[0]), f32))
+            number = kernel.constant(float(array.reshape(-1)[0]), f32)
+            body.define(operand, Scalar(kernel, number))
         elif source is not None:
             value, quantization = source
-            byte = kernel.add(arith.ExtUIOp(known[value], i32))
-            centred = Scalar(kernel, byte) - quantization.zero
-            real = Scalar(kernel, kernel.add(arith.SIToFPOp(centred.value, f32)))
-            body.define(operand, (real * quantization.scale).value)
+            byte = known[value].to(i32, unsigned=True)
+            centred = byte - quantization.zero
+            real = centred.made(arith.SIToFPOp(centred.value, f32))
+            body.define(operand, real * quantization.scale)

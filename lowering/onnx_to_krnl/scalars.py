@@ -98,11 +98,11 @@ class Scalar:
     def __neg__(self) -> Scalar:
         return self.like(-0.0 if self.is_float else 0) - self
 
-    def __and__(self, other: Scalar) -> Scalar:
-        return self.made(arith.AndIOp(self.value, other.value))
+    def __and__(self, other: Number) -> Scalar:
+        return self.made(arith.AndIOp(self.value, self.like(other).value))
 
-    def __or__(self, other: Scalar) -> Scalar:
-        return self.made(arith.OrIOp(self.value, other.value))
+    def __or__(self, other: Number) -> Scalar:
+        return self.made(arith.OrIOp(self.value, self.like(other).value))
 
     def __xor__(self, other: Number) -> Scalar:
         return self.made(arith.XOrIOp(self.value, self.like(other).value))
@@ -134,7 +134,8 @@ class Scalar:
     def __invert__(self) -> Scalar:
         return self ^ (1 if self.type == i1 else -1)
 
-    def _compared(self, other: Number, predicate: str) -> Scalar:
+    def compare(self, other: Number, predicate: str) -> Scalar:
+        """Compare by `eq`, `ne`, `lt`, `le`, `gt` or `ge`."""
         second = self.like(other).value
         if self.is_float:
             # NaN differs from everything, itself too, and is not ordered.
@@ -145,24 +146,24 @@ class Scalar:
         return self.made(arith.CmpiOp(self.value, second, signed))
 
     def __lt__(self, other: Number) -> Scalar:
-        return self._compared(other, "lt")
+        return self.compare(other, "lt")
 
     def __le__(self, other: Number) -> Scalar:
-        return self._compared(other, "le")
+        return self.compare(other, "le")
 
     def __gt__(self, other: Number) -> Scalar:
-        return self._compared(other, "gt")
+        return self.compare(other, "gt")
 
     def __ge__(self, other: Number) -> Scalar:
-        return self._compared(other, "ge")
+        return self.compare(other, "ge")
 
     def equals(self, other: Number) -> Scalar:
         """Whether both are equal."""
-        return self._compared(other, "eq")
+        return self.compare(other, "eq")
 
     def differs(self, other: Number) -> Scalar:
         """Whether they are not equal; true for NaN."""
-        return self._compared(other, "ne")
+        return self.compare(other, "ne")
 
     def compare_unsigned(self, other: Number, predicate: str) -> Scalar:
         """Compare integers, both unsigned, by `lt`, `le`, `gt` or `ge`."""
@@ -209,24 +210,25 @@ class Scalar:
         """The float to the power of another."""
         return self.made(math.PowFOp(self.value, self.like(exponent).value))
 
-    def _function(self, kind: type[Operation]) -> Scalar:
+    def function(self, kind: type[Operation]) -> Scalar:
+        """Apply an op of one float."""
         return self.made(kind.create(operands=[self.value], result_types=[self.type]))
 
     def abs(self) -> Scalar:
         """Absolute value."""
-        return self._function(math.AbsFOp) if self.is_float else self.maximum(-self)
+        return self.function(math.AbsFOp) if self.is_float else self.maximum(-self)
 
     def ceil(self) -> Scalar:
         """Round up to an integer."""
-        return self._function(math.CeilOp)
+        return self.function(math.CeilOp)
 
     def cos(self) -> Scalar:
         """Cosine."""
-        return self._function(math.CosOp)
+        return self.function(math.CosOp)
 
     def erf(self) -> Scalar:
         """The error function."""
-        return self._function(ErfOp)
+        return self.function(ErfOp)
 
     def exp(self, flags: FastMathFlagsAttr | None = None) -> Scalar:
         """`e^x`"""
@@ -234,35 +236,39 @@ class Scalar:
 
     def floor(self) -> Scalar:
         """Round down to an integer."""
-        return self._function(math.FloorOp)
+        return self.function(math.FloorOp)
 
     def log(self) -> Scalar:
         """The natural logarithm."""
-        return self._function(math.LogOp)
+        return self.function(math.LogOp)
 
     def round(self) -> Scalar:
         """Round to the nearest integer, ties to even."""
-        return self._function(math.RoundEvenOp)
+        return self.function(math.RoundEvenOp)
 
     def sin(self) -> Scalar:
         """Sine."""
-        return self._function(math.SinOp)
+        return self.function(math.SinOp)
 
     def sqrt(self) -> Scalar:
         """The square root."""
-        return self._function(math.SqrtOp)
+        return self.function(math.SqrtOp)
 
     def tanh(self) -> Scalar:
         """The hyperbolic tangent."""
-        return self._function(math.TanhOp)
+        return self.function(math.TanhOp)
 
-    def stored_as(self, element: Attribute, saturate: bool = True) -> Scalar:
+    def stored_as(self, element: Attribute, saturate: bool = True, round_mode: str = "up") -> Scalar:
         """Convert to the stored form of an element type."""
-        return Scalar(self.kernel, self.kernel.to_storage_type(self.value, element, saturate))
+        return Scalar(self.kernel, self.kernel.to_storage_type(self.value, element, saturate, round_mode))
 
     def rounded_to(self, element: Attribute) -> Scalar:
         """Round to an element type; the result is in the type that kernels compute in."""
-        return Scalar(self.kernel, self.kernel.to_compute_type(self.stored_as(element).value, element))
+        return self.stored_as(element).widened(element)
+
+    def widened(self, element: Attribute) -> Scalar:
+        """Convert the stored form of an element type to the type that kernels compute in."""
+        return Scalar(self.kernel, self.kernel.to_compute_type(self.value, element))
 
     def to(self, type_: Attribute, unsigned: bool = False) -> Scalar:
         """
