@@ -38,11 +38,9 @@ def pad(op: PadByInput, builder: LoweringBuilder) -> str | None:
     pads = _pads(op, len(shape), builder)
     if pads is None:
         return "pads or axes are not constants"
-    if any(not is_static(size) and pad != (0, 0) for size, pad in zip(shape, pads, strict=True)):
-        return "pads of a dynamic dimension"
+    if not _has_kernel(op.mode.data, shape, pads):
+        return NO_DYNAMIC_KERNEL
     if op.mode.data != "constant":
-        if not are_static(shape):
-            return NO_DYNAMIC_KERNEL
         return _from_input(op, pads, builder)
     source = builder.buffer(op.data)
     given = [] if op.constant_value.type == NONE else [builder.buffer(op.constant_value)]
@@ -63,17 +61,22 @@ def pad_by_attributes(op: tensor.PadV2Op, builder: LoweringBuilder) -> str | Non
     given, shape = int_values(op.pads), builder.sizes(op.data)
     assert given is not None
     pads = list(zip(given[: len(shape)], given[len(shape) :], strict=True))
-    if any(not is_static(size) and pad != (0, 0) for size, pad in zip(shape, pads, strict=True)):
-        return "pads of a dynamic dimension"
+    if not _has_kernel(op.mode.data, shape, pads):
+        return NO_DYNAMIC_KERNEL
     if op.mode.data != "constant":
-        if not are_static(shape):
-            return NO_DYNAMIC_KERNEL
         return _from_input(op, pads, builder)
     source, target, sizes = builder.buffer(op.data), builder.result(op.output), builder.sizes(op.output)
     dtype = numpy_dtype(builder.element(op.data))
     value = as_stored(np.array([op.value.value.data]).astype(dtype))
     padded(target, sizes, source, shape, [begin for begin, _ in pads], value, builder)
     return None
+
+
+def _has_kernel(mode: str, shape: Sequence[Size], pads: Sequence[tuple[int, int]]) -> bool:
+    """Whether there is a kernel: a dynamic dimension can be extended by a constant, but not cropped."""
+    if mode != "constant":
+        return are_static(shape)
+    return all(is_static(size) or min(pad) >= 0 for size, pad in zip(shape, pads, strict=True))
 
 
 def _pads(op: PadByInput, rank: int, builder: LoweringBuilder) -> list[tuple[int, int]] | None:
@@ -124,11 +127,10 @@ def _middle(
 
 
 def _kept(size: Size, result_size: Size, begin: int) -> Size:
-    """Return the size of the overlap on one axis; a dynamic dimension is not padded."""
+    """Return the size of the overlap on one axis; a dynamic dimension is not cropped."""
     if is_static(size) and is_static(result_size):
         return min(size + min(begin, 0), result_size - max(begin, 0))
-    assert size == result_size
-    assert begin == 0
+    assert begin >= 0
     return size
 
 

@@ -273,6 +273,18 @@ CASES = [
         [{"x": (5, 6), "i": (5, 2)}, {"x": (1, 5), "i": (1, 9)}],
     ),
     (
+        "pads of dynamic dimensions",
+        ("float[N, M] x", "float[A, B] y"),
+        "p = Constant<value_ints = [1, 2, 0, 3]>() c = Constant<value_float = -7.5>() y = Pad(x, p, c)",
+        [{"x": (3, 4)}, {"x": (1, 1)}, {"x": (0, 5)}, {"x": (20, 33)}, {"x": (0, 0)}],
+    ),
+    (
+        "pads of a dynamic dimension with a computed value",
+        ("int32[N, 3] x, int32 c", "int32[A, 6] y"),
+        "p = Constant<value_ints = [0, 1, 2, 2]>() y = Pad(x, p, c)",
+        [{"x": (3, 3), "c": ()}, {"x": (1, 3), "c": ()}, {"x": (0, 3), "c": ()}],
+    ),
+    (
         "pads",
         ("float[N, 3] x", "float[N, 6] y"),
         "p = Constant<value_ints = [0, 1, 0, 2]>() y = Pad(x, p)",
@@ -549,3 +561,16 @@ def test_range_of_a_size_that_another_operator_requires():
         r = Range (first, count, step)"""
     proto = model("int64[size] x, uint8[1, size] a, uint8[1, 1] b", "int64[n] r, uint8[1, 1] y", body)
     check(proto, [{"x": (1,), "a": (1, 1), "b": (1, 1)}])
+
+
+def test_static_dimensions_are_cropped_where_dynamic_ones_are_padded() -> None:
+    """The reference does not crop."""
+    proto = model(
+        "float[N, 3] x", "float[A, 4] y", "p = Constant<value_ints = [1, -1, 0, 2]>() y = Pad(x, p)"
+    )
+    session = xonnc.compile(proto, cache=False)
+    for rows in (3, 0, 20):
+        x = np.random.default_rng(rows).standard_normal((rows, 3)).astype(np.float32)
+        found = np.asarray(session.run(None, {"x": x})[0], np.float32)
+        np.testing.assert_array_equal(found, np.pad(x[:, 1:], ((1, 0), (0, 2))))
+    assert is_open(session)
