@@ -22,8 +22,7 @@ The runtime runs the op itself if its body has an op without a kernel, or dynami
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -43,7 +42,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl import loops
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
-from xonnc.dialects.krnl.memory import CallOp, GlobalOp, element_of, shape_of
+from xonnc.dialects.krnl.memory import CallOp, GlobalOp, shape_of
 from xonnc.dialects.krnl.packing import PackOp
 from xonnc.dialects.krnl.strip_mining import StripMinedLoopOp
 from xonnc.dialects.onnx.attribute_builders import int_values
@@ -53,9 +52,9 @@ from xonnc.dialects.onnx.ops.controlflow import IfOp, LoopOp, ScanOp
 from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape
 from xonnc.lowering.onnx_to_krnl.checks import CHECK, failure_check
 from xonnc.lowering.onnx_to_krnl.element_types import is_storable
-from xonnc.lowering.onnx_to_krnl.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers_data_movement
-from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static
 
@@ -355,14 +354,14 @@ def _repeat(
     assert first is not None
     builder.set_insertion_point(first)
     for each, scanned, part in zip(sources, wholes, slices, strict=True):
-        _take(each, scanned, part, state.turn, builder)
+        _copy_slice(each, scanned, part, state.turn, builder, reads=True)
     end = body.last_op
     assert end is not None
     builder.set_insertion_point(end)
     # Yielded values may be block arguments, which buffers have replaced.
     given = end.operands[len(end.operands) - len(given) :]
     for each, scanned, part in zip(targets, results, given[len(carried) :], strict=True):
-        _give(each, scanned, builder.buffer(part), state.row or state.turn, builder)
+        _copy_slice(each, scanned, builder.buffer(part), state.row or state.turn, builder, reads=False)
     pairs: list[tuple[SSAValue, SSAValue]] = []
     for buffer, value, is_kept, is_moved in zip(buffers, given, is_invariant, moved, strict=False):
         source = builder.buffer(value)
@@ -442,52 +441,38 @@ def _moved(block: Block) -> Block:
 
 def _copy(target: SSAValue, source: SSAValue, builder: LoweringBuilder) -> None:
     """Copy all elements of a buffer."""
-    count, element = prod(shape_of(target)), element_of(target)
-    kernel = KernelBuilder([buffer_type([count], element)] * 2)
+    count = [prod(shape_of(target))]
+    kernel = Kernel(builder, "copy", [(target, count)], [(source, count)])
     out, given = kernel.buffers
-    with kernel.loops([count]) as (index,):
-        kernel.store(kernel.load(given, [index]), out, [index])
-    builder.call("copy", kernel, [target], [source])
+    with kernel.loops(count) as (index,):
+        out.copy(index, given, index)
+    kernel.call()
 
 
-def _take(
-    parts: _ScanSlice, scanned: SSAValue, part: SSAValue, step: SSAValue, builder: LoweringBuilder
+def _copy_slice(
+    parts: _ScanSlice,
+    scanned: SSAValue,
+    part: SSAValue,
+    step: SSAValue,
+    builder: LoweringBuilder,
+    reads: bool,
 ) -> None:
-    """Copy the slice that an iteration reads."""
-    kernel, (out, given), iteration = _part_kernel(parts, scanned, True)
-    with iteration as (at, here):
-        kernel.store(kernel.load(given, at), out, here)
-    builder.call("scan_slice", kernel, [part], [scanned, step])
-
-
-def _give(
-    parts: _ScanSlice, scanned: SSAValue, part: SSAValue, step: SSAValue, builder: LoweringBuilder
-) -> None:
-    """Copy the slice that an iteration writes."""
-    kernel, (out, given), iteration = _part_kernel(parts, scanned, False)
-    with iteration as (at, here):
-        kernel.store(kernel.load(given, here), out, at)
-    builder.call("scan_slice", kernel, [scanned], [part, step])
-
-
-def _part_kernel(
-    parts: _ScanSlice, scanned: SSAValue, reads: bool
-) -> tuple[KernelBuilder, Sequence[SSAValue], AbstractContextManager[tuple[list[SSAValue], list[SSAValue]]]]:
-    """Return a kernel on a tensor and a slice of it, and its loops' indices into both."""
-    shape, element = shape_of(scanned), element_of(scanned)
+    """Copy the slice of a tensor that an iteration reads, or the one that it writes."""
+    shape = shape_of(scanned)
     outer, iterations, inner = prod(shape[: parts.axis]), shape[parts.axis], prod(shape[parts.axis + 1 :])
-    types = [buffer_type([outer, iterations, inner], element), buffer_type([outer, inner], element)]
-    kernel = KernelBuilder([*(reversed(types) if reads else types), buffer_type([1], i64)])
-    out, given, step = kernel.buffers
-
-    @contextmanager
-    def iteration() -> Generator[tuple[list[SSAValue], list[SSAValue]]]:
-        at = Scalar(kernel, kernel.load(step, [kernel.index(0)]))
-        at = (iterations - 1 - at if parts.is_backwards else at).to(INDEX)
-        with kernel.loops([outer, inner]) as (first, last):
-            yield [first, at.value, last], [first, last]
-
-    return kernel, (out, given), iteration()
+    whole, slice_ = (scanned, [outer, iterations, inner]), (part, [outer, inner])
+    target, source = (slice_, whole) if reads else (whole, slice_)
+    kernel = Kernel(builder, "scan_slice", [target], [source, (step, [1])])
+    out, given, counter = kernel.buffers
+    number = counter.load(0)
+    at = (iterations - 1 - number if parts.is_backwards else number).to(INDEX)
+    with kernel.loops([outer, inner]) as (first, last):
+        inside, here = (first, at, last), (first, last)
+        if reads:
+            out.copy(here, given, inside)
+        else:
+            out.copy(inside, given, here)
+    kernel.call()
 
 
 def _start(state: _LoopState, builder: LoweringBuilder) -> None:
@@ -504,29 +489,23 @@ def _advance(state: _LoopState, builder: LoweringBuilder) -> None:
     """Increment the counters of iterations and rows."""
     counters = [state.turn] if state.row is None else [state.turn, state.row]
     for counter in counters:
-        kernel = KernelBuilder([buffer_type([1], i64)])
+        kernel = Kernel(builder, "loop_counter", [(counter, [1])], [])
         (number,) = kernel.buffers
-        first = kernel.index(0)
-        kernel.store((Scalar(kernel, kernel.load(number, [first])) + 1).value, number, [first])
-        builder.call("loop_counter", kernel, [counter], [])
+        number.store(number.load(0) + 1, 0)
+        kernel.call()
 
 
 def _settle(condition: SSAValue, state: _LoopState, builder: LoweringBuilder) -> None:
     """Compute whether there is another iteration."""
-    types = [buffer_type([1], i1), buffer_type([1], i1)]
-    inputs = [state.holds]
-    if state.limit is not None:
-        types += [buffer_type([1], i64)] * 2
-        inputs += [state.turn, state.limit]
-    kernel = KernelBuilder(types)
-    out, holds, *counts = kernel.buffers
-    first = kernel.index(0)
-    result = Scalar(kernel, kernel.load(holds, [first]))
-    if counts:
-        iteration, limit = (Scalar(kernel, kernel.load(each, [first])) for each in counts)
+    inputs = [state.holds] if state.limit is None else [state.holds, state.turn, state.limit]
+    kernel = Kernel(builder, "loop_condition", [(condition, [1])], [(each, [1]) for each in inputs])
+    out, holds, *counters = kernel.buffers
+    result = holds.load(0)
+    if counters:
+        iteration, limit = (each.load(0) for each in counters)
         result = result & (iteration < limit)
-    kernel.store(result.value, out, [first])
-    builder.call("loop_condition", kernel, [condition], inputs)
+    out.store(result, 0)
+    kernel.call()
 
 
 def _take_checks(block: Block, op: Operation, builder: LoweringBuilder) -> list[tuple[SSAValue, SSAValue]]:
@@ -545,12 +524,12 @@ def _take_checks(block: Block, op: Operation, builder: LoweringBuilder) -> list[
         cell = builder.allocate([2], i64)
         assert isinstance(cell.owner, Operation)
         cell.owner.attributes[CHECK] = attribute
-        kernel = KernelBuilder([buffer_type([2], i64)])
+        kernel = Kernel(builder, "init_bounds", [cell], [])
         for index, name in enumerate(("least", "most")):
             bound = attribute.data[name]
             assert isinstance(bound, IntegerAttr)
-            kernel.store(kernel.constant(bound.value.data, i64), kernel.buffers[0], [kernel.index(index)])
-        builder.call("init_bounds", kernel, [cell], [])
+            kernel.buffers[0].store(kernel.constant(bound.value.data, i64), index)
+        kernel.call()
         made.append((inner.memref, cell))
     return made
 
@@ -558,10 +537,9 @@ def _take_checks(block: Block, op: Operation, builder: LoweringBuilder) -> list[
 def _merge(checks: Sequence[tuple[SSAValue, SSAValue]], builder: LoweringBuilder) -> None:
     """Accumulate the extrema that a body computed."""
     for inner, cell in checks:
-        kernel = KernelBuilder([buffer_type([2], i64)] * 2)
+        kernel = Kernel(builder, "merge_bounds", [cell], [inner])
         total, found = kernel.buffers
         for index in (0, 1):
-            at = [kernel.index(index)]
-            before, now = (Scalar(kernel, kernel.load(each, at)) for each in (total, found))
-            kernel.store((before.maximum(now) if index else before.minimum(now)).value, total, at)
-        builder.call("merge_bounds", kernel, [cell], [inner])
+            before, now = total.load(index), found.load(index)
+            total.store(before.maximum(now) if index else before.minimum(now), index)
+        kernel.call()

@@ -22,8 +22,7 @@ from xonnc.lowering.onnx_to_krnl.scalars import INDEX
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim, fill
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes, volume
 
-PadByInput = tensor.PadOp | tensor.PadV11Op | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
-Pad = PadByInput | tensor.PadV2Op
+Pad = tensor.PadOp | tensor.PadV2Op | tensor.PadV11Op | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
 
 
 supports_dynamic_shapes(
@@ -31,8 +30,10 @@ supports_dynamic_shapes(
 )
 
 
-@lowers_data_movement(tensor.PadOp, tensor.PadV11Op, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op)
-def pad(op: PadByInput, builder: LoweringBuilder) -> str | None:
+@lowers_data_movement(
+    tensor.PadOp, tensor.PadV2Op, tensor.PadV11Op, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op
+)
+def pad(op: Pad, builder: LoweringBuilder) -> str | None:
     """Pad, or crop where pads are negative: with a constant, the edge, a reflection, or the wrapped input."""
     shape = builder.sizes(op.data)
     pads = _pads(op, len(shape), builder)
@@ -42,34 +43,27 @@ def pad(op: PadByInput, builder: LoweringBuilder) -> str | None:
         return NO_DYNAMIC_KERNEL
     if op.mode.data != "constant":
         return _from_input(op, pads, builder)
-    source = builder.buffer(op.data)
-    given = [] if op.constant_value.type == NONE else [builder.buffer(op.constant_value)]
-    constant = builder.constant(op.constant_value) if given else None
+    source, number = builder.buffer(op.data), _fill_value(op, builder)
     target, sizes = builder.result(op.output), builder.sizes(op.output)
-    if given and constant is None:
-        spread = AffineAccess(given[0], [1], [IndexExpr()])
-        copy("fill", [volume(sizes)], AffineAccess.whole(target, [volume(sizes)]), spread, builder)
+    if isinstance(number, SSAValue):
+        whole, spread = AffineAccess.whole(target, [volume(sizes)]), AffineAccess(number, [1], [IndexExpr()])
+        copy("fill", [volume(sizes)], whole, spread, builder)
     else:
-        fill(target, volume(sizes), 0 if constant is None else as_stored(constant), builder)
+        fill(target, volume(sizes), number, builder)
     _middle(target, sizes, source, shape, [begin for begin, _ in pads], builder)
     return None
 
 
-@lowers_data_movement(tensor.PadV2Op)
-def pad_by_attributes(op: tensor.PadV2Op, builder: LoweringBuilder) -> str | None:
-    """Pad with the pads and the constant as attributes (opset 2)."""
-    given, shape = int_values(op.pads), builder.sizes(op.data)
-    assert given is not None
-    pads = list(zip(given[: len(shape)], given[len(shape) :], strict=True))
-    if not _has_kernel(op.mode.data, shape, pads):
-        return NO_DYNAMIC_KERNEL
-    if op.mode.data != "constant":
-        return _from_input(op, pads, builder)
-    source, target, sizes = builder.buffer(op.data), builder.result(op.output), builder.sizes(op.output)
-    dtype = numpy_dtype(builder.element(op.data))
-    value = as_stored(np.array([op.value.value.data]).astype(dtype))
-    padded(target, sizes, source, shape, [begin for begin, _ in pads], value, builder)
-    return None
+def _fill_value(op: Pad, builder: LoweringBuilder) -> float | SSAValue:
+    """Return the constant to pad with as it is stored, or the buffer that holds it at run time."""
+    if isinstance(op, tensor.PadV2Op):
+        # The pads and the constant of opset 2 are attributes.
+        dtype = numpy_dtype(builder.element(op.data))
+        return as_stored(np.array([op.value.value.data]).astype(dtype))
+    if op.constant_value.type == NONE:
+        return 0
+    given, constant = builder.buffer(op.constant_value), builder.constant(op.constant_value)
+    return given if constant is None else as_stored(constant)
 
 
 def _has_kernel(mode: str, shape: Sequence[Size], pads: Sequence[tuple[int, int]]) -> bool:
@@ -79,11 +73,11 @@ def _has_kernel(mode: str, shape: Sequence[Size], pads: Sequence[tuple[int, int]
     return all(is_static(size) or min(pad) >= 0 for size, pad in zip(shape, pads, strict=True))
 
 
-def _pads(op: PadByInput, rank: int, builder: LoweringBuilder) -> list[tuple[int, int]] | None:
+def _pads(op: Pad, rank: int, builder: LoweringBuilder) -> list[tuple[int, int]] | None:
     """Return (begin, end) for each axis."""
-    given = integers_of(op.pads, builder)
+    given = int_values(op.pads) if isinstance(op, tensor.PadV2Op) else integers_of(op.pads, builder)
     axes: Sequence[int] | None = range(rank)
-    if not isinstance(op, tensor.PadV11Op | tensor.PadV13Op) and op.axes.type != NONE:
+    if isinstance(op, tensor.PadOp | tensor.PadV18Op | tensor.PadV19Op) and op.axes.type != NONE:
         axes = integers_of(op.axes, builder)
     if given is None or axes is None:
         return None
