@@ -14,10 +14,10 @@ becomes, for vectors of 16 elements,
 %y = "krnl.relayout"(%1) : … -> tensor<1x32x8x8xf32>
 ```
 
-Convolutions compute in the channel-blocked layout NCHWc (as in oneDNN and TVM); pools, elementwise operators
-and Concat along channels keep the layout of their operands. The pads of a consumer become a halo around what
-it reads, so that windows at the edges need no special case. `krnl.in_place` marks the operands of a Concat
-that are written directly into its result. int8 tensors are NHWC with the channels padded to a multiple
+Convolutions compute in the channel-blocked layout NCHWc (as in oneDNN and TVM); pools, elementwise operators,
+Concat and Split along channels keep the layout of their operands. The pads of a consumer become a halo around
+what it reads, so that windows at the edges need no special case. `krnl.in_place` marks the operands of a
+Concat that are written directly into its result. int8 tensors are NHWC with the channels padded to a multiple
 (`nhwc16`).
 """
 
@@ -34,6 +34,7 @@ from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.layout import IN_PLACE, LayoutAttr, RelayoutOp, layout_of, with_layout
 from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, ConvTransposeOp, MaxPoolOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
@@ -50,6 +51,7 @@ from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Plan, plan_int8
 from xonnc.lowering.onnx_to_krnl.layout_plan import (
     LayoutPlan,
     PoolOp,
+    SplitOp,
     is_blocked,
     is_like,
     plan_layouts,
@@ -87,7 +89,7 @@ class AssignLayout(ModulePass):
 
 def operators_with_layouts() -> Sequence[type[Operation]]:
     """Return the operators of which the pass chooses the layout of images."""
-    return (ConvOp, ConvTransposeOp, *get_args(PoolOp), ConcatOp, *ELEMENTWISE)
+    return (ConvOp, ConvTransposeOp, *get_args(PoolOp), ConcatOp, *get_args(SplitOp), *ELEMENTWISE)
 
 
 def _assign(block: Block, groups: Mapping[Operation, FusionGroup], builder: LoweringBuilder) -> None:
@@ -194,6 +196,8 @@ class _Reads:
                 return op.results[0] in self.layouts.blocked
             case ConcatOp():
                 return op.concat_result in self.layouts.blocked
+            case tensor.SplitOp() | tensor.SplitV11Op() | tensor.SplitV13Op():
+                return value is op.input and op.outputs[0] in self.layouts.blocked
             case _ if op in self.integers.heads:
                 sizes = self.layouts.sizes_of(value)
                 return is_blocked_already and sizes is not None and len(sizes) == 4

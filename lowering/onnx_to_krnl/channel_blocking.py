@@ -14,7 +14,7 @@ from xonnc.lowering.onnx_to_krnl.halos import fill_halo
 from xonnc.lowering.onnx_to_krnl.layout_plan import BlockedBuffer
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, copy, dim
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import static_sizes
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, static_sizes
 from xonnc.rewriting.patterns import Array
 
 
@@ -133,15 +133,24 @@ def join(result: SSAValue, parts: Sequence[SSAValue], builder: LoweringBuilder) 
     for value in parts:
         part = blocked(value, builder)
         if builder.layouts.joined.get(value) != (result, block):
-            _copy_part(part, parent, block, builder)
+            copy("join", _pixels(part), _from(parent, block), _from(part, 0), builder)
         block += part.blocks[1]
 
 
-def _copy_part(part: BlockedBuffer, parent: BlockedBuffer, block: int, builder: LoweringBuilder) -> None:
+def split_blocks(value: SSAValue, parts: Sequence[SSAValue], builder: LoweringBuilder) -> None:
+    """Split along channels, each part whole blocks."""
+    source = blocked(value, builder)
+    block = 0
+    for each in parts:
+        part = blocked_result(each, builder)
+        copy("split", _pixels(part), _from(part, 0), _from(source, block), builder)
+        block += part.blocks[1]
+
+
+def _pixels(part: BlockedBuffer) -> Sequence[Size]:
+    """Return the sizes of an NCHWc buffer without its halo."""
     images, blocks, _, _, lanes = part.blocks
-    _, _, rows, columns = part.sizes
-    sizes = [images, blocks, rows, columns, lanes]
-    copy("join", sizes, _from(parent, block), _from(part, 0), builder)
+    return [images, blocks, *part.sizes[2:], lanes]
 
 
 def _from(image: BlockedBuffer, block: int) -> AffineAccess:

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops import math, tensor
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.channel_blocking import join
+from xonnc.lowering.onnx_to_krnl.channel_blocking import join, split_blocks
 from xonnc.lowering.onnx_to_krnl.dynamic_slicing import cut_slice, slice_where_fed
 from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody, lowers_elementwise
 from xonnc.lowering.onnx_to_krnl.lowering_builder import (
@@ -82,7 +82,10 @@ def concat(op: tensor.ConcatOp, builder: LoweringBuilder) -> str | None:
 
 @lowers_data_movement(tensor.SplitOp, tensor.SplitV11Op, tensor.SplitV13Op)
 def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, builder: LoweringBuilder) -> str | None:
-    """Split into parts along `axis`."""
+    """Split into parts along `axis`; NCHWc images into whole blocks of channels."""
+    if op.outputs[0] in builder.layouts.blocked:
+        split_blocks(op.input, op.outputs, builder)
+        return None
     shape = builder.sizes(op.input)
     axis = op.axis.value.data % len(shape)
     source = builder.buffer(op.input)

@@ -195,6 +195,8 @@ def plan_layouts(
                 _pool(op, layouts)
             case tensor.ConcatOp():
                 _concat(op, layouts)
+            case tensor.SplitOp() | tensor.SplitV11Op() | tensor.SplitV13Op():
+                _split(op, layouts)
             case _ if type(op) in points:
                 if not _extend_fusion(op, layouts, ends) and not _add_epilogue(op, layouts, ends):
                     _plan_elementwise(op, layouts)
@@ -464,6 +466,19 @@ def _concat(op: tensor.ConcatOp, layouts: LayoutPlan) -> None:
         if shape[0] == 1 and value not in layouts.joined:
             layouts.joined[value] = op.concat_result, block
         block += count // layouts.lanes
+
+
+SplitOp = tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op
+
+
+def _split(op: SplitOp, layouts: LayoutPlan) -> None:
+    """Parts of whole blocks of channels stay channel-blocked."""
+    sizes = layouts.sizes_of(op.input)
+    if op.input not in layouts.blocked or sizes is None or op.axis.value.data % len(sizes) != 1:
+        return
+    images = [layouts.images_of(part) for part in op.outputs]
+    if all(each is not None and each[1] % layouts.lanes == 0 for each in images):
+        layouts.blocked.update(op.outputs)
 
 
 def _plan_elementwise(op: Operation, layouts: LayoutPlan) -> None:

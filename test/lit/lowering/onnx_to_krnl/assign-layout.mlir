@@ -218,6 +218,41 @@ func.func @concat_twice(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x1x1xf32> {
 
 // -----
 
+// Parts of a Split along channels stay channel-blocked if each is whole blocks; a Concat has them stored in its result.
+
+// CHECK-LABEL: func.func @split
+// CHECK:         %[[Y:.*]] = "onnx.Conv"({{.*}} -> tensor<1x48x8x8xf32, #krnl.layout<nchw16c>>
+// CHECK:         %[[P:.*]]:2 = "onnx.SplitV13"(%[[Y]], {{.*}} -> (tensor<1x16x8x8xf32, #krnl.layout<nchw16c>>, tensor<1x32x8x8xf32, #krnl.layout<nchw16c>>)
+// CHECK:         "onnx.Concat"(%[[P]]#1, %[[P]]#0) <{axis = 1 : si64}> {krnl.in_place = array<i64: 1, 1>}
+func.func @split(%x: tensor<1x3x8x8xf32>) -> tensor<1x48x1x1xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %v = onnx.Constant dense<0.5> : tensor<48x3x1x1xf32>
+  %s = onnx.Constant dense<[16, 32]> : tensor<2xi64>
+  %0 = "onnx.Conv"(%x, %v, %n) : (tensor<1x3x8x8xf32>, tensor<48x3x1x1xf32>, none) -> tensor<1x48x8x8xf32>
+  %1:2 = "onnx.SplitV13"(%0, %s) <{axis = 1 : si64}> : (tensor<1x48x8x8xf32>, tensor<2xi64>) -> (tensor<1x16x8x8xf32>, tensor<1x32x8x8xf32>)
+  %2 = "onnx.Concat"(%1#1, %1#0) <{axis = 1 : si64}> : (tensor<1x32x8x8xf32>, tensor<1x16x8x8xf32>) -> tensor<1x48x8x8xf32>
+  %3 = "onnx.GlobalAveragePool"(%2) : (tensor<1x48x8x8xf32>) -> tensor<1x48x1x1xf32>
+  onnx.Return %3 : tensor<1x48x1x1xf32>
+}
+
+// -----
+
+// Parts of 8 and 24 channels are no whole blocks.
+
+// CHECK-LABEL: func.func @split_in_a_block
+// CHECK:         "krnl.relayout"
+// CHECK:         "onnx.SplitV13"({{.*}} -> (tensor<1x8x8x8xf32>, tensor<1x24x8x8xf32>)
+func.func @split_in_a_block(%x: tensor<1x3x8x8xf32>) -> (tensor<1x8x8x8xf32>, tensor<1x24x8x8xf32>) {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %v = onnx.Constant dense<0.5> : tensor<32x3x1x1xf32>
+  %s = onnx.Constant dense<[8, 24]> : tensor<2xi64>
+  %0 = "onnx.Conv"(%x, %v, %n) : (tensor<1x3x8x8xf32>, tensor<32x3x1x1xf32>, none) -> tensor<1x32x8x8xf32>
+  %1:2 = "onnx.SplitV13"(%0, %s) <{axis = 1 : si64}> : (tensor<1x32x8x8xf32>, tensor<2xi64>) -> (tensor<1x8x8x8xf32>, tensor<1x24x8x8xf32>)
+  onnx.Return %1#0, %1#1 : tensor<1x8x8x8xf32>, tensor<1x24x8x8xf32>
+}
+
+// -----
+
 // Users that need NCHW share one converted copy.
 
 // CHECK-LABEL: func.func @rows

@@ -13,9 +13,9 @@ import pytest
 from onnx import numpy_helper
 from onnx import parser as onnx_parser
 
-from xonnc.native import compile_native
+from xonnc.native import compile_native, resolve_processor
 
-Floats = npt.NDArray[np.float32]
+Array = npt.NDArray[np.generic]
 
 
 class Evaluator(Protocol):
@@ -25,7 +25,7 @@ class Evaluator(Protocol):
 
 
 def model_of(
-    nodes: str, x: Sequence[int], weights: Mapping[str, Sequence[int] | Floats], outputs: str = "y"
+    nodes: str, x: Sequence[int], weights: Mapping[str, Sequence[int] | Array], outputs: str = "y"
 ) -> onnx.ModelProto:
     """A model from `x` to `outputs`, its nodes as text, weights drawn from a seed or given."""
     sizes = ", ".join(map(str, x))
@@ -133,7 +133,7 @@ def test_a_sum_and_bounds_belong_to_the_convolution():
         y = Add(e, d)
     """
     x = [1, 16, 7, 7]
-    weights: dict[str, Sequence[int] | Floats] = {"w": [32, 16, 3, 3], "v": [32, 32, 3, 3], "b": [32]}
+    weights: dict[str, Sequence[int] | Array] = {"w": [32, 16, 3, 3], "v": [32, 32, 3, 3], "b": [32]}
     weights |= {"u": [32, 32, 1, 1], "low": np.array(-0.5, np.float32), "high": np.array(6, np.float32)}
     kernels = check(model_of(nodes, x, weights), x)
     # The first and last are images in rows.
@@ -200,7 +200,7 @@ def test_functions_of_numbers_keep_the_blocks():
     """
     x = [2, 16, 5, 7]
     positive = np.abs(np.random.default_rng(2).normal(size=24)).astype(np.float32) + 0.1
-    weights: dict[str, Sequence[int] | Floats] = {"w": [24, 16, 3, 3], "v": [16, 24, 3, 3]}
+    weights: dict[str, Sequence[int] | Array] = {"w": [24, 16, 3, 3], "v": [16, 24, 3, 3]}
     weights |= {"scale": [24], "shift": [24], "mean": [24], "variance": positive}
     kernels = check(model_of(nodes, x, weights), x)
     assert sum(name not in ("halo", "block", "unblock") for name in kernels) == 3
@@ -291,3 +291,67 @@ def test_channels_are_weighed_by_what_is_computed(target: str, images: int, chan
     weights = {"w": [channels, 3, 3, 3], "v": [channels, channels, 1, 1], "u": [20, channels, 3, 3]}
     nodes = "axes = Constant<value = int64[2] {2, 3}>()\n" + GATED.replace("POOL", pool)
     assert "conv" in check(model_of(nodes, [images, 3, 7, 9], weights), [images, 3, 7, 9], target)
+
+
+CROSS_STAGE = """
+  c = Conv(x, w) s = Sigmoid(c) m = Mul(c, s)
+  a, b = Split<axis=1>(m, sizes)
+  d = Conv<pads=[1,1,1,1]>(b, v) e = Add(b, d)
+  k = Concat<axis=1>(a, b, e) y = Conv(k, u)
+"""
+"""A block of YOLO's: a half of the channels goes through convolutions, and all are joined."""
+
+
+@pytest.mark.parametrize("target", ["cpu", "portable"])
+@pytest.mark.parametrize("images", [1, 2])
+@pytest.mark.parametrize("halves", [(16, 32), (32, 16), (48, 8), (20, 20)])
+def test_parts_of_channels(target: str, images: int, halves: tuple[int, int]):
+    first, second = halves
+    x = [images, 3, 9, 7]
+    shapes = {
+        "w": [first + second, 3, 1, 1],
+        "v": [second, second, 3, 3],
+        "u": [17, first + 2 * second, 1, 1],
+        "sizes": np.array(halves, np.int64),
+    }
+    found = check(model_of(CROSS_STAGE, x, shapes), x, target)
+    # Whole blocks of channels stay channel-blocked from the first convolution to the last.
+    lanes = resolve_processor(target).vector_bytes // 4
+    assert ("block" in found) != (first % lanes == second % lanes == 0)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "outputs"),
+    [
+        ("c = Conv(x, w) y, z = Split<axis=1>(c, sizes)", "y z"),
+        ("c = Conv(x, w) a, z = Split<axis=1>(c, sizes) y = Concat<axis=1>(c, z)", "y z"),
+        ("c = Conv(x, w) a, b = Split<axis=1>(c, sizes) k = Concat<axis=1>(b, a) y = Relu(k)", "y"),
+        ("c = Conv(x, w) a, b = Split<axis=1>(c, sizes) y = MaxPool<kernel_shape=[3,3]>(b)", "y a"),
+        ("c = Conv(x, w) a, b = Split<axis=2>(c, rows) y = Conv<pads=[1,1,1,1]>(b, v)", "y"),
+        ("c = Conv(x, w) a, b = Split<axis=-3>(c, sizes) y = Conv<pads=[1,1,1,1]>(b, t)", "y"),
+    ],
+)
+def test_what_reads_parts_of_channels(nodes: str, outputs: str):
+    shapes = {
+        "w": [48, 3, 1, 1],
+        "v": [16, 48, 3, 3],
+        "t": [16, 32, 3, 3],
+        "sizes": np.array([16, 32], np.int64),
+        "rows": np.array([4, 5], np.int64),
+    }
+    used = {name: shape for name, shape in shapes.items() if f"{name})" in nodes}
+    check(model_of(nodes, [1, 3, 9, 7], used, outputs), [1, 3, 9, 7])
+
+
+def test_parts_of_channels_of_any_number_of_images():
+    shapes = {
+        "w": [48, 3, 1, 1],
+        "v": [32, 32, 3, 3],
+        "u": [17, 80, 1, 1],
+        "sizes": np.array([16, 32], np.int64),
+    }
+    model = model_of(CROSS_STAGE, [1, 3, 9, 7], shapes)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
+    del model.graph.value_info[:]
+    for images in (1, 3):
+        check(model, [images, 3, 9, 7])
