@@ -98,6 +98,29 @@ def mask_bias(mask: Array, masked: float, total: int) -> Array:
     return np.where(mask.astype(np.bool_), np.float32(0), np.float32(masked))
 
 
+def score_bias(op: Any, length: int, total: int, mask: Any, added: Any = None) -> Array:
+    """Return the bias of the attention scores: of the mask, one that is given, and of the causal mask."""
+    bias = np.zeros((1, 1, 1, 1), np.float32)
+    if mask is not None:
+        bias = bias + mask_bias(mask, op.mask_filter_value, total)
+    if added is not None:
+        bias = bias + wide(added)
+    if op.unidirectional:
+        bias = bias + np.where(causal(length, total), 0, np.finfo(np.float32).min).astype(np.float32)
+    return np.asarray(bias)
+
+
+def attend_with_past(
+    op: Any, parts: list[Array], past: Any, mask: Any, added: Any = None
+) -> tuple[Array, Array, Array]:
+    """Return the attention of queries, keys and values after those of a cache, and all keys and values."""
+    q, k, v = (heads(part, op.num_heads) for part in parts)
+    if past is not None:
+        k, v = np.concatenate([wide(past[0]), k], 2), np.concatenate([wide(past[1]), v], 2)
+    bias = score_bias(op, q.shape[2], k.shape[2], mask, added)
+    return merged(attend(q, k, v, scale_of(op, q.shape[-1]), bias)), k, v
+
+
 def mask_bias_of(op: Any, b: Builder, mask: Value, k: Value, masked: float) -> Value:
     """Build `mask_bias` from ONNX operators."""
     rank = rank_of(op, mask)
@@ -204,16 +227,7 @@ class Attention:
         projected = wide(x) @ wide(weights)
         projected = projected if bias is absent else projected + wide(bias)
         ends = np.cumsum(Attention.widths(op))[:2]
-        q, k, v = (heads(part, op.num_heads) for part in np.split(projected, ends, -1))
-        if past is not absent:
-            k, v = np.concatenate([wide(past[0]), k], 2), np.concatenate([wide(past[1]), v], 2)
-        length, total = q.shape[2], k.shape[2]
-        terms: Any = np.zeros((1, 1, 1, 1), np.float32)
-        terms = terms if mask is absent else terms + mask_bias(mask, op.mask_filter_value, total)
-        terms = terms if added is absent else terms + wide(added)
-        if op.unidirectional:
-            terms = terms + np.where(causal(length, total), 0, np.finfo(np.float32).min).astype(np.float32)
-        y = merged(attend(q, k, v, scale_of(op, q.shape[-1]), terms))
+        y, k, v = attend_with_past(op, np.split(projected, ends, -1), past, mask, added)
         same = k.shape == v.shape
         present = np.stack([k, v]) if same else np.zeros(0, np.float32)
         return [y.astype(x.dtype), present.astype(x.dtype)]

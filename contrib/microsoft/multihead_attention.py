@@ -9,15 +9,14 @@ import numpy as np
 from xonnc.contrib.microsoft.attention import (
     MASKED,
     REAL,
-    causal,
     causal_of,
     heads,
-    mask_bias,
     mask_bias_of,
     merge_heads,
     merged,
     require_plain_mask,
     scale_of,
+    score_bias,
     scores_of,
     split_heads,
 )
@@ -91,12 +90,7 @@ class MultiHeadAttention:
         if past_key is not absent:
             key = np.concatenate([wide(past_key), key], 2)
             value = np.concatenate([wide(past_value), value], 2)
-        length, total = query.shape[2], key.shape[2]
-        terms: Any = np.zeros((1, 1, 1, 1), np.float32)
-        terms = terms if mask is absent else terms + mask_bias(mask, op.mask_filter_value, total)
-        terms = terms if added is absent else terms + wide(added)
-        if op.unidirectional:
-            terms = terms + np.where(causal(length, total), 0, np.finfo(np.float32).min).astype(np.float32)
+        terms = score_bias(op, query.shape[2], key.shape[2], mask, added)
         scale = scale_of(op, query.shape[-1])
         scores = query @ key.swapaxes(-1, -2) * np.float32(scale) + terms
         return [each.astype(q.dtype) for each in (merged(softmax(scores) @ value), key, value, scores)]

@@ -8,14 +8,9 @@ import numpy as np
 
 from xonnc.contrib.microsoft.attention import (
     MASKED,
-    attend,
     attend_projected,
-    causal,
-    heads,
-    mask_bias,
-    merged,
+    attend_with_past,
     require_plain_mask,
-    scale_of,
 )
 from xonnc.contrib.microsoft.common import (
     BYTES,
@@ -75,19 +70,9 @@ class QAttention:
     @staticmethod
     def reference(op: Any, *operands: Array) -> list[Array]:
         x, weights, bias, x_scale, w_scale, mask, x_zero, w_zero, past = operands
-        absent: Any = None
         product = exact_product(x, weights, x_zero, w_zero).astype(FLOAT)
-        q, k, v = (
-            heads(part, op.num_heads) for part in np.split(product * (x_scale * w_scale) + bias, 3, -1)
-        )
-        if past is not absent:
-            k, v = np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2)
-        length, total = q.shape[2], k.shape[2]
-        terms: Any = np.zeros((1, 1, 1, 1), FLOAT)
-        terms = terms if mask is absent else terms + mask_bias(mask, op.mask_filter_value, total)
-        if op.unidirectional:
-            terms = terms + np.where(causal(length, total), 0, np.finfo(FLOAT).min).astype(FLOAT)
-        y = merged(attend(q, k, v, scale_of(op, q.shape[-1]), terms))
+        projected = product * (x_scale * w_scale) + bias
+        y, k, v = attend_with_past(op, np.split(projected, 3, -1), past, mask)
         return [y.astype(FLOAT), np.stack([k, v]).astype(FLOAT)]
 
     @staticmethod
