@@ -35,6 +35,7 @@ from xonnc.lowering.onnx_to_krnl.subpixel_convolution import (
 )
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_static
 from xonnc.lowering.onnx_to_krnl.window_geometry import MAX_UNROLLED_WINDOW, WindowGeometry, window_of
+from xonnc.rewriting.patterns import Array
 
 ImageSizes: TypeAlias = tuple[Size, int, int, int]
 """Images (may be dynamic), channels, rows and columns."""
@@ -211,10 +212,8 @@ def plan_layouts(
 
 
 def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvFusion]) -> None:
-    x, y = layouts.images_of(op.X), layouts.images_of(op.Y)
-    weights = constant_elements(op.W)
-    bias = None if op.B.type == NONE else constant_elements(op.B)
-    if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
+    x, y, weights = layouts.images_of(op.X), layouts.images_of(op.Y), _constant_weights(op)
+    if x is None or y is None or weights is None:
         return
     is_depthwise = op.group.value.data == x[1] == y[1] > 1
     is_grouped = is_depthwise or _is_grouped_by_blocks(op.group.value.data, (x[1], y[1]), layouts.lanes)
@@ -238,6 +237,12 @@ def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
     layouts.blocked.add(op.Y)
 
 
+def _constant_weights(op: nn.ConvOp | nn.ConvTransposeOp) -> Array | None:
+    """Return the weights of a convolution if they and its bias are constants."""
+    has_bias = op.B.type == NONE or constant_elements(op.B) is not None
+    return constant_elements(op.W) if has_bias else None
+
+
 def _is_grouped_by_blocks(groups: int, channels: tuple[int, int], lanes: int) -> bool:
     """Whether groups of channels are whole blocks, or equal parts of one block."""
     depth, filters = (count // groups for count in channels)
@@ -257,10 +262,8 @@ def _fills_blocks(op: Operation, channels: int, layouts: LayoutPlan) -> bool:
 
 
 def _begin_transposed(op: nn.ConvTransposeOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvFusion]) -> None:
-    x, y = layouts.images_of(op.X), layouts.images_of(op.Y)
-    weights = constant_elements(op.W)
-    bias = None if op.B.type == NONE else constant_elements(op.B)
-    if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
+    x, y, weights = layouts.images_of(op.X), layouts.images_of(op.Y), _constant_weights(op)
+    if x is None or y is None or weights is None:
         return
     is_plain = op.group.value.data == 1 and op.auto_pad.data == "NOTSET" and op.output_shape is None
     if not is_plain or set(int_values(op.dilations) or (1,)) != {1} or not _fills_blocks(op, y[1], layouts):
