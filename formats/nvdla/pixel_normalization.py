@@ -1,13 +1,7 @@
-"""
-Normalization (mean, std) of a loadable's image inputs.
-
-The format has no field for it, so a blob that no memory object uses carries it as JSON, like the quantization
-parameters (`formats/nvdla/quantization.py`).
-"""
+"""Normalization (mean, std) of a loadable's image inputs, which a blob carries (`json_blobs.py`)."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -16,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.errors import XonncError
-from xonnc.formats.nvdla.enumerations import Interface
+from xonnc.formats.nvdla.json_blobs import json_blob, read_json_blob
 from xonnc.formats.nvdla.loadable import Blob, Loadable
 
 BLOB_NAME = "xonnc-images"
@@ -62,21 +55,14 @@ Normalizations = Mapping[str, Normalization]
 def normalization_blob(found: Normalizations) -> Blob:
     """Return the blob with the normalizations."""
     table = {name: {"mean": list(one.mean), "std": list(one.std)} for name, one in found.items()}
-    return Blob(name=BLOB_NAME, data=json.dumps(table).encode(), interface=Interface.NONE)
+    return json_blob(BLOB_NAME, table)
 
 
 def normalizations_of(loadable: Loadable) -> Normalizations:
     """
     Return the normalizations in a loadable; empty for other compilers. `XonncError` if the blob is damaged.
     """
-    blob = loadable.by_name.get(BLOB_NAME)
-    if blob is None:
-        return {}
-    try:
-        table = json.loads(bytes(blob.data))
-        return {name: _one(entry) for name, entry in table.items()}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise XonncError(f"blob '{BLOB_NAME}' is damaged: {error}") from None
+    return read_json_blob(loadable, BLOB_NAME, _one)
 
 
 def _one(entry: Mapping[str, Any]) -> Normalization:

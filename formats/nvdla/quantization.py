@@ -1,13 +1,7 @@
-"""
-Quantization parameters of a loadable's inputs and outputs.
-
-The format has no field for scales, so a blob that no memory object uses carries them as JSON; NVIDIA's
-runtime loads such a blob and ignores it (docs/internals/nvdla-hardware.md §1.2).
-"""
+"""Quantization parameters of a loadable's inputs and outputs, which a blob carries (`json_blobs.py`)."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -16,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.errors import XonncError
-from xonnc.formats.nvdla.enumerations import Interface
+from xonnc.formats.nvdla.json_blobs import json_blob, read_json_blob
 from xonnc.formats.nvdla.loadable import Blob, Loadable
 
 BLOB_NAME = "xonnc-quantization"
@@ -72,19 +65,12 @@ def quantization_blob(qparams_by_name: QuantizationByName) -> Blob:
         name: {"scale": qparams.scale, "zero_point": qparams.zero_point}
         for name, qparams in qparams_by_name.items()
     }
-    return Blob(name=BLOB_NAME, data=json.dumps(table).encode(), interface=Interface.NONE)
+    return json_blob(BLOB_NAME, table)
 
 
 def quantization_of(loadable: Loadable) -> QuantizationByName:
     """Return the parameters in a loadable; empty for other compilers. `XonncError` if the blob is damaged."""
-    blob = loadable.by_name.get(BLOB_NAME)
-    if blob is None:
-        return {}
-    try:
-        table = json.loads(bytes(blob.data))
-        return {name: _qparams(entry) for name, entry in table.items()}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise XonncError(f"blob '{BLOB_NAME}' is damaged: {error}") from None
+    return read_json_blob(loadable, BLOB_NAME, _qparams)
 
 
 def _qparams(entry: Mapping[str, Any]) -> QuantizationParameters:

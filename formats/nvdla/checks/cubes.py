@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xonnc.formats.nvdla.accesses import Access
+from xonnc.formats.nvdla.accesses import Access, Region
 from xonnc.formats.nvdla.enumerations import MemoryDomain
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.tasks import Address
@@ -57,10 +57,7 @@ def cubes_are_in_memory(
     touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
 ) -> Iterator[str]:
     """A cube does not exceed its memory object."""
-    for access in touched:
-        region = access.region(addresses)
-        if region is None or region.memory >= len(loadable.memories):
-            continue
+    for access, region in _placed(touched, addresses, loadable):
         size = loadable.memories[region.memory].size
         if region.begin < 0 or region.end > size:
             yield (
@@ -73,10 +70,7 @@ def cubes_name_their_memory(
     touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
 ) -> Iterator[str]:
     """The type of a cube is that of its memory object: an engine has an interface to each memory."""
-    for access in touched:
-        region = access.region(addresses)
-        if region is None or region.memory >= len(loadable.memories):
-            continue
+    for access, region in _placed(touched, addresses, loadable):
         domain = loadable.memories[region.memory].domain
         if access.on_chip != (domain == MemoryDomain.SRAM):
             found, allowed = int(access.on_chip), int(not access.on_chip)
@@ -90,13 +84,20 @@ def cubes_keep_off_descriptors(
     Memory objects with descriptors contain no cubes; address 0, for example, is the network
     descriptor.
     """
-    for access in touched:
-        region = access.region(addresses)
-        if region is None or region.memory >= len(loadable.memories):
-            continue
+    for access, region in _placed(touched, addresses, loadable):
         name = loadable.descriptor_names[region.memory]
         if name is not None:
             yield f"{access.field} address {access.address}; that is memory {region.memory} of '{name}'"
+
+
+def _placed(
+    touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable
+) -> Iterator[tuple[Access, Region]]:
+    """Yield the accesses whose memory object exists, with the region that they touch."""
+    for access in touched:
+        region = access.region(addresses)
+        if region is not None and region.memory < len(loadable.memories):
+            yield access, region
 
 
 CUBE_RULES = (
