@@ -216,6 +216,28 @@ def write_output(name: str, result: Any, array: object) -> None:
         np.copyto(given, made)
 
 
+def require_request(
+    known: Sequence[str], names: Sequence[str] | None, out: Mapping[str, Array] | None
+) -> None:
+    """Check the names of outputs that a run is asked for, and of arrays that they are written to."""
+    if names is not None:
+        require_outputs(names, known)
+    if out is not None:
+        require_arrays(out, "arrays for outputs")
+        require_outputs(list(out), known)
+
+
+def requested(
+    results: Mapping[str, Any], names: Sequence[str] | None, out: Mapping[str, Array] | None
+) -> list[Any]:
+    """Write outputs into the arrays of `out`; return those called `names` (`None`: all)."""
+    found = dict(results)
+    for name, array in (out or {}).items():
+        write_output(name, results[name], array)
+        found[name] = array
+    return list(found.values()) if names is None else [found[name] for name in names]
+
+
 def _node_arg(spec: TensorSpec) -> NodeArg:
     dtype = "?" if spec.dtype is None else spec.dtype.name
     type_ = ONNX_NAMES.get(dtype, dtype)

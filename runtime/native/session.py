@@ -31,9 +31,10 @@ from xonnc.runtime.native.jit import host_identity
 from xonnc.runtime.native.onnxruntime_api import (
     ModelMetadata,
     OnnxruntimeApi,
+    requested,
     require_arrays,
     require_outputs,
-    write_output,
+    require_request,
 )
 from xonnc.runtime.native.step_report import ProfileLine, ReportLine, profile_lines, report_lines
 
@@ -234,7 +235,7 @@ class Session(OnnxruntimeApi):
         if debug:
             return self._named_values(feeds)
         if names is not None or out is not None:
-            self._require_known(names, out)
+            require_request([spec.name for spec in self.outputs], names, out)
         with self._lock:
             try:
                 results = self._checked_results(feeds, out or {})
@@ -243,19 +244,7 @@ class Session(OnnxruntimeApi):
         if names is None and out is None:
             return results
         by_name = {spec.name: result for spec, result in zip(self.outputs, results, strict=True)}
-        for name, array in (out or {}).items():
-            write_output(name, by_name[name], array)
-            by_name[name] = array
-        return list(by_name.values()) if names is None else [by_name[name] for name in names]
-
-    def _require_known(self, names: Sequence[str] | None, out: Mapping[str, Array] | None) -> None:
-        """Check the names of outputs."""
-        known = [spec.name for spec in self.outputs]
-        if names is not None:
-            require_outputs(names, known)
-        if out is not None:
-            require_arrays(out, "arrays for outputs")
-            require_outputs(list(out), known)
+        return requested(by_name, names, out)
 
     def _named_values(self, feeds: Mapping[str, object]) -> dict[str, RuntimeValue]:
         """Run a program whose outputs are all named values."""

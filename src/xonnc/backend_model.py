@@ -19,9 +19,9 @@ from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backends import backend_of
 from xonnc.runtime.native.onnxruntime_api import (
     OnnxruntimeApi,
+    requested,
     require_arrays,
-    require_outputs,
-    write_output,
+    require_request,
 )
 from xonnc.transforms.models.signatures import Shapes
 
@@ -63,17 +63,10 @@ class BackendModel(OnnxruntimeApi):
             backend declares no such function, or it fails.
         """
         known = [spec.name for spec in self.outputs]
-        if names is not None:
-            require_outputs(names, known)
-        if out is not None:
-            require_arrays(out, "arrays for outputs")
-            require_outputs(list(out), known)
+        require_request(known, names, out)
         require_arrays(feeds)
         results = dict(zip(known, self._computed(self._fed(feeds)), strict=True))
-        for name, array in (out or {}).items():
-            write_output(name, results[name], array)
-            results[name] = array
-        return [results[name] for name in (names if names is not None else known)]
+        return requested(results, names, out)
 
     def _fed(self, feeds: Mapping[str, object]) -> list[Array]:
         names = [spec.name for spec in self.inputs]

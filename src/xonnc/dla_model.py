@@ -28,9 +28,9 @@ from xonnc.packages import CompiledPackage, compile_package
 from xonnc.runtime.calibration import DEFAULT_METHOD
 from xonnc.runtime.native.onnxruntime_api import (
     OnnxruntimeApi,
+    requested,
     require_arrays,
-    require_outputs,
-    write_output,
+    require_request,
 )
 from xonnc.runtime.package import LoadedPackage
 from xonnc.transforms.models.signatures import Shapes
@@ -79,17 +79,10 @@ class DlaModel(OnnxruntimeApi):
         Raises: `XonncError` for inputs that are missing, unknown, or of another type or shape.
         """
         known = [spec.name for spec in self.outputs]
-        if names is not None:
-            require_outputs(names, known)
-        if out is not None:
-            require_arrays(out, "arrays for outputs")
-            require_outputs(list(out), known)
+        require_request(known, names, out)
         require_arrays(feeds)
         results = self._loaded.run({name: np.asarray(value) for name, value in feeds.items()})
-        for name, array in (out or {}).items():
-            write_output(name, results[name], array)
-            results[name] = array
-        return [results[name] for name in (names if names is not None else known)]
+        return requested(results, names, out)
 
     def __reduce__(self) -> str:
         """Raise `XonncError`: the package is what other processes load."""
