@@ -59,11 +59,11 @@ PARTIAL_RESULTS = 4
 """
 Vectors of partial results of a reduction.
 
-Each addition waits for the one before it, three or four cycles, in which a core starts two others each.
+An addition needs the result of the one before it, which takes three or four cycles; a core starts two a cycle.
 """
 
 MAX_CHEAP_OPERATIONS = 4
-"""An iteration with more operations takes as long as its reduction waits."""
+"""An iteration with more operations takes as long as an addition."""
 
 CHEAP_OPERATIONS = (
     arith.AddfOp,
@@ -446,7 +446,7 @@ class BodyLowering:
 
 
 def _is_bound_by_latency(op: IterateOp) -> bool:
-    """Whether the iterations of a reduction wait for each other longer than each takes."""
+    """Whether an iteration of a reduction takes less time than the addition that the next one needs."""
     operations = [
         each for each in op.body.block.ops if each.results and not isinstance(each, LoadOp | arith.ConstantOp)
     ]

@@ -40,7 +40,7 @@ func.func private @transpose(%y: memref<5x32xf32>, %x: memref<32x5xf32>) {
 
 // -----
 
-// A reduction has four vectors of partial results, as each addition waits for the one before it. They are added, then the upper half to the lower half
+// A reduction has four vectors of partial results, as an addition needs the result of the one before it. They are added, then the upper half to the lower half
 // repeatedly. The two vectors that are left of ten have one partial result.
 // CHECK-LABEL: llvm.func internal @sum
 // CHECK:       ^{{.*}}(%{{.*}}: i64{{.*}}, %[[A:.*]]: vector<16xf32>{{.*}}, %[[B:.*]]: vector<16xf32>{{.*}}, %[[C:.*]]: vector<16xf32>{{.*}}, %[[D:.*]]: vector<16xf32>
@@ -70,7 +70,7 @@ func.func private @sum(%y: memref<1xf32>, %x: memref<160xf32>) {
 
 // -----
 
-// Iterations with an exponential take longer than the sum of their results waits: it has one vector.
+// Iterations with an exponential take longer than an addition: the sum has one vector.
 // CHECK-LABEL: llvm.func internal @sum_of_exponentials
 // CHECK:         %[[STEP:.*]] = llvm.mlir.constant(16) : i64
 // CHECK:       ^{{.*}}(%{{.*}}: i64{{.*}}, %[[A:.*]]: vector<16xf32>

@@ -304,15 +304,15 @@ CROSS_STAGE = """
 
 @pytest.mark.parametrize("target", ["cpu", "portable"])
 @pytest.mark.parametrize("images", [1, 2])
-@pytest.mark.parametrize("halves", [(16, 32), (32, 16), (48, 8), (20, 20)])
-def test_parts_of_channels(target: str, images: int, halves: tuple[int, int]):
-    first, second = halves
+@pytest.mark.parametrize("parts", [(16, 32), (32, 16), (48, 8), (20, 20)])
+def test_parts_of_channels(target: str, images: int, parts: tuple[int, int]):
+    first, second = parts
     x = [images, 3, 9, 7]
     shapes = {
         "w": [first + second, 3, 1, 1],
         "v": [second, second, 3, 3],
         "u": [17, first + 2 * second, 1, 1],
-        "sizes": np.array(halves, np.int64),
+        "sizes": np.array(parts, np.int64),
     }
     found = check(model_of(CROSS_STAGE, x, shapes), x, target)
     # Whole blocks of channels stay channel-blocked from the first convolution to the last.
