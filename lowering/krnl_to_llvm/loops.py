@@ -59,7 +59,7 @@ PARTIAL_RESULTS = 4
 """
 Vectors of partial results of a reduction.
 
-An addition needs the result of the one before it, which takes three or four cycles; a core starts two a cycle.
+An addition needs the result of the one before it, which takes three or four cycles; two start in each.
 """
 
 MAX_CHEAP_OPERATIONS = 4
