@@ -4,11 +4,11 @@
 ```mlir
 %y = "onnx.AddV1"(%x, %b) <{axis = 1 : si64, broadcast = 1 : si64}>
 ```
-becomes a Reshape and an Add. Fourier transforms become matrix products, loops that append to sequences get
-scan outputs (`collect-sequences-onnx`), strings are looked up before they are moved, convolutions and matrix
-products of float16 are promoted to float32, batch normalizations become Mul and Add. Shape inference runs
-afterwards. The result may use operators outside the opset of the model, so this pass never runs on a model to
-be exported.
+becomes a Reshape and an Add. Einsum of matrices and Fourier transforms become matrix products, loops that
+append to sequences get scan outputs (`collect-sequences-onnx`), strings are looked up before they are moved,
+convolutions and matrix products of float16 are promoted to float32, batch normalizations become Mul and Add.
+Shape inference runs afterwards. The result may use operators outside the opset of the model, so this pass
+never runs on a model to be exported.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from xonnc.transforms.cse import erase_dead
 from xonnc.transforms.decompose_batch_norms import decompose_batch_norms
 from xonnc.transforms.rules import (
     legalize_early_opsets,
+    legalize_einsum,
     legalize_fourier,
     legalize_pooling,
     legalize_string_encoders,
@@ -38,6 +39,7 @@ from xonnc.transforms.type_promotion import promote_types
 
 RULES = RuleSet(
     {
+        **legalize_einsum.RULES,
         **legalize_fourier.RULES,
         **legalize_string_labels.RULES,
         **legalize_string_encoders.RULES,

@@ -162,6 +162,11 @@ def has_products(element: Attribute) -> bool:
 @rule(Einsum(rest.terms, equation=attr.equation))
 def einsum(root: Operation, terms: Sequence[SSAValue], equation: str) -> RewriteResult:
     """Einsum is a pairwise contraction by Transpose, MatMul or Mul, and ReduceSum"""
+    return decomposed(root, terms, equation)
+
+
+def decomposed(root: Operation, terms: Sequence[SSAValue], equation: str) -> RewriteResult:
+    """Contract the operands of an Einsum pairwise."""
     shapes = [shape for term in terms if (shape := static_shape(term.type)) is not None]
     result, element = static_shape(root.results[0].type), element_type(terms[0].type)
     if element is None or not has_products(element):

@@ -232,3 +232,16 @@ func.func @strict_one_hot(%x: tensor<3x!onnx.String>) -> tensor<3x2xf32> {
   %y = "onnx.OneHotEncoder"(%x) <{cats_strings = ["a", "b"], zeros = 0 : si64}> : (tensor<3x!onnx.String>) -> tensor<3x2xf32>
   onnx.Return %y : tensor<3x2xf32>
 }
+
+// -----
+
+// An Einsum of matrices is a MatMul; what uses each element once has a loop nest.
+// CHECK-LABEL: @einsum
+// CHECK-NOT: onnx.Einsum
+// CHECK: onnx.MatMul
+// CHECK: "onnx.Einsum"({{.*}}) <{equation = "ij,ij->i"}>
+func.func @einsum(%x: tensor<3x8x64xf32>, %w: tensor<64x16xf32>, %a: tensor<3x8xf32>) -> (tensor<3x8x16xf32>, tensor<3xf32>) {
+  %0 = "onnx.Einsum"(%x, %w) <{equation = "abc,cd->abd"}> : (tensor<3x8x64xf32>, tensor<64x16xf32>) -> tensor<3x8x16xf32>
+  %1 = "onnx.Einsum"(%a, %a) <{equation = "ij,ij->i"}> : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3xf32>
+  onnx.Return %0, %1 : tensor<3x8x16xf32>, tensor<3xf32>
+}
