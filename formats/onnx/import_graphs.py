@@ -61,7 +61,7 @@ def import_graph(
         untyped[index] if type_ == NONE and index < len(untyped) else type_
         for index, type_ in enumerate(types)
     ]
-    for info in inputs if outer is None else ():
+    for info in inputs if outer is None and not model.allows_untyped else ():
         with diagnostics.collecting(location):
             _require_type(info)
     block = Block(arg_types=types)

@@ -30,6 +30,8 @@ class ImportContext:
     """Diagnostics of what could not be imported."""
     keeps_defaults: bool = False
     """Whether inputs with an initializer remain inputs."""
+    allows_untyped: bool = False
+    """Whether inputs of the main graph may have no type."""
 
 
 @dataclass

@@ -101,14 +101,17 @@ def read_loaded(
     diagnostics: ImportDiagnostics,
     inline_functions: bool = False,
     keep_defaults: bool = False,
+    allow_untyped: bool = False,
 ) -> ModuleOp | None:
     """
     What can be read of a loaded model, with placeholders for what cannot, which goes to `diagnostics`.
 
-    `None` if nothing can be read.
+    `None` if nothing can be read. With `allow_untyped` inputs may have no type, as those of functions.
     """
     with without_cycle_collection(), diagnostics.collecting():
-        return _import(loaded, DisposablePool.of(ctx), diagnostics, inline_functions, keep_defaults)
+        return _import(
+            loaded, DisposablePool.of(ctx), diagnostics, inline_functions, keep_defaults, allow_untyped
+        )
     return None
 
 
@@ -123,6 +126,7 @@ def _import(
     diagnostics: ImportDiagnostics,
     inline_functions: bool,
     keep_defaults: bool,
+    allow_untyped: bool,
 ) -> ModuleOp:
     proto = loaded.proto
     check_functions(proto)
@@ -139,6 +143,7 @@ def _import(
         call_types=call_types(proto),
         diagnostics=diagnostics,
         keeps_defaults=keep_defaults and proto.ir_version >= OVERRIDABLE_SINCE,
+        allows_untyped=allow_untyped,
     )
     graph = import_graph(model, proto.graph, terminator=ReturnOp)
     module = ModuleOp(

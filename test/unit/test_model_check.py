@@ -157,6 +157,17 @@ def test_reading_goes_on_after_a_fault(case: str):
     assert [found[: len(message)] for found, message in zip(told, expected, strict=True)] == expected
 
 
+def test_functions_of_functions_and_of_several_types_are_valid():
+    text = """(float[2] x, int32[2] k) => (float[2] y, int32[2] z) {
+            y = l.outer (x)
+            z = l.inner (k)
+            w = l.inner (x) }
+        <domain: "l", opset_import: ["" : 21, "l" : 1]> outer (p) => (q) { r = l.deep (p)  q = l.inner (r) }
+        <domain: "l", opset_import: ["" : 21]> inner (p) => (q) { q = Abs (p) }
+        <domain: "l", opset_import: ["" : 21]> deep (p) => (q) { q = Relu (p) }"""
+    assert check_model(parser.parse_model(FUNCTION_HEAD + text)) == []
+
+
 def test_other_commands_tell_the_first_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "faulty.onnx"
     path.write_bytes(parser.parse_model(FUNCTION_HEAD + FAULTY["main graph"][0]).SerializeToString())
