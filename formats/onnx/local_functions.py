@@ -88,11 +88,11 @@ def call_types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     if not results:
         return {}
     from google.protobuf.message import EncodeError
-    from onnx.shape_inference import infer_shapes
+    from onnx.shape_inference import InferenceError, infer_shapes
 
     try:
         inferred = infer_shapes(model)
-    except (EncodeError, RuntimeError, ValueError):
+    except (EncodeError, InferenceError, RuntimeError, ValueError):
         # Without types the model is valid as well.
         return {}
     found = {info.name: info.type for info in inferred.graph.value_info if info.name in results}
