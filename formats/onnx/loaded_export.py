@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import onnx
 
-from xonnc.formats.onnx.captures import graphs_of
 from xonnc.formats.onnx.load_model import LoadedModel
+from xonnc.formats.onnx.model_tensors import tensors_of
 from xonnc.formats.onnx.save_model import ExportedModel, ExternalData, Initializer, save
 from xonnc.formats.onnx.tensors import TensorReader, payload
 
@@ -44,37 +43,6 @@ def whole_model(loaded: LoadedModel) -> onnx.ModelProto:
 def has_external_data(model: onnx.ModelProto) -> bool:
     """Whether initializers of the main graph are in other files."""
     return any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in model.graph.initializer)
-
-
-def tensors_of(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Yield the dense tensors of a model: those of all graphs, of attributes and of local functions."""
-    yield from _tensors_of_graph(model.graph)
-    for function in model.functions:
-        yield from _tensors_of_nodes(function.node)
-    for training in model.training_info:
-        yield from _tensors_of_graph(training.initialization)
-        yield from _tensors_of_graph(training.algorithm)
-
-
-def _tensors_of_graph(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
-    yield from graph.initializer
-    for sparse in graph.sparse_initializer:
-        yield from (sparse.values, sparse.indices)
-    yield from _tensors_of_nodes(graph.node)
-
-
-def _tensors_of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
-    for node in nodes:
-        for attribute in node.attribute:
-            if attribute.HasField("t"):
-                yield attribute.t
-            yield from attribute.tensors
-            if attribute.HasField("sparse_tensor"):
-                yield from (attribute.sparse_tensor.values, attribute.sparse_tensor.indices)
-            for sparse in attribute.sparse_tensors:
-                yield from (sparse.values, sparse.indices)
-        for graph in graphs_of(node):
-            yield from _tensors_of_graph(graph)
 
 
 def _initializer(tensor: onnx.TensorProto, reader: TensorReader) -> Initializer:
