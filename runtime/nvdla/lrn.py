@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from xonnc.runtime.nvdla.array_types import F32, I64
-from xonnc.runtime.nvdla.cdp_lookup import look_up_integers, look_up_singles
+from xonnc.runtime.nvdla.cdp_lookup import UNIT
 from xonnc.runtime.nvdla.floating_point import SINGLE_MAX, add, multiply, single_to_fp17
 from xonnc.runtime.nvdla.lookup_table import LookupTable
 
@@ -20,7 +20,7 @@ def normalise_integers(x: I64, lut: LookupTable, size: int, keep_sum: bool, keep
     `keep_sum` looks up the channel itself instead of the sum, `keep_factor` leaves out the last product.
     """
     sums = x if keep_sum else _window_sum_integers(x * x, size)
-    factors = look_up_integers(lut, sums)
+    factors = UNIT.look_up_integers(lut, sums)
     return factors if keep_factor else factors * x
 
 
@@ -34,7 +34,7 @@ def _window_sum_integers(squares: I64, size: int) -> I64:
 def normalise_singles(x: F32, lut: LookupTable, size: int, keep_sum: bool, keep_factor: bool) -> F32:
     """`normalise_integers` on fp17 values: squares and sums in fp32, factors and product in fp17."""
     sums = x if keep_sum else _window_sum_singles(multiply(x, x), size)
-    factors = look_up_singles(lut, sums)
+    factors = UNIT.look_up_singles(lut, sums)
     return factors if keep_factor else single_to_fp17(x * factors)
 
 

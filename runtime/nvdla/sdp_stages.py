@@ -13,7 +13,7 @@ from xonnc.runtime.nvdla.array_types import F32, I64
 from xonnc.runtime.nvdla.fixed_point import saturate, shift_left_saturating, shift_right_rounding
 from xonnc.runtime.nvdla.floating_point import add, multiply
 from xonnc.runtime.nvdla.lookup_table import LookupTable
-from xonnc.runtime.nvdla.sdp_lookup import look_up_integers, look_up_singles
+from xonnc.runtime.nvdla.sdp_lookup import UNIT
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def y_stage_integers(x: I64, stage: StageSettings, alu: I64, mul: I64) -> I64:
         x = np.where(x >= 0, x, product) if stage.activation is Activation.PRELU else product
     if stage.alu is not None:
         x = _alu_integers(x, stage.alu, alu, 32)
-    return x if stage.lut is None else look_up_integers(stage.lut, x)
+    return x if stage.lut is None else UNIT.look_up_integers(stage.lut, x)
 
 
 def y_stage_singles(x: F32, stage: StageSettings, alu: F32, mul: F32) -> F32:
@@ -66,7 +66,7 @@ def y_stage_singles(x: F32, stage: StageSettings, alu: F32, mul: F32) -> F32:
     x = _multiply_singles(x, stage, mul)
     if stage.alu is not None:
         x = _alu_singles(x, stage.alu, alu)
-    return x if stage.lut is None else look_up_singles(stage.lut, x)
+    return x if stage.lut is None else UNIT.look_up_singles(stage.lut, x)
 
 
 def _alu_integers(x: I64, alu: AluType, operand: I64, bits: int) -> I64:

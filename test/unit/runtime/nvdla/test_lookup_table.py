@@ -12,6 +12,7 @@ import pytest
 from xonnc.runtime.nvdla import cdp_lookup, sdp_lookup
 from xonnc.runtime.nvdla.floating_point import single_to_fp17
 from xonnc.runtime.nvdla.lookup_table import LookupTable, Miss, SingleTable, Slope
+from xonnc.runtime.nvdla.table_unit import TableUnit
 
 
 def half_away(x: Fraction) -> int:
@@ -96,8 +97,8 @@ def expected_integers(lut: LookupTable, fraction_bits: int, bits: int) -> list[i
 def test_integer_lookups(le: SingleTable, lo: SingleTable, priorities: tuple[int, int, int]):
     lut = LookupTable(le, lo, *priorities)
     x = np.array(INPUTS, np.int64)
-    assert sdp_lookup.look_up_integers(lut, x).tolist() == expected_integers(lut, 35, 32)
-    assert cdp_lookup.look_up_integers(lut, x).tolist() == expected_integers(lut, 16, 16)
+    assert sdp_lookup.UNIT.look_up_integers(lut, x).tolist() == expected_integers(lut, 35, 32)
+    assert cdp_lookup.UNIT.look_up_integers(lut, x).tolist() == expected_integers(lut, 16, 16)
 
 
 def single_table(exponential: bool, select: int, start: float, end: float, size: int) -> SingleTable:
@@ -110,14 +111,13 @@ def single_table(exponential: bool, select: int, start: float, end: float, size:
 PARKED = single_table(False, -128, 0.0, 0.0, 65)
 
 
-@pytest.mark.parametrize("module", [sdp_lookup, cdp_lookup])
-def test_single_lookup_hits_its_entries(module: object):
+@pytest.mark.parametrize("unit", [sdp_lookup.UNIT, cdp_lookup.UNIT])
+def test_single_lookup_hits_its_entries(unit: TableUnit):
     lo = single_table(False, -3, -16.0, 16.0, 257)
     lut = LookupTable(PARKED, lo, 1, 1, 1)
     x = np.arange(-15.875, 16, 0.125).astype(np.float32)
-    look_up = cdp_lookup.look_up_singles if module is cdp_lookup else sdp_lookup.look_up_singles
     expected = np.linspace(-2, 2, 257).astype(np.float16)[1:-1]
-    assert look_up(lut, x).tolist() == expected.astype(np.float64).tolist()
+    assert unit.look_up_singles(lut, x).tolist() == expected.astype(np.float64).tolist()
 
 
 def test_single_lookup_between_entries_rounds_to_fp17_at_each_step():
@@ -131,22 +131,19 @@ def test_single_lookup_between_entries_rounds_to_fp17_at_each_step():
         expected = single_to_fp17(
             single_to_fp17(keep * entries[index]) + single_to_fp17(take * entries[index + 1])
         )
-        assert sdp_lookup.look_up_singles(lut, np.array([value])).tolist() == expected.tolist()
+        assert sdp_lookup.UNIT.look_up_singles(lut, np.array([value])).tolist() == expected.tolist()
         step = single_to_fp17(np.array([entries[index + 1] - entries[index]]))
         short = single_to_fp17((np.floor(f * 65536) / 65536).astype(np.float32))
         expected = single_to_fp17(single_to_fp17(step * short) + entries[index])
-        assert cdp_lookup.look_up_singles(lut, np.array([value])).tolist() == expected.tolist()
+        assert cdp_lookup.UNIT.look_up_singles(lut, np.array([value])).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("look_up", [sdp_lookup.look_up_singles, cdp_lookup.look_up_singles])
-def test_single_lookup_past_the_ends_follows_the_slopes(look_up: object):
+@pytest.mark.parametrize("unit", [sdp_lookup.UNIT, cdp_lookup.UNIT])
+def test_single_lookup_past_the_ends_follows_the_slopes(unit: TableUnit):
     lo = single_table(False, -3, -16.0, 16.0, 257)
     lut = LookupTable(PARKED, lo, 1, 1, 1)
     x = np.array([-20.0, -16.0, 16.0, 18.0], np.float32)
-    function = (
-        sdp_lookup.look_up_singles if look_up is sdp_lookup.look_up_singles else cdp_lookup.look_up_singles
-    )
-    assert function(lut, x).tolist() == [-2 - 4 * 0.5, -2.0, 2.0, 2 - 2 * 0.25]
+    assert unit.look_up_singles(lut, x).tolist() == [-2 - 4 * 0.5, -2.0, 2.0, 2 - 2 * 0.25]
 
 
 def test_exponential_single_table_doubles_its_steps():
@@ -154,4 +151,4 @@ def test_exponential_single_table_doubles_its_steps():
     lut = LookupTable(le, single_table(False, -128, 0.0, 0.0, 257), 0, 0, 0)
     entries = np.linspace(-2, 2, 65).astype(np.float16).astype(np.float64)
     x = np.array([1 + 0.25, 1 + 0.5, 1 + 1.0, 1 + 8.0], np.float32)
-    assert sdp_lookup.look_up_singles(lut, x).tolist() == [entries[i] for i in (0, 1, 2, 5)]
+    assert sdp_lookup.UNIT.look_up_singles(lut, x).tolist() == [entries[i] for i in (0, 1, 2, 5)]

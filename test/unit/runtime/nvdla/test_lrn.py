@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xonnc.runtime.nvdla.cdp_lookup import look_up_integers, look_up_singles
+from xonnc.runtime.nvdla.cdp_lookup import UNIT
 from xonnc.runtime.nvdla.floating_point import single_to_fp17
 from xonnc.runtime.nvdla.lookup_table import LookupTable, SingleTable, Slope
 from xonnc.runtime.nvdla.lrn import normalise_integers, normalise_singles
@@ -29,14 +29,14 @@ def test_integers(size: int):
     result = normalise_integers(x, INTEGER_LUT, size, keep_sum=False, keep_factor=False)
     for c in range(11):
         window = x[:, :, max(0, c - size // 2) : c + size // 2 + 1]
-        factor = look_up_integers(INTEGER_LUT, (window**2).sum(axis=2))
+        factor = UNIT.look_up_integers(INTEGER_LUT, (window**2).sum(axis=2))
         assert result[:, :, c].tolist() == (factor * x[:, :, c]).tolist()
 
 
 def test_bypasses():
     x = np.random.default_rng(0).integers(-128, 128, (1, 1, 9))
     factors = normalise_integers(x, INTEGER_LUT, 3, keep_sum=True, keep_factor=True)
-    assert factors.tolist() == look_up_integers(INTEGER_LUT, x).tolist()
+    assert factors.tolist() == UNIT.look_up_integers(INTEGER_LUT, x).tolist()
 
 
 @pytest.mark.parametrize("size", [3, 9])
@@ -54,5 +54,5 @@ def test_singles_add_neighbours_in_pairs(size: int):
         total = np.float32(at(1) + square[c])
         for distance in range(2, size // 2 + 1):
             total = np.float32(total + at(distance))
-        factor = look_up_singles(SINGLE_LUT, np.array([total], np.float32))
+        factor = UNIT.look_up_singles(SINGLE_LUT, np.array([total], np.float32))
         assert result[0, 0, c] == single_to_fp17(factor * x[c])[0]
