@@ -47,7 +47,13 @@ KERNEL: Final = Limit(
     CORE, "kernel", 1, 32, "larger ones run in parts by themselves; else use two convolutions"
 )
 CONV_STRIDE: Final = Limit(CORE, "stride", 1, 8, "slice every n-th row and column of the input first")
-DILATION: Final = Limit(CORE, "dilation", 1, 32, "slice the input into phases first")
+DILATION: Final = Limit(
+    CORE,
+    "dilation",
+    1,
+    32,
+    "taps farther apart run as 1x1 convolutions by themselves; else slice into phases",
+)
 CONV_PAD_BEFORE: Final = Limit(CORE, "pad at top or left", 0, 31, "pad with a node of its own")
 CONV_PAD_AFTER: Final = Limit(CORE, "pad at bottom or right", 0, 63, "pad with a node of its own")
 POOL: Final = Limit(PDP, "pooling kernel", 1, 8, "pool twice: 9x9 with stride 9 is 3x3 of 3x3")

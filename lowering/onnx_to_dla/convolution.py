@@ -21,6 +21,12 @@ from xonnc.lowering.onnx_to_dla.grouped_convolution import grouped
 from xonnc.lowering.onnx_to_dla.image_convolution import image_convolution
 from xonnc.lowering.onnx_to_dla.kernels import Kernels, tiled
 from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder, TensorT, lowers
+from xonnc.lowering.onnx_to_dla.wide_dilation import (
+    convolved_by_regions,
+    inner_taps,
+    is_wide,
+    only_inner_taps,
+)
 from xonnc.lowering.onnx_to_dla.windows import window_of
 
 
@@ -28,7 +34,7 @@ from xonnc.lowering.onnx_to_dla.windows import window_of
 def conv(op: ConvOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """
     Lower Conv and its bias. Groups are merged into layers that fill whole atoms; the images of a batch are
-    groups as well.
+    groups as well. Taps farther apart than the core's dilation run as 1x1 convolutions of what each reads.
     """
     if (image_value := builder.image_value(op.X)) is not None:
         return image_convolution(op, image_value, builder)
@@ -45,7 +51,14 @@ def conv(op: ConvOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     builder.check_spatial(source)
     groups, bias = op.group.value.data * batch, None if bias is None else tiled(bias, batch)
     shape = builder.result_shape(op)
-    return grouped(source, kernels.tiled(batch), bias, window, groups, shape, builder)
+    kernels = kernels.tiled(batch)
+    if (inner := inner_taps(source.cube, window)) is not None:
+        source, kernels = only_inner_taps(builder.source(op.X), kernels, inner, builder)
+        window = Window2D((1, 1), window.strides)
+    elif is_wide(window):
+        dense = kernels.dense(groups)
+        return convolved_by_regions(builder.source(op.X), dense, bias, window, shape, builder)
+    return grouped(source, kernels, bias, window, groups, shape, builder)
 
 
 @lowers(GemmOp)

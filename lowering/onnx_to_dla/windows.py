@@ -18,7 +18,9 @@ def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, builder: D
     if rank not in (1, 2):
         builder.refuse(f"{rank} spatial dimensions (1 or 2 are supported)")
     strides = _pair(int_values(op.strides) or (1,) * rank)
-    dilations = _pair(int_values(op.dilations) or (1,) * rank)
+    # A single tap has no distance to others.
+    given = int_values(op.dilations) or (1,) * rank
+    dilations = _pair([step if taps > 1 else 1 for step, taps in zip(given, kernel, strict=True)])
     pads = int_values(op.pads) or (0,) * (2 * rank)
     begins, ends = _pair(pads[:rank], 0), _pair(pads[rank:], 0)
     window = Window2D(_pair(kernel), strides, dilations, (*begins, *ends))

@@ -88,9 +88,9 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "stride 9 (the core takes up to 8)",
     ),
     (
-        "y = Conv<dilations=[33,1]>(x, w)",
+        "y = Conv<dilations=[60,1], pads=[50,0,40,0]>(x, w)",
         {"weights": {"w": (3, 3, 2, 1)}, "x": (1, 3, 40, 4)},
-        "dilation 33 (the core takes up to 32)",
+        "dilations [60, 1] (the core takes up to 32), with results that read padding alone; use fewer pads",
     ),
     (
         "y = Conv<pads=[32,0,0,0]>(x, w)",
