@@ -218,7 +218,7 @@ def sigmoid(op: onnx.SigmoidOp, body: ElementwiseBody) -> Scalar:
 def logistic(x: Scalar) -> Scalar:
     """The logistic function, `1 / (1 + e^-x)`."""
     one = x.like(1)
-    # `afn`: an exponential that flushes subnormals suffices, since 1 is added.
+    # `afn`: an exponential that is never less than 2^-125 suffices, since 1 is added.
     quick = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
     return one / (one + (-x).exp(quick))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, i64
@@ -109,6 +110,33 @@ def copy(
         _copy(name, sizes, target, source, builder)
 
 
+@dataclass(frozen=True)
+class _Tiles:
+    """Square tiles of a transposition: where they start along its two loops, and how far they go."""
+
+    starts: tuple[Size, Size]
+    sizes: tuple[Size, Size]
+    tile: int
+    """Rows of a tile, which is transposed in registers; 1: elements are copied one by one."""
+
+
+def _tiles(sizes: tuple[Size, Size], tile: int, starts: tuple[Size, Size] = (0, 0)) -> Sequence[_Tiles]:
+    """Divide two loops into tiles of a size, and the remainders into smaller ones."""
+    if tile < MIN_TRANSPOSE_TILE:
+        return [_Tiles(starts, sizes, 1)]
+    whole = sizes[0] // tile * tile, sizes[1] // tile * tile
+    if 0 in whole:
+        return _tiles(sizes, tile // 2, starts)
+    found = [_Tiles(starts, whole, tile)]
+    below = (starts[0] + whole[0], starts[1]), (sizes[0] - whole[0], sizes[1])
+    beside = (starts[0], starts[1] + whole[1]), (whole[0], sizes[1] - whole[1])
+    for start, rest in (below, beside):
+        if 0 not in rest:
+            # A remainder of dynamic size is copied element by element.
+            found += _tiles(rest, tile // 2 if are_static(rest) else 1, start)
+    return found
+
+
 def _copy_transposed(
     name: str,
     sizes: Sequence[Size],
@@ -117,59 +145,54 @@ def _copy_transposed(
     size: int,
     builder: LoweringBuilder,
 ) -> None:
-    """Copy by square tiles of `size` along two loops, and the remainders by smaller ones."""
-    if size < MIN_TRANSPOSE_TILE:
-        _copy(name, sizes, *sides, builder)
-        return
-    tile_counts = {number: sizes[number] // size for number in loops}
-    if 0 in tile_counts.values():
-        _copy_transposed(name, sizes, sides, loops, size // 2, builder)
-        return
-    _transpose_tiles(
-        name,
-        [tile_counts.get(number, count) for number, count in enumerate(sizes)],
-        sides,
-        loops,
-        size,
-        builder,
-    )
-    counts = list(sizes)
-    for number, count in tile_counts.items():
-        done = count * size
-        left = sizes[number] - done
-        if left != 0:
-            rest = list(counts)
-            rest[number] = left
-            target, source = (side.shifted({number: done}, {}) for side in sides)
-            # A remainder of dynamic size is copied element by element.
-            if are_static(rest):
-                _copy_transposed(name, rest, (target, source), loops, size // 2, builder)
-            else:
-                _copy(name, rest, target, source, builder)
-        counts[number] = done
+    """
+    Copy by square tiles of `size` along two loops, and the remainders by smaller ones.
+
+    One kernel copies tiles of all sizes in each iteration of the loops around both, since they share cache
+    lines. Without such loops each size has a kernel of its own, which threads divide.
+    """
+    tiles = _tiles((sizes[loops[0]], sizes[loops[1]]), size)
+    outer = sizes[: min(loops)]
+    if len(tiles) == 1 or all(count == 1 for count in outer):
+        outer = sizes[:0]
+    for group in [tiles] if outer else [[each] for each in tiles]:
+        kernel = KernelBuilder([side.buffer_type_of() for side in sides])
+        with kernel.loops(outer) if outer else nullcontext[Sequence[SSAValue]](()) as around:
+            for each in group:
+                _copy_tiles(kernel, sizes, sides, loops, each, around)
+        builder.call(name, kernel, [sides[0].buffer], [sides[1].buffer])
 
 
-def _transpose_tiles(
-    name: str,
-    counts: Sequence[Size],
+def _copy_tiles(
+    kernel: KernelBuilder,
+    sizes: Sequence[Size],
     sides: tuple[AffineAccess, AffineAccess],
     loops: tuple[int, int],
-    size: int,
-    builder: LoweringBuilder,
+    tiles: _Tiles,
+    around: Sequence[SSAValue],
 ) -> None:
-    """Transpose square tiles along two loops."""
-    row, column = loops
-    target, source = (side.shifted({}, {row: size, column: size}) for side in sides)
-    strides = sides[0].strides(len(counts))[column], sides[1].strides(len(counts))[row]
-    kernel = KernelBuilder([target.buffer_type_of(), source.buffer_type_of()])
+    """Copy tiles of one size in the loops that are not opened yet; `around` are the indices of the others."""
+    counts, tile = list(sizes), tiles.tile
+    for number, count in zip(loops, tiles.sizes, strict=True):
+        counts[number] = count // tile
+    starts = dict(zip(loops, tiles.starts, strict=True))
+    target, source = (side.shifted(starts, dict.fromkeys(loops, tile)) for side in sides)
     out, read = kernel.buffers
-    with kernel.loops(counts) as indices:
-        starts = [[index.emit(kernel, indices) for index in side.exprs] for side in (target, source)]
+    with kernel.loops(counts[len(around) :]) as inner:
+        positions = [
+            [index.emit(kernel, [*around, *inner]) for index in side.exprs] for side in (target, source)
+        ]
+        if tile == 1:
+            kernel.store(kernel.load(read, positions[1]), out, positions[0])
+            return
+        row, column = loops
+        strides = sides[0].strides(len(counts))[column], sides[1].strides(len(counts))[row]
         given = [stride if is_static(stride) else DYNAMIC_INDEX for stride in strides]
         open_strides = [kernel.size(stride) for stride in strides if not is_static(stride)]
-        properties = {"size": IntegerAttr(size, i64), "strides": DenseArrayBase.from_list(i64, given)}
-        kernel.block.add_op(TransposeOp(operands=[out, read, *starts, open_strides], properties=properties))
-    builder.call(name, kernel, [target.buffer], [source.buffer])
+        properties = {"size": IntegerAttr(tile, i64), "strides": DenseArrayBase.from_list(i64, given)}
+        kernel.block.add_op(
+            TransposeOp(operands=[out, read, *positions, open_strides], properties=properties)
+        )
 
 
 def _copy(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from native_nodes import Node, check
 
-from xonnc.native import compile_native
+from xonnc.native import compile_native, resolve_processor
 from xonnc.runtime.native.session import MAX_VALUE_SPECIALIZATIONS
 
 Array = npt.NDArray[np.generic]
@@ -195,3 +195,28 @@ def test_a_model_that_is_fed_ever_new_axes_is_compiled_no_more():
         made = np.asarray(session.run(None, {"x0": x, "x1": int_values_of(begin, 0, 0, 0)})[0])
         assert made.shape == (3 + begin, 3)
     assert session.host_calls() == ["Pad"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("shape", "order", "is_one"),
+    [
+        ((2, 56, 5, 60), (0, 2, 3, 1), True),
+        ((3, 37, 41), (0, 2, 1), True),
+        ((1, 37, 41), (0, 2, 1), False),
+        ((37, 41), (1, 0), False),
+        ((2, 19, 3, 21), (3, 0, 2, 1), False),
+        ((2, 19, 3, 21), (0, 3, 1, 2), True),
+        ((4, 3, 2), (0, 2, 1), True),
+    ],
+)
+def test_one_kernel_transposes_tiles_of_all_sizes_in_a_loop_around_them(
+    shape: Sequence[int], order: Sequence[int], is_one: bool, threads: int
+):
+    x = data(np.float32, *shape)
+    model = Node("Transpose", [x], {"perm": list(order)}).model()
+    session = compile_native(model, threads=threads)
+    np.testing.assert_array_equal(np.asarray(session.run(None, {"x0": x})[0]), x.transpose(order))
+    if resolve_processor("cpu").vector_bytes == 64:
+        (line,) = session.report()
+        assert (len(line.what.split()) == 1) == is_one
