@@ -10,7 +10,7 @@ and no more memory. Layers of several images alternate already (`dla-batch-image
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -89,25 +89,28 @@ class _OrderSearch:
     def has_choice(self) -> bool:
         """Whether some layer could come before another, unlike it, in the given order."""
         count = len(self._layers)
-        return any(
-            len([*self._choices([*range(first, count)], set(range(first)))]) > 1 for first in range(count)
-        )
+        return any(len([*self._choices(range(first, count), range(first))]) > 1 for first in range(count))
 
     def order(self, lookahead: int) -> tuple[int, ...]:
         """Return the order in which each layer is the best of the next ones."""
-        sequence = self._planned.start()
-        rest, order = [*range(len(self._layers))], list[int]()
+        sequence, live = self._planned.start(), self._graph.live_bytes()
+        rest, order, done = [*range(len(self._layers))], list[int](), set[int]()
         while rest:
+            # What is live after the window does not depend on the order within, so that the peak of the
+            # layers behind stays as it is in the given order.
+            window = rest[:WINDOW]
             tried = [
                 index
-                for index in self._choices(rest, set(order))
-                if index == rest[0] or self._graph.peak([*order, *_moved(rest, index)]) <= self._peak
+                for index in self._choices(rest, done)
+                if index == rest[0] or live.peak_of(_moved(window, index)) <= self._peak
             ]
             ends = [self._end(sequence, _moved(rest[:lookahead], index)) for index in tried[1:] and tried]
             best = tried[ends.index(min(ends))] if ends else rest[0]
             self._planned.append(sequence, best)
+            live.run(best)
             rest.remove(best)
             order.append(best)
+            done.add(best)
         return tuple(order)
 
     def _end(self, sequence: PlanSequence, following: Sequence[int]) -> float:
@@ -117,7 +120,7 @@ class _OrderSearch:
             self._planned.append(trial, index)
         return trial.timeline.end
 
-    def _choices(self, rest: Sequence[int], done: set[int]) -> Iterator[int]:
+    def _choices(self, rest: Sequence[int], done: Container[int]) -> Iterator[int]:
         """
         Yield the first layer of `rest`, and those in the window that read nothing from others there; only the
         first of those that are alike.
@@ -129,7 +132,7 @@ class _OrderSearch:
                 # Emulated operations are tasks of their own, which stay where they are.
                 return
             kind = self._planned.kind(index)
-            if kind not in seen and done.issuperset(self._needs[index]):
+            if kind not in seen and all(each in done for each in self._needs[index]):
                 seen.add(kind)
                 yield index
             if is_emulated:

@@ -13,6 +13,7 @@ from xonnc.lowering.dla.fused_layers import VIEW_OPS, FusedLayer, fused_layers
 from xonnc.lowering.dla.views import Views, is_in_memory, is_on_chip, root_bytes
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.memory_planning.scheduling import (
+    LiveBytes,
     Schedule,
     ScheduleStep,
     min_peak_schedule,
@@ -67,6 +68,10 @@ class LayerGraph:
     def peak(self, order: Sequence[int]) -> int:
         """Return the peak of live bytes of an order of the layers."""
         return schedule_peak(self._known_steps, order, self.sizes, frozenset())
+
+    def live_bytes(self) -> LiveBytes:
+        """Return the live bytes of an order that is found layer by layer."""
+        return LiveBytes(self._known_steps, self.sizes)
 
     @cached_property
     def _known_steps(self) -> list[ScheduleStep]:

@@ -73,6 +73,29 @@ def schedule_peak(
     return _Costs(steps, sizes, pinned).peak(order)
 
 
+class LiveBytes:
+    """The live bytes while steps run one after the other, in an order that is found step by step."""
+
+    def __init__(self, steps: Sequence[ScheduleStep], sizes: Sequence[int]):
+        self._costs = _Costs(steps, sizes, frozenset())
+        self._done = self._live = 0
+
+    def run(self, index: int) -> None:
+        """Run a step."""
+        self._live += self._costs.change(index, self._done)[1]
+        self._done |= 1 << index
+
+    def peak_of(self, following: Sequence[int]) -> int:
+        """Return the peak of steps that would run next."""
+        done, live, highest = self._done, self._live, 0
+        for index in following:
+            added, change = self._costs.change(index, done)
+            highest = max(highest, live + added)
+            live += change
+            done |= 1 << index
+        return highest
+
+
 class _Costs:
     """
     The bytes that a step allocates and frees, given the set of steps executed before it.

@@ -5,7 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from xonnc.lowering.memory_planning.scheduling import Schedule, ScheduleStep, min_peak_schedule, schedule_peak
+from xonnc.lowering.memory_planning.scheduling import (
+    LiveBytes,
+    Schedule,
+    ScheduleStep,
+    min_peak_schedule,
+    schedule_peak,
+)
 
 
 def test_one_branch_is_finished_before_the_next_begins():
@@ -128,3 +134,17 @@ def test_a_result_takes_the_place_of_what_dies():
     ]
     assert min_peak_schedule(steps, [4, 4, 4], frozenset()) == Schedule((0, 1, 2), 4, 4)
     assert min_peak_schedule(steps, [4, 4, 4], frozenset({0})) == Schedule((0, 1, 2), 8, 8)
+
+
+def test_the_peak_of_what_would_run_next():
+    """Step by step the peak is that of the whole order."""
+    generator = random.Random(3)
+    for _ in range(60):
+        steps, sizes = random_steps(generator)
+        order = generator.choice(list(orders(steps)))
+        split = generator.randrange(len(order))
+        live, highest = LiveBytes(steps, sizes), 0
+        for index in order[:split]:
+            highest = max(highest, live.peak_of([index]))
+            live.run(index)
+        assert max(highest, live.peak_of(order[split:])) == schedule_peak(steps, order, sizes, frozenset())
