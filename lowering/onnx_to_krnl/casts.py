@@ -23,18 +23,12 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 
-@lowers_elementwise(tensor.CastOp)
-def cast(op: tensor.CastOp, body: ElementwiseBody) -> Scalar:
+@lowers_elementwise(tensor.CastOp, tensor.CastLikeOp)
+def cast(op: tensor.CastOp | tensor.CastLikeOp, body: ElementwiseBody) -> Scalar:
     """
-    Convert to another element type. Floats are truncated to integers; `saturate` applies to 8-bit floats and
-    smaller.
+    Convert to another element type, or to that of another tensor. Floats are truncated to integers;
+    `saturate` applies to 8-bit floats and smaller.
     """
-    return converted(body, op.input, op.output, bool(op.saturate.value.data), op.round_mode.data)
-
-
-@lowers_elementwise(tensor.CastLikeOp)
-def cast_like(op: tensor.CastLikeOp, body: ElementwiseBody) -> Scalar:
-    """Convert to the element type of another tensor."""
     return converted(body, op.input, op.output, bool(op.saturate.value.data), op.round_mode.data)
 
 

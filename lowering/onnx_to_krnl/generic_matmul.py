@@ -13,7 +13,12 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.kernels import Kernel, Operand
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul, round_result
+from xonnc.lowering.onnx_to_krnl.matmul_accumulation import (
+    MatrixOperand,
+    accumulate_matmul,
+    matrix_shapes,
+    round_result,
+)
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
 
 
@@ -48,11 +53,8 @@ def generic_gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
 
 def generic_matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
     """Products of the last two axes, the others broadcast."""
-    a, b, element = builder.shape(op.A), builder.shape(op.B), builder.element(op.A)
-    rows, columns = a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)
-    rank = max(len(rows), len(columns))
-    left, right = [1] * (rank - len(rows)) + list(rows), [1] * (rank - len(columns)) + list(columns)
-    batch = [max(sizes) for sizes in zip(left[:-2], right[:-2], strict=True)]
+    element = builder.element(op.A)
+    left, right, batch = matrix_shapes(builder.shape(op.A), builder.shape(op.B))
     m, n, k = left[-2], right[-1], left[-1]
     factors = (
         MatrixOperand(builder.buffer(op.A), left),

@@ -19,7 +19,7 @@ from xonnc.lowering.onnx_to_krnl.element_types import integer_range
 from xonnc.lowering.onnx_to_krnl.kernels import Buffer, Index, Kernel
 from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.matmul import product_of_buffers
-from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul
+from xonnc.lowering.onnx_to_krnl.matmul_accumulation import MatrixOperand, accumulate_matmul, matrix_shapes
 from xonnc.lowering.onnx_to_krnl.quantize_linear import saturated
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.strided_copies import fill
@@ -132,11 +132,8 @@ def integer_matmul(op: MatMulIntegerOp | QLinearMatMulOp, builder: LoweringBuild
     a, b = (op.a, op.b) if is_rescaled else (op.A, op.B)
     if not is_integer(builder.element(a)) or not is_integer(builder.element(b)):
         return "8-bit floats"
-    shapes = [builder.shape(a) if len(builder.shape(a)) > 1 else (1, *builder.shape(a))]
-    shapes.append(builder.shape(b) if len(builder.shape(b)) > 1 else (*builder.shape(b), 1))
-    rank = max(map(len, shapes))
-    left, right = ([1] * (rank - len(shape)) + list(shape) for shape in shapes)
-    batch = [max(sizes) for sizes in zip(left[:-2], right[:-2], strict=True)]
+    left, right, batch = matrix_shapes(builder.shape(a), builder.shape(b))
+    rank = len(left)
     m, n, k = left[-2], right[-1], left[-1]
     zeros = [_zeros(op.a_zero_point, rank, True, builder), _zeros(op.b_zero_point, rank, False, builder)]
     sizes = [*batch, m, n]

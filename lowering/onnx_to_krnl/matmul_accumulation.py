@@ -43,6 +43,16 @@ class MatrixOperand:
         )
 
 
+def matrix_shapes(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+    """
+    Return the operands of a matrix product as matrices of one rank, and the axes before them of the result.
+    """
+    shapes = [a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)]
+    rank = max(map(len, shapes))
+    left, right = ([1] * (rank - len(shape)) + list(shape) for shape in shapes)
+    return left, right, [max(sizes) for sizes in zip(left[:-2], right[:-2], strict=True)]
+
+
 def accumulate_matmul(
     sums: SSAValue,
     batch: Sequence[int],

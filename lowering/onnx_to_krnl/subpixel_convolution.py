@@ -65,17 +65,7 @@ def transposed_sub_convolutions(
         [_residue(number, *each) for number in range(min(each[1], each[3]))]
         for each in zip(kernel, strides, begins, out, strict=True)
     ]
-    return [
-        SubConvolution(
-            rows=row.taps,
-            columns=column.taps,
-            first=(row.first, column.first),
-            out_first=(row.number, column.number),
-            out=(row.count, column.count),
-            out_strides=(strides[0], strides[1]),
-        )
-        for row, column in product(*axes)
-    ]
+    return _sub_convolutions(axes, (strides[0], strides[1]))
 
 
 MIN_SAVED = 0.2
@@ -103,6 +93,12 @@ def dilated_sub_convolutions(
     dense_taps = [length * count for length, count in zip(kernel, out, strict=True)]
     if used[0] * used[1] > (1 - MIN_SAVED) * dense_taps[0] * dense_taps[1]:
         return None
+    return _sub_convolutions(axes, (1, 1))
+
+
+def _sub_convolutions(
+    axes: Sequence[Sequence[_Residue]], out_strides: tuple[int, int]
+) -> list[SubConvolution]:
     return [
         SubConvolution(
             rows=row.taps,
@@ -110,6 +106,7 @@ def dilated_sub_convolutions(
             first=(row.first, column.first),
             out_first=(row.number, column.number),
             out=(row.count, column.count),
+            out_strides=out_strides,
         )
         for row, column in product(*axes)
     ]
