@@ -77,9 +77,14 @@ def _with_zeros(
     ends = (0,) * (2 - len(given) // 2) + given[len(given) // 2 :]
     if any(end > known for end, known in zip(reach.ends, ends, strict=True)) and op.auto_pad.data == "NOTSET":
         builder.refuse("ceil_mode with count_include_pad (TOSA counts all or none of the pads)")
+    return _padded(source, reach, 0.0, builder)
+
+
+def _padded(source: SSAValue, reach: Window, value: float, builder: TosaBuilder) -> tuple[SSAValue, Window]:
+    """Return an image with its pads made explicit, and the window without them."""
     pads = [(0, 0), (reach.pads[0], reach.pads[1]), (reach.pads[2], reach.pads[3]), (0, 0)]
     none = Window(reach.kernel, reach.strides, reach.dilations, (0, 0), (0, 0))
-    return padded(source, pads, 0.0, builder), none
+    return padded(source, pads, value, builder), none
 
 
 def _source(op: AnyMaxPoolOp | AveragePoolOp, builder: TosaBuilder) -> tuple[SSAValue, Window]:
@@ -95,9 +100,7 @@ def _with_small_pads(
     """Return an image with pads that are smaller than the kernel, as TOSA demands; larger ones explicit."""
     if all(pad < size for pad, size in zip(reach.pads, _both(reach), strict=True)):
         return source, reach
-    pads = [(0, 0), (reach.pads[0], reach.pads[1]), (reach.pads[2], reach.pads[3]), (0, 0)]
-    none = Window(reach.kernel, reach.strides, reach.dilations, (0, 0), (0, 0))
-    return padded(source, pads, value, builder), none
+    return _padded(source, reach, value, builder)
 
 
 def _both(reach: Window) -> tuple[int, int, int, int]:

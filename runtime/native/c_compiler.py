@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
-from shutil import which
 from tempfile import TemporaryDirectory
 
 from xonnc.errors import XonncError
+from xonnc.runtime.native.linker import cross_compiler, installed
 
 COMPILERS = ("cc", "gcc", "clang")
 """C compilers for this machine, in order of preference."""
@@ -32,15 +30,7 @@ def c_compiler(triple: str = "") -> list[str] | None:
     """
     if not triple and (own := os.environ.get("CC")):
         return shlex.split(own)
-    architecture = triple.split("-")[0]
-    names = (f"{architecture}-linux-gnu-gcc",) if triple else COMPILERS
-    found = next(filter(None, map(which, names)), None)
-    if found is not None:
-        return [found]
-    if find_spec("ziglang") is None:
-        return None
-    target = ["-target", f"{architecture}-linux-gnu"] if triple else []
-    return [sys.executable, "-m", "ziglang", "cc", *target]
+    return installed((cross_compiler(triple),) if triple else COMPILERS, triple)
 
 
 def with_c_kernels(code: bytes, unit: str, triple: str = "") -> bytes:
@@ -54,7 +44,7 @@ def with_c_kernels(code: bytes, unit: str, triple: str = "") -> bytes:
         return code
     compiler = c_compiler(triple)
     if compiler is None:
-        names = f"{triple.split('-')[0]}-linux-gnu-gcc" if triple else ", ".join(COMPILERS)
+        names = cross_compiler(triple) if triple else ", ".join(COMPILERS)
         raise XonncError(
             f"a plug-in has operators in C, and none of {names} is installed to compile them; "
             "install one, or pip install 'xonnc[link]', or write C source (-o model.c)"

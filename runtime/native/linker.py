@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -20,15 +21,23 @@ def linker(triple: str = "") -> list[str] | None:
 
     The last resort is the package ziglang (`pip install 'xonnc[link]'`), which links for every target.
     """
-    architecture, system = (triple.split("-")[0], "linux-gnu") if triple else ("", "")
-    names = (f"{architecture}-{system}-gcc", "ld.lld") if triple else LINKERS
+    return installed((cross_compiler(triple), "ld.lld") if triple else LINKERS, triple)
+
+
+def cross_compiler(triple: str) -> str:
+    """Return the name of GCC for a target."""
+    return f"{triple.split('-')[0]}-linux-gnu-gcc"
+
+
+def installed(names: Sequence[str], triple: str) -> list[str] | None:
+    """Return the command of the first program that is installed, or of ziglang; `None` if there is none."""
     found = next(filter(None, map(which, names)), None)
     if found is not None:
         return [found]
     if find_spec("ziglang") is None:
         return None
-    machine = ["-target", f"{architecture}-{system}"] if triple else []
-    return [sys.executable, "-m", "ziglang", "cc", *machine]
+    target = ["-target", f"{triple.split('-')[0]}-linux-gnu"] if triple else []
+    return [sys.executable, "-m", "ziglang", "cc", *target]
 
 
 def link(objects: Path, library: Path, triple: str = "", output: Path | None = None) -> None:
@@ -41,7 +50,7 @@ def link(objects: Path, library: Path, triple: str = "", output: Path | None = N
     output = output or library
     program = linker(triple)
     if program is None:
-        names = f"{triple.split('-')[0]}-linux-gnu-gcc, ld.lld" if triple else ", ".join(LINKERS)
+        names = f"{cross_compiler(triple)}, ld.lld" if triple else ", ".join(LINKERS)
         raise XonncError(
             f"{output}: none of {names} is installed to link a shared library; pip install 'xonnc[link]' "
             f"brings one, and -o {output.with_suffix('.o')} makes an object file"

@@ -29,7 +29,7 @@ from xonnc.plugin import (
     variadic,
 )
 from xonnc.plugins.loading import load_file
-from xonnc.runtime.native import c_compiler
+from xonnc.runtime.native import c_compiler, linker
 from xonnc.runtime.native.graph_library import load_library
 from xonnc.verification_models import open_model
 
@@ -190,8 +190,8 @@ def without_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
         return None
 
     monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr(c_compiler, "which", nothing)
-    monkeypatch.setattr(c_compiler, "find_spec", nothing)
+    monkeypatch.setattr(linker, "which", nothing)
+    monkeypatch.setattr(linker, "find_spec", nothing)
 
 
 @pytest.mark.parametrize(
