@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.conformance.environment import ROOT, generate, python_of, temporary
+from bench.conformance.environment import ROOT, generate, temporary
 from bench.conformance.generate import FAILURE, FAMILIES, INPUTS
 from bench.conformance.measure import Figures, StageRunner, StageTask
 from bench.conformance.model_specs import ModelSpec
@@ -37,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--models", type=Path, default=temporary("models"), help="folder of the models")
     parser.add_argument(
-        "--environment", type=Path, default=temporary("packages"), help="folder of the virtual environment"
+        "--environment",
+        type=Path,
+        help="folder of the virtual environment of most families (default: temporary)",
     )
     parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=list(FAMILIES))
     parser.add_argument("--stages", nargs="+", default=list(STAGES), choices=STAGES)
@@ -52,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     options.models.mkdir(parents=True, exist_ok=True)
     if not options.as_they_are:
-        generate(python_of(options.environment), options.models, options.families, options.names)
+        generate(options.environment, options.models, options.families, options.names)
     results = ResultStore(options.models / "results.json")
     specs = [
         spec

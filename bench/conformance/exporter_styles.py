@@ -1,6 +1,8 @@
 """
-Handwritten models in the style of exporters that cannot be installed here: tf2onnx, Paddle2ONNX, Keras,
-MXNet, Darknet and old versions of torch, with their naming, declarations and idioms.
+Handwritten models in the style of old exporters: keras2onnx, MXNet, Darknet and earlier versions of torch,
+tf2onnx and Paddle2ONNX, with their naming, declarations and idioms.
+
+Models of current versions are in `torch_exports.py`, `tensorflow_exports.py` and `paddle_exports.py`.
 """
 
 from __future__ import annotations

@@ -71,6 +71,24 @@ def _pretrained() -> list[ModelSpec]:
     return MODEL_SPECS
 
 
+def _tensorflow() -> list[ModelSpec]:
+    from bench.conformance.tensorflow_exports import model_specs
+
+    return model_specs()
+
+
+def _paddle() -> list[ModelSpec]:
+    from bench.conformance.paddle_exports import model_specs
+
+    return model_specs()
+
+
+def _jax() -> list[ModelSpec]:
+    from bench.conformance.jax_exports import model_specs
+
+    return model_specs()
+
+
 FAMILIES: dict[str, Callable[[], list[ModelSpec]]] = {
     "handwritten": _handwritten,
     "layers": _layers,
@@ -80,6 +98,9 @@ FAMILIES: dict[str, Callable[[], list[ModelSpec]]] = {
     "classical_ml": _classical_ml,
     "quantized": _quantized,
     "pretrained": _pretrained,
+    "tensorflow": _tensorflow,
+    "paddle": _paddle,
+    "jax": _jax,
 }
 """Model specifications by family."""
 

@@ -1,6 +1,6 @@
 """
-Handwritten models: in the style of exporters that cannot be installed here (`exporter_styles.py`), and in
-forms that are valid but unusual.
+Handwritten models: in the style of old exporters (`exporter_styles.py`), and in forms that are valid but
+unusual.
 
 They need only onnx and NumPy, so that the tests of the compiler use them too.
 """

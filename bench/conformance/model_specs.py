@@ -1,7 +1,7 @@
 """
 Specifications of the models of the conformance set: each writes a model and valid inputs for it.
 
-They run in the virtual environment of `bench/conformance/environment.py`, so this module imports only NumPy
+They run in the virtual environments of `bench/conformance/environment.py`, so this module imports only NumPy
 and onnx.
 """
 
