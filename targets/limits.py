@@ -44,7 +44,11 @@ CORE, PDP, CDP, RUBIK = "core", "PDP", "CDP", "Rubik engine"
 
 DIMENSION: Final = Limit(CORE, "size", 1, 8192, "cut the tensor in front of the node")
 KERNEL: Final = Limit(
-    CORE, "kernel", 1, 32, "larger ones run in parts by themselves; else use two convolutions"
+    CORE,
+    "kernel",
+    1,
+    32,
+    "larger ones run in parts by themselves in FP16, and without pads in INT8; else use two convolutions",
 )
 CONV_STRIDE: Final = Limit(CORE, "stride", 1, 8, "slice every n-th row and column of the input first")
 DILATION: Final = Limit(

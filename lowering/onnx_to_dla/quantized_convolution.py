@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.storage import ConcatOp
+from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN
@@ -17,6 +17,7 @@ from xonnc.lowering.onnx_to_dla.dequantized import Affine
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder
 from xonnc.lowering.onnx_to_dla.kernels import Kernels
 from xonnc.lowering.onnx_to_dla.windows import output_size, trim_padding
+from xonnc.targets import limits
 
 
 def convolution(
@@ -42,6 +43,10 @@ def convolution(
         source, weights = _in_parts(source, weights, builder)
         cube = source.cube
     rows, columns = output_size(window, cube, builder)
+    for dimension in (0, 1):
+        if limits.KERNEL.broken(window.kernel[dimension]) and not any(window.pads):
+            source, weights, window = _folded(source, weights, window, dimension, builder)
+            cube = source.cube
     window = trim_padding(window, cube)
     builder.check(conv_limits(cube, weights.shape[0], window))
     if kernels_at_once(builder.target, builder.precision, cube, weights.shape[0], window) is None:
@@ -57,6 +62,40 @@ def convolution(
 
     given = np.zeros(1) if bias is None else bias.astype(np.float64).reshape(-1)
     return Affine(make, CubeShape(weights.shape[0], rows, columns), shape, scale, given - shift)
+
+
+def _folded(
+    source: Cube, weights: Array, window: Window2D, dimension: int, builder: DlaBuilder
+) -> tuple[Cube, Array, Window2D]:
+    """
+    Split a kernel that is too long in a dimension, and put what each part reads beside the others along the
+    channels: all products go to the same accumulators. Parts are of one length; where the last one overlaps,
+    its weights are zero.
+    """
+    cube, axis, taps = source.cube, 2 + dimension, window.kernel[dimension]
+    count = -(-taps // limits.KERNEL.most)
+    length = -(-taps // count)
+    dilation, stride = window.dilations[dimension], window.strides[dimension]
+    results = window.output_size(cube)[dimension]
+    size = (results - 1) * stride + (length - 1) * dilation + 1
+    part = CubeShape(*(size if index == 1 + dimension else one for index, one in enumerate(cube)))
+    lanes = channels_per_atom(builder.target, builder.precision)
+    step = round_up(cube.channels, lanes)
+    shape = [len(weights), step * (count - 1) + cube.channels, *weights.shape[2:]]
+    shape[axis] = length
+    spread, read = np.zeros(shape, weights.dtype), list[SSAValue]()
+    for index in range(count):
+        first, begin = min(index * length, taps - length), index * length
+        begins = [0, 0, 0]
+        begins[1 + dimension] = first * dilation
+        read.append(builder(SliceOp(source.value, tuple(begins), builder.cube_type(part))))
+        lane, own = slice(index * step, index * step + cube.channels), range(begin, min(begin + length, taps))
+        taken = np.moveaxis(weights, axis, 0)[own.start : own.stop]
+        np.moveaxis(spread, axis, 0)[begin - first :, :, lane] = taken
+    full = builder.cube_type(part._replace(channels=spread.shape[1]))
+    value = builder(ConcatOp(read, 1, full, alignment=lanes))
+    kernel = (spread.shape[2], spread.shape[3])
+    return replace(source, value=value), spread, replace(window, kernel=kernel)
 
 
 def _in_parts(source: Cube, weights: Array, builder: DlaBuilder) -> tuple[Cube, Array]:

@@ -1,4 +1,7 @@
-"""Weights that a zero point of their own takes beyond 8 bits: two products in one sum, bit for bit."""
+"""
+Weights beyond 8 bits less their zero point, and kernels beyond the core's 32 rows or columns: several
+products in one sum, bit for bit.
+"""
 
 from __future__ import annotations
 
@@ -100,6 +103,28 @@ CASES: dict[str, tuple[str, tuple[int, ...], Array, Array, dict[str, Any]]] = {
     ),
     "matrix": ("MatMul", (1, 20), drawn((20, 7), np.uint8), np.array(133, np.uint8), {}),
     "rows": ("MatMul", (3, 20), drawn((20, 7), np.int8), np.array(-40, np.int8), {}),
+    "rows of 37 positions": (
+        "MatMul",
+        (1, 5, 37),
+        drawn((37, 7), np.int8),
+        np.array(3, np.int8),
+        {},
+    ),
+    "a kernel longer than the core's": (
+        "Conv",
+        (1, 5, 70, 9),
+        drawn((6, 5, 67, 2), np.int8),
+        np.array(0, np.int8),
+        {"strides": [2, 1]},
+    ),
+    "both longer": ("Conv", (1, 3, 35, 43), drawn((4, 3, 33, 40), np.int8), np.array(0, np.int8), {}),
+    "longer and dilated": (
+        "Conv",
+        (1, 4, 1, 90),
+        drawn((4, 4, 1, 41), np.uint8),
+        np.array(120, np.uint8),
+        {"dilations": [1, 2]},
+    ),
     "gemm": ("Gemm", (1, 20), drawn((7, 20), np.uint8), np.array(20, np.uint8), {"transB": 1}),
 }
 
