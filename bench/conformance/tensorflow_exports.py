@@ -116,7 +116,8 @@ def _segments(tf: Any, x: Any, kinds: Any) -> Any:
 
 
 def _crops(tf: Any, x: Any, boxes: Any) -> Any:
-    return tf.image.crop_and_resize(tf.reshape(x, [1, 5, 4, 4]), boxes, [0, 0], [4, 4])
+    """Crops of another size than the image: for its own size onnxruntime leaves out the crop."""
+    return tf.image.crop_and_resize(tf.reshape(x, [1, 5, 4, 4]), boxes, [0, 0], [3, 6])
 
 
 def _einsum(tf: Any, x: Any) -> Any:
