@@ -84,9 +84,9 @@ def generate(folder: Path | None, models: Path, families: Sequence[str], names: 
     """
     for family in families:
         environment = OWN.get(family, COMMON)
-        place = folder if folder is not None and environment is COMMON else temporary(environment.name)
+        chosen = folder if folder is not None and environment is COMMON else temporary(environment.name)
         try:
-            python = python_of(place, environment)
+            python = python_of(chosen, environment)
         except subprocess.CalledProcessError as error:
             print(
                 f"{family}: no models; its packages cannot be installed: {error}", file=sys.stderr, flush=True
