@@ -183,7 +183,7 @@ def measure(
     def ranges(module: ModuleOp) -> Ranges:
         nonlocal seconds, search, kept
         begun = time.process_time()
-        found = calibrate_module(module, data)
+        found = calibrate_module(module, data, target=target)
         seconds = time.process_time() - begun
         if accuracy is not None:
             selection = select_float(module, found, data, accuracy, target=target)

@@ -265,6 +265,7 @@ class SdpOp(IRDLOperation):
     4. A result that is a flow goes to exactly one `dla.pdp`.
     5. A stage with a `mul_offset` is Y, and reads memory.
     6. Y has no ReLU: the hardware has no such bit there (§4.2).
+    7. A lookup table (`act = lut`) is Y's alone, and `lut` is its contents (§4.3).
 
     ```mlir
     %y = "dla.sdp"(%a, %bias) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>,
@@ -284,6 +285,7 @@ class SdpOp(IRDLOperation):
     x1_stage = opt_prop_def(StageAttr)
     x2_stage = opt_prop_def(StageAttr)
     y_stage = opt_prop_def(StageAttr)
+    lut = opt_prop_def(LutAttr)
     out_cvt = opt_prop_def(ConverterAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -297,6 +299,7 @@ class SdpOp(IRDLOperation):
         stages: Sequence[tuple[SdpStage, SSAValue | None]],
         result_type: Attribute,
         *,
+        lut: LutAttr | None = None,
         out_cvt: ConverterAttr | None = None,
     ):
         """`stages` are those of X1, X2 and Y in this order; missing ones are disabled."""
@@ -309,8 +312,14 @@ class SdpOp(IRDLOperation):
         super().__init__(
             operands=[source, *operands],
             result_types=[result_type],
-            properties=properties | {"out_cvt": out_cvt},
+            properties=properties | {"lut": lut, "out_cvt": out_cvt},
         )
+
+    def clone_with(
+        self, source: SSAValue, stages: Sequence[tuple[SdpStage, SSAValue | None]], result_type: Attribute
+    ) -> SdpOp:
+        """Return the same pass with other operands, for some of its rows or channels."""
+        return SdpOp(source, stages, result_type, lut=self.lut, out_cvt=self.out_cvt)
 
     @property
     def stages(self) -> tuple[tuple[SdpStage, SSAValue | None], ...]:
@@ -324,6 +333,9 @@ class SdpOp(IRDLOperation):
     def verify_(self) -> None:
         source = cube_of(self.source.type)
         check_shape("the result", cube_of(self.result.type), source)
+        if (self.lut is not None) != (self.stages[2][0].act is Activation.LUT):
+            found = "none" if self.lut is None else "one"
+            raise VerifyException(f"there is a lut if y looks up (act lut), found {found}")
         for name, (stage, operand) in zip(self.STAGES, self.stages, strict=True):
             if stage.reads_memory != (operand is not None):
                 found = "one" if operand is not None else "none"
@@ -332,6 +344,8 @@ class SdpOp(IRDLOperation):
                 raise VerifyException(
                     f"a mul_offset is for operands of y in memory, found {stage.mul_offset} at {name}"
                 )
+            if stage.act is Activation.LUT and name != "y":
+                raise VerifyException(f"the lookup table is y's alone, found act lut at {name}")
             if name == "y" and stage.act is Activation.RELU:
                 # The firmware accepts the field and writes it nowhere.
                 raise VerifyException("y has no relu: the hardware would do nothing; use alu max with 0")

@@ -93,7 +93,7 @@ def _bubble_up(op: SliceOp) -> list[SliceOp]:
         )
         for stage, operand in layer.stages
     ]
-    narrow = SdpOp(source, stages, op.result.type, out_cvt=layer.out_cvt)
+    narrow = layer.clone_with(source, stages, op.result.type)
     narrow.location = layer.location
     Rewriter.replace_op(op, [], [layer.result])
     Rewriter.replace_op(layer, narrow)

@@ -73,7 +73,7 @@ def _joined(op: SdpOp, slots: int) -> SdpOp | None:
         packed = _packed(before, stages, slots)
         if packed is None or not may_decide(DlaFuse.name, "SDP passes", op):
             continue
-        joined = SdpOp(before.source, packed, op.result.type, out_cvt=op.out_cvt)
+        joined = SdpOp(before.source, packed, op.result.type, lut=op.lut or before.lut, out_cvt=op.out_cvt)
         joined.location = joined_locations(op.location, before.location)
         _move_flow(before.source, op)
         Rewriter.replace_op(op, joined)
@@ -256,7 +256,7 @@ def _flow(op: PdpOp) -> None:
     producer = op.source.owner
     assert isinstance(producer, SdpOp)
     flow = flow_type(tensor_of(producer.result.type))
-    flowing = SdpOp(producer.source, producer.stages, flow, out_cvt=producer.out_cvt)
+    flowing = producer.clone_with(producer.source, producer.stages, flow)
     flowing.location = producer.location
     _move_flow(producer.source, op)
     block = op.parent_block()

@@ -139,7 +139,7 @@ def _part(op: ConvOp, reader: SdpOp, plan: ConvolutionPlan, index: int) -> SdpOp
     stages = [(stage, _operand_rows(stage, operand, tile, reader)) for stage, operand in reader.stages]
     accumulator = _insert(conv, reader)
     result_type = _row_type(reader.result, tile.outputs)
-    part = SdpOp(accumulator, stages, result_type, out_cvt=reader.out_cvt)
+    part = reader.clone_with(accumulator, stages, result_type)
     _insert(part, reader)
     return part
 

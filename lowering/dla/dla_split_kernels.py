@@ -70,7 +70,7 @@ def _part(op: ConvOp, reader: SdpOp, begin: int, end: int, pool: DisposablePool)
     accumulator = _insert(op.clone_with(op.source, weights, sums, op.pads.get_values(), None), reader)
     stages = [(stage, _operand(stage, each, begin, end, reader, pool)) for stage, each in reader.stages]
     result = _channels_type(reader.result, end - begin)
-    return _insert(SdpOp(accumulator, stages, result, out_cvt=reader.out_cvt), reader)
+    return _insert(reader.clone_with(accumulator, stages, result), reader)
 
 
 def _operand(

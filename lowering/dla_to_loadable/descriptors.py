@@ -39,6 +39,7 @@ from xonnc.lowering.dla.convolution_plans import window_of
 from xonnc.lowering.dla.lifetimes import CVSRAM
 from xonnc.lowering.dla.packing import CompressedSizes
 from xonnc.lowering.dla_planning.feasibility import buffer_demand, column_splits
+from xonnc.lowering.dla_planning.lookup_tables import integer_slope
 from xonnc.lowering.dla_planning.precision import precision_of, processed_precision
 from xonnc.lowering.dla_planning.surface_sizes import descriptor_bytes, format_of
 from xonnc.lowering.dla_planning.window import Window2D
@@ -211,8 +212,8 @@ class DescriptorWriter:
         )
         return Descriptors(hw.OpType.CONV, operation, surface)
 
-    def sdp(self, op: SdpOp) -> Descriptors:
-        """Describe an SDP pass, from memory or fused to a convolution."""
+    def sdp(self, op: SdpOp, lut_index: int) -> Descriptors:
+        """Describe an SDP pass, from memory or fused to a convolution; `lut_index` is -1 without a table."""
         source_precision = processed_precision(op)
         conv = op.source.owner
         is_winograd = isinstance(conv, ConvOp) and conv.is_winograd is not None
@@ -220,6 +221,7 @@ class DescriptorWriter:
             conv_mode=hw.ConvMode.WINOGRAD if is_winograd else hw.ConvMode.DIRECT,
             src_precision=source_precision,
             dst_precision=precision_of(op.result.type),
+            lut_index=lut_index,
             out_cvt=_converter(op.out_cvt),
             x1_op=_stage(*op.stages[0], source_precision, fp16_bits),
             x2_op=_stage(*op.stages[1], source_precision, fp16_bits),
@@ -343,6 +345,7 @@ class DescriptorWriter:
 def lut_param(lut: Lut) -> records.LutParam:
     """Describe a lookup table: bounds are FP32 bits and slopes FP16 bits, or integers."""
     bound = _integer_bound if lut.is_integer else _fp32_register
+    slope = _integer_slope if lut.is_integer else _slope
     return records.LutParam(
         linear_exp_table=lut.linear_exp_table,
         linear_only_table=lut.linear_only_table,
@@ -352,10 +355,10 @@ def lut_param(lut: Lut) -> records.LutParam:
         le_end=bound(lut.le_end),
         lo_start=bound(lut.lo_start),
         lo_end=bound(lut.lo_end),
-        le_underflow=_slope(lut.le_underflow),
-        le_overflow=_slope(lut.le_overflow),
-        lo_underflow=_slope(lut.lo_underflow),
-        lo_overflow=_slope(lut.lo_overflow),
+        le_underflow=slope(lut.le_underflow),
+        le_overflow=slope(lut.le_overflow),
+        lo_underflow=slope(lut.lo_underflow),
+        lo_overflow=slope(lut.lo_overflow),
         hybrid_priority=LUT_TABLES[lut.hybrid_priority],
         underflow_priority=LUT_TABLES[lut.underflow_priority],
         overflow_priority=LUT_TABLES[lut.overflow_priority],
@@ -389,6 +392,11 @@ def _converter(attribute: ConverterAttr | None) -> records.CvtParam:
 
 def _slope(value: float) -> records.LutSlope:
     return records.LutSlope(scale=int(np.float16(value).view(np.int16)))
+
+
+def _integer_slope(value: float) -> records.LutSlope:
+    scale, shift = integer_slope(value)
+    return records.LutSlope(scale=scale, shifter=shift)
 
 
 def _stage(

@@ -61,7 +61,7 @@ class DlaTaskWriter:
         ops = [op for fused in group for op in fused.ops]
         layers = self._layers(ops)
         entries = dependency_graph(layers)
-        luts = list(dict.fromkeys(op.lut.data for op in ops if isinstance(op, CdpOp)))
+        luts = list(dict.fromkeys(op.lut.data for op in ops if isinstance(op, CdpOp | SdpOp) and op.lut))
         described = [self._describe(op, luts) for op in ops]
         first = len(self._positions) + 1
         network = records.NetworkDesc(
@@ -123,7 +123,7 @@ class DlaTaskWriter:
             case ConvOp():
                 return self._descriptors.conv(op)
             case SdpOp():
-                return self._descriptors.sdp(op)
+                return self._descriptors.sdp(op, -1 if op.lut is None else luts.index(op.lut.data))
             case PdpOp():
                 return self._descriptors.pdp(op)
             case CdpOp():

@@ -21,17 +21,25 @@ from xonnc.dialects.dla.attributes import (
     Activation,
     AluFunction,
     Converter,
+    LutAttr,
     OperandMode,
     SdpStage,
     StageFunction,
 )
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
+from xonnc.lowering.dla_planning.lookup_tables import Function, sums_lut
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Operand
 from xonnc.lowering.onnx_to_dla.sdp_operands import FixedPoint, fixed_point_addends, fixed_point_factors
 
 NEGLIGIBLE = 2.0**-6
 """Rounding a bias to the nearest unit may lose this part of a unit of the source."""
+
+MAX_LOOKUP_ERROR = 1 / 8
+"""The largest error of a lookup table for sums, in units of its result: rounding may add half a unit."""
+
+Y_STAGE = 2
+"""The stages before Y."""
 
 GUARD_BITS = 8
 """Extra fractional bits of sums, at most."""
@@ -147,7 +155,7 @@ class Affine:
             # With an exact bias the factor goes straight to the result's scale, and the output converter only
             # adds the zero point.
             unit = qparams.scale if self._sums_exactly else qparams.scale * 2.0**-GUARD_BITS
-        stages = [self._first(unit, added, before, builder)]
+        stages = self._scaled(unit, added, before, builder)
         if self.spread is not None:
             cube = np.broadcast_to(self.spread, (1, *self.cube)).astype(np.int8)
             stages.insert(
@@ -155,8 +163,6 @@ class Affine:
             )
             if added is not None or unit != qparams.scale:
                 builder.refuse("an addition after an average that excludes padding; quantize in between")
-        if added is None and unit != qparams.scale:
-            stages.append(_per_channel(StageFunction.ALU, self.bias / unit, self.cube, builder))
         if added is not None:
             # `unit` is the added cube's scale divided by a power of two, so its operand only needs a left
             # shift.
@@ -172,6 +178,34 @@ class Affine:
             qparams,
             builder,
         )
+
+    def looked_up(self, function: Function, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
+        """
+        Emit one SDP pass that computes a function of the sums, which are not rounded to 8 bits in between: Y
+        looks them up.
+        """
+        if self.steps or self.spread is not None:
+            builder.refuse("a function of a sum or a clamp that is not quantized; quantize in between")
+        table = sums_lut(function, qparams)
+        if table.error > MAX_LOOKUP_ERROR:
+            builder.refuse(
+                f"no lookup table of sums approximates the function (off by {table.error:.1f} steps); "
+                "insert QuantizeLinear and DequantizeLinear before it, or calibrate"
+            )
+        stages = self._scaled(2.0**-table.unit_bits, None, [], builder)
+        unused = [(SdpStage(), None)] * (Y_STAGE - len(stages))
+        lookup = [*stages, *unused, (SdpStage(act=Activation.LUT), None)]
+        cvt = converter(2.0**-table.shift, qparams, builder)
+        return builder.requantized(self.make(), lookup, cvt, LutAttr(table.lut))
+
+    def _scaled(
+        self, unit: float, added: QuantizedCube | None, before: list[ClampBound], builder: DlaBuilder
+    ) -> list[Operand]:
+        """Return the stages that make integers of `unit`, but for an added cube."""
+        first = self._first(unit, added, before, builder)
+        if added is not None or self._sums_exactly:
+            return [first]
+        return [first, _per_channel(StageFunction.ALU, self.bias / unit, self.cube, builder)]
 
     def _own_bias(self, added: QuantizedCube | None) -> Array:
         """Return the bias less the contribution of an added cube's zero point."""
@@ -376,6 +410,13 @@ class Concatenated:
             return None
         sums = self.beside(added)
         return replace(self, parts=tuple(part.then(one) for part, one in zip(parts, sums, strict=True)))
+
+    def looked_up(self, function: Function, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
+        """Compute a function of each part of a convolution in groups, then concatenate."""
+        parts = [part for part in self.parts if isinstance(part, Affine)]
+        if len(parts) < len(self.parts):
+            builder.refuse("a function of parts that are not quantized; quantize in between")
+        return self.join([part.looked_up(function, qparams, builder) for part in parts])
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
         """Quantize each part with the same parameters, then concatenate."""

@@ -336,10 +336,18 @@ class DlaBuilder:
         """Add an SDP pass that writes to memory."""
         return self(SdpOp(source, stages, self.cube_type(cube_of(source.type))))
 
-    def requantized(self, source: SSAValue, stages: Sequence[Operand], converter: Converter) -> SSAValue:
-        """Add an SDP pass on integers whose output converter requantizes the result."""
+    def requantized(
+        self,
+        source: SSAValue,
+        stages: Sequence[Operand],
+        converter: Converter,
+        lut: LutAttr | None = None,
+    ) -> SSAValue:
+        """
+        Add an SDP pass on integers whose output converter requantizes the result, looked up in `lut` first.
+        """
         result = self.cube_type(cube_of(source.type))
-        return self(SdpOp(source, stages, result, out_cvt=ConverterAttr(converter)))
+        return self(SdpOp(source, stages, result, lut=lut, out_cvt=ConverterAttr(converter)))
 
     def _constant(self, array: Array, layout: ConstantLayout) -> SSAValue:
         if self.precision is Precision.FP16:

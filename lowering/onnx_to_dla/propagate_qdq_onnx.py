@@ -48,6 +48,7 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.quantization import covering
 from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS, Array
 from xonnc.lowering.onnx_to_dla.keep_float import stays_float
+from xonnc.lowering.onnx_to_dla.lookup_regions import lookup_regions
 from xonnc.lowering.onnx_to_dla.qdq_pairs import (
     MOVES,
     PASS_THROUGH,
@@ -59,7 +60,9 @@ from xonnc.lowering.onnx_to_dla.qdq_pairs import (
     pair_of,
 )
 from xonnc.lowering.onnx_to_dla.saturation import functions_of, varying_range
+from xonnc.lowering.onnx_to_dla.sums_functions import looks_up_sums, sums_functions
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
+from xonnc.targets import NvdlaTarget, load_target
 
 CLAMPS = (ClipOp, ReluOp)
 """Operators that the pass of the engine before them computes."""
@@ -93,18 +96,26 @@ class PropagateQdq(ModulePass):
     """
     Insert QDQ pairs that follow from those of neighbouring values, where operators of NVDLA read integers.
 
-    Modules without any pair stay as they are.
+    Modules without any pair stay as they are. If the SDP of `target` has a lookup table (nv_large, nv_full),
+    it reads a convolution's sums, which need no pair in front of a function whose result has one.
     """
 
     name = "propagate-qdq-onnx"
 
+    target: str = "nv_small"
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        propagate_pairs(op, DisposablePool.of(ctx))
+        propagate_pairs(op, DisposablePool.of(ctx), target=load_target(self.target))
 
 
-def propagate_pairs(module: ModuleOp, pool: DisposablePool, ranges: Ranges | None = None) -> int:
+def propagate_pairs(
+    module: ModuleOp,
+    pool: DisposablePool,
+    ranges: Ranges | None = None,
+    target: NvdlaTarget | None = None,
+) -> int:
     """
-    Insert the pairs into a module, and return their number.
+    Insert the pairs into a module that `target` runs, and return their number.
 
     `ranges` are measured ones: where elements do not come from a quantized value, they come before what
     follows from functions.
@@ -114,7 +125,7 @@ def propagate_pairs(module: ModuleOp, pool: DisposablePool, ranges: Ranges | Non
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
     known = [None if ranges is None else ValueRanges(function, ranges) for function in functions]
     return sum(
-        _Propagation(function.body.block, pool, found).run()
+        _Propagation(function.body.block, pool, found).run(looks_up_sums(target))
         for function, found in zip(functions, known, strict=True)
     )
 
@@ -138,7 +149,7 @@ class _Propagation:
         visited or not: the value with the pair, and the result for each integer.
         """
 
-    def run(self) -> int:
+    def run(self, has_sums_lookup: bool) -> int:
         """Insert the pairs; return their number."""
         self._move_clamps()
         self._taken.clear()
@@ -146,6 +157,8 @@ class _Propagation:
         for value in reversed(values):
             if (found := self._beside(value)) is not None:
                 self._quantized_as[value] = found
+        if has_sums_lookup:
+            self._take_sums()
         count = 0
         for value in values:
             pair = self._missing(value)
@@ -157,6 +170,13 @@ class _Propagation:
                     self._taken = {each: True for each, is_taken in self._taken.items() if is_taken}
                 count += 1
         return count
+
+    def _take_sums(self) -> None:
+        """Note convolutions' sums, and what is computed from them, that a lookup table takes as they are."""
+        for found in sums_functions(self._block, lookup_regions(self._block)):
+            pair = self._quantized_as.get(found.result)
+            if pair is not None and found.is_tabulated(pair.qparams):
+                self._taken |= dict.fromkeys((found.sums, *found.inner), True)
 
     def _values(self) -> Sequence[SSAValue]:
         ops = [op for op in self._block.ops if isinstance(op, OnnxOp)]

@@ -70,8 +70,10 @@ from xonnc.lowering.onnx_to_dla.qdq_pairs import (
 )
 from xonnc.lowering.onnx_to_dla.saturation import varying_range
 from xonnc.lowering.onnx_to_dla.softmax_logits import are_logits
+from xonnc.lowering.onnx_to_dla.sums_functions import SumsFunction, looks_up_sums, sums_functions
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 from xonnc.lowering.onnx_to_dla.weight_scales import coarsen_weight_scales
+from xonnc.targets import NvdlaTarget, load_target
 
 CLAMPS = (ClipOp, ReluOp)
 """Ops that are fused into the following quantization."""
@@ -85,32 +87,39 @@ class QuantizeOnnx(ModulePass):
     Values whose range is far from symmetric become `uint8` with a zero point, others symmetric `int8`; before
     an activation the range is that in which it varies. Weights stay floats; the lowering quantizes them per
     output channel. Where that would make biases coarse they are integers with scales of their own.
-    Options: `table` is the file; `keep-float` names nodes that are not quantized.
+    Options: `table` is the file; `keep-float` names nodes that are not quantized. If the SDP of `target` has
+    a lookup table (nv_large, nv_full), functions of a convolution's sums have no pair in front.
     """
 
     name = "quantize-onnx"
 
     table: str = ""
     keep_float: tuple[str, ...] = ()
+    target: str = "nv_small"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not self.table:
             raise XonncError("quantize-onnx: table=FILE says which calibration table")
         keep_float(op, self.keep_float)
-        quantize(op, read_calibration(Path(self.table)), DisposablePool.of(ctx))
+        target = load_target(self.target)
+        quantize(op, read_calibration(Path(self.table)), DisposablePool.of(ctx), target)
 
 
-def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
+def quantize(
+    module: ModuleOp, ranges: Ranges, pool: DisposablePool, target: NvdlaTarget | None = None
+) -> None:
     """
     Insert QDQ pairs into `module`, but around nodes that stay in float (`keep_float.py`).
+
+    A `target` whose SDP has a lookup table takes activations of convolutions without a pair in between.
 
     Raises `XonncError` with all values that have no range. A module that already has such pairs gets those
     that it lacks (`propagate_qdq_onnx.py`).
     """
     if is_quantized(module):
-        propagate_pairs(module, pool, ranges)
+        propagate_pairs(module, pool, ranges, target)
         return
-    _insert_pairs(_equalize(module, ranges, pool), pool)
+    _insert_pairs(_equalize(module, ranges, pool), pool, looks_up_sums(target))
 
 
 def _equalize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> list[tuple[FuncOp, ValueRanges]]:
@@ -122,12 +131,14 @@ def _equalize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> list[tu
     return found
 
 
-def _insert_pairs(functions: Iterable[tuple[FuncOp, ValueRanges]], pool: DisposablePool) -> None:
+def _insert_pairs(
+    functions: Iterable[tuple[FuncOp, ValueRanges]], pool: DisposablePool, has_sums_lookup: bool = False
+) -> None:
     """Insert QDQ pairs into functions whose channels are equalized."""
     missing: list[str] = []
     for function, known in functions:
         drop_negligible_weights(function, known, pool)
-        missing += _PairInsertion(function, known, pool).run()
+        missing += _PairInsertion(function, known, pool, has_sums_lookup).run()
         coarsen_weight_scales(function, pool)
     if missing:
         raise XonncError(
@@ -145,7 +156,7 @@ def equalized(module: ModuleOp, ranges: Ranges) -> ModuleOp:
 
 
 def equalized_and_quantized(
-    module: ModuleOp, ranges: Ranges
+    module: ModuleOp, ranges: Ranges, has_sums_lookup: bool = False
 ) -> tuple[list[tuple[FuncOp, ValueRanges]], ModuleOp]:
     """
     Return the functions of a copy of a float `module` with equalized channels, with the ranges of their
@@ -159,6 +170,7 @@ def equalized_and_quantized(
     _insert_pairs(
         [(copy, known.of_copy(copy, values)) for copy, (_, known) in zip(copies, functions, strict=True)],
         pool,
+        has_sums_lookup,
     )
     return functions, rounded
 
@@ -187,10 +199,11 @@ def name_values(module: ModuleOp) -> None:
 class _PairInsertion:
     """Inserts the pairs of one function."""
 
-    def __init__(self, function: FuncOp, ranges: ValueRanges, pool: DisposablePool):
+    def __init__(self, function: FuncOp, ranges: ValueRanges, pool: DisposablePool, has_sums_lookup: bool):
         self._block: Block = function.body.block
         self._ranges = ranges
         self._pool = pool
+        self._has_sums_lookup = has_sums_lookup
         self._pairs: dict[SSAValue | None, QdqPair] = {}
         """By the value after the pair."""
         self._roots: dict[SSAValue, SSAValue] = {}
@@ -211,6 +224,10 @@ class _PairInsertion:
             self._roots |= dict.fromkeys((region.root, *region.inner), region.root)
         later -= {region.root for region in regions}
         later |= {value for region in regions for value in region.inner}
+        if self._has_sums_lookup:
+            later |= {
+                found.sums for found in sums_functions(self._block, regions) if self._is_tabulated(found)
+            }
         biases = [(op, bias) for op in self._block.ops if (bias := self._corrected_bias(op)) is not None]
         for value in values:
             if value not in later and not _is_float(value):
@@ -220,6 +237,10 @@ class _PairInsertion:
             Builder(InsertPoint.before(op)).insert(constant)
             op.operands[2] = constant.output
         return self._missing
+
+    def _is_tabulated(self, found: SumsFunction) -> bool:
+        pair = None if _meets_float(found.sums) else self._pair(found.result)
+        return pair is not None and found.is_tabulated(pair.qparams)
 
     def _corrected_bias(self, op: Operation) -> Array | None:
         """Return the bias of a convolution or Gemm less the mean error of quantization (bias correction)."""

@@ -91,7 +91,7 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
         """Shapes of float inputs in the model, by argument."""
         self._values: dict[SSAValue, Quantized] = {}
         self._functions: dict[SSAValue, TableLookup] = {}
-        """Results of elementwise operators as functions of the stored integers that they derive from."""
+        """Results of elementwise operators as functions of what they derive from."""
         self._quantized: dict[tuple[SSAValue, QuantizationParameters], SSAValue] = {}
         self._reals = MixedFp16Builder(target, pool, self)
 
@@ -157,7 +157,8 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
 
     def _table(self, op: OnnxOp) -> TableLookup | None:
         """
-        Return an elementwise operator as a function of the stored integers that all its operands derive from.
+        Return an elementwise operator as a function of the stored integers, or of the sums of a convolution,
+        that all its operands derive from.
         """
         arithmetic = elementwise_function(op)
         if arithmetic is None:
@@ -176,18 +177,25 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
                 parts.append(partial(_always, constant.astype(np.float64).reshape(())))
             else:
                 return None
-        if not sources or any(other.source != sources[0].source for other in sources):
+        if not sources or not all(other.reads(sources[0].source) for other in sources):
             return None
         result = TableLookup(sources[0].source, shape, lambda x: arithmetic([part(x) for part in parts]))
         self._functions[op.results[0]] = result
         return result
 
     def _function(self, value: SSAValue) -> TableLookup | None:
-        """Return `value` as a function of stored integers: their dequantization, or a composition."""
+        """
+        Return `value` as a function of stored integers, or of sums where the SDP has a lookup table: their
+        dequantization, or a composition.
+        """
         quantized = self._values.get(value)
         if isinstance(quantized, Affine) and quantized.stored is not None:
             return TableLookup(quantized.stored, quantized.shape, lambda x: x)
-        return self._functions.get(value)
+        if (found := self._functions.get(value)) is not None:
+            return found
+        if self.target.sdp_y and isinstance(quantized, Affine | Concatenated):
+            return TableLookup(quantized, quantized.shape, lambda x: x)
+        return None
 
     def _needs_table_lookup(self, op: OnnxOp) -> bool:
         """

@@ -1,5 +1,6 @@
 """
-Elementwise expressions of one int8 tensor as a single lookup table with 256 entries.
+Elementwise expressions of one tensor as a single lookup table: of stored integers one with 256 entries in the
+CDP, of a convolution's sums an approximation in the SDP.
 
 Activations are written in many ways: `x * Sigmoid(x)`, `x * Clip(x + 3, 0, 6) / 6`, GELU by Erf. Any
 elementwise operators whose operands are scalar constants and functions of the same integers compose to a
@@ -32,7 +33,7 @@ from xonnc.dialects.onnx.ops.math import (
 )
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
 from xonnc.lowering.dla_planning.lookup_tables import Function, integer_function_lut
-from xonnc.lowering.onnx_to_dla.dequantized import QuantizedCube
+from xonnc.lowering.onnx_to_dla.dequantized import Affine, Concatenated, QuantizedCube
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder
 from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
 
@@ -40,20 +41,31 @@ ElementwiseFunction: TypeAlias = Callable[[Sequence[Array | None]], Array]
 """Computes the values of the result from those of the operands; `None` stands for an omitted operand."""
 
 
+LookupSource: TypeAlias = QuantizedCube | Affine | Concatenated
+"""Stored integers, or sums of convolutions."""
+
+
 @dataclass(frozen=True)
 class TableLookup:
-    """A function of stored integers, tabulated with the parameters of the following QuantizeLinear."""
+    """A function of one tensor, tabulated with the parameters of the following QuantizeLinear."""
 
-    source: QuantizedCube
+    source: LookupSource
     shape: tuple[int, ...]
     function: Function
+
+    def reads(self, source: LookupSource) -> bool:
+        """Whether the function is one of this tensor."""
+        both_stored = isinstance(source, QuantizedCube) and isinstance(self.source, QuantizedCube)
+        return self.source == source if both_stored else self.source is source
 
     def then(self, function: Callable[[Array], Array]) -> TableLookup:
         """Compose with another function."""
         return TableLookup(self.source, self.shape, lambda x: function(self.function(x)))
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
-        """Emit one CDP pass."""
+        """Emit one CDP pass on stored integers; the SDP pass of sums looks them up itself."""
+        if not isinstance(self.source, QuantizedCube):
+            return self.source.looked_up(self.function, qparams, builder)
         numbers = self.source.qparams.dequantize(np.arange(INT8_MIN, INT8_MAX + 1)).astype(np.float64)
         with np.errstate(all="ignore"):
             results = np.clip(np.nan_to_num(self.function(numbers)), -1e30, 1e30)

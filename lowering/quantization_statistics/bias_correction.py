@@ -50,11 +50,16 @@ that they depend on.
 
 
 def bias_corrections(
-    module: ModuleOp, ranges: Ranges, samples: Sequence[Sample], open_parts: OpenParts
+    module: ModuleOp,
+    ranges: Ranges,
+    samples: Sequence[Sample],
+    open_parts: OpenParts,
+    has_sums_lookup: bool = False,
 ) -> dict[str, tuple[float, ...]]:
     """
     Return what to subtract from the bias of each Conv and Gemm in `module`, by result name, one value per
-    output in the channels' equalized scale.
+    output in the channels' equalized scale, as a target rounds whose SDP looks up sums if
+    `has_sums_lookup`.
 
     The float model does not run again: `ranges` have the means of its channels in each sample. `module` is
     not modified. Empty for fewer samples than `MIN_SAMPLES`, or several functions. Raises `XonncError` if a
@@ -63,7 +68,7 @@ def bias_corrections(
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
     if len(samples) < MIN_SAMPLES or len(functions) != 1:
         return {}
-    ((function, known),), rounded = equalized_and_quantized(module, ranges)
+    ((function, known),), rounded = equalized_and_quantized(module, ranges, has_sums_lookup)
     linear = [op for op in function.walk() if isinstance(op, ConvOp | GemmOp)]
     if not linear:
         return {}

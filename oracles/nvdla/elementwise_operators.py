@@ -25,6 +25,7 @@ from oracles.nvdla.requantization import (
     TableLookup,
     clamped,
 )
+from oracles.nvdla.sums_lookup import SumsLookup
 from oracles.nvdla.unary_functions import FUNCTIONS, EmulatedSoftmax, power
 
 
@@ -142,6 +143,12 @@ def _function(name: str) -> Operator:
             with np.errstate(all="ignore"):
                 return FUNCTIONS[name](numbers, attributes)
 
+        found = here.reals(inputs[0])
+        if isinstance(found, Concatenated):
+            parts = [SumsLookup(part, result) for part in found.parts if isinstance(part, Affine)]
+            return replace(found, parts=parts)
+        if isinstance(found, Affine) and found.is_fine:
+            return SumsLookup(found, result)
         return TableLookup(here.stored(inputs[0]), result)
 
     return look_up

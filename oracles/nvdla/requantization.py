@@ -107,7 +107,7 @@ class Affine:
         if self.stored is not None and self.stored.qparams == qparams:
             return self.stored.integers
         result = saturate(self._pass(qparams), 8)
-        exact = np.clip(self._exact() / qparams.scale + qparams.zero_point, -128, 127)
+        exact = np.clip(self.exact() / qparams.scale + qparams.zero_point, -128, 127)
         deviations.append(float(np.abs(result - exact).max(initial=0.0)))
         return result
 
@@ -140,6 +140,12 @@ class Affine:
                 found = _bounded(found, step, unit)
         return convert(found, unit, qparams, rest)
 
+    def in_units(self, unit: float) -> Integers:
+        """Return sums and bias as integers of 32 bits in units of `unit`, without steps."""
+        assert self._is_exact
+        assert not self.steps
+        return self._bias_and_scale(self.source, self.bias, unit)
+
     def _spread(self) -> Integers:
         assert self.spread is not None
         return self.spread.astype(np.int64)
@@ -161,7 +167,8 @@ class Affine:
         """Broadcast values per channel against the source."""
         return numbers.reshape(-1, *(1,) * (self.source.ndim - 2)) if numbers.size > 1 else numbers
 
-    def _exact(self) -> Array:
+    def exact(self) -> Array:
+        """Return the numbers without rounding."""
         source = self.source if self.spread is None else self.source * self.spread
         result = source * self._along(self.scale) + self._along(self.bias)
         for step in self.steps:

@@ -47,6 +47,7 @@ from xonnc.lowering.quantization_statistics.quantization_error import with_quant
 from xonnc.native import compile_native
 from xonnc.runtime.calibration import DEFAULT_METHOD, RunModel, calibrate
 from xonnc.runtime.native.session import Session
+from xonnc.targets import load_target
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
@@ -70,6 +71,7 @@ def calibrate_module(
     method: str = DEFAULT_METHOD,
     step: Callable[[int, int, str], None] | None = None,
     executor: Executor | None = None,
+    target: str | None = None,
 ) -> Ranges:
     """
     Measure the ranges of all float tensors of a module, and the corrections of biases for NVDLA.
@@ -82,6 +84,7 @@ def calibrate_module(
         method: how samples become ranges, one of `xonnc.runtime.calibration.METHODS`.
         step: called with the samples done, their number, and a label.
         executor: runs the samples; if `None`, threads of this process do.
+        target: the NVDLA that the corrections are for, which differ where its SDP has a lookup table.
 
     Returns: the ranges by tensor name.
 
@@ -92,7 +95,9 @@ def calibrate_module(
     """
     found = dict(measure_ranges(module, samples, method, step, executor))
     if not is_quantized(module):
-        for name, numbers in bias_corrections(module, found, samples, open_parts).items():
+        for name, numbers in bias_corrections(
+            module, found, samples, open_parts, target is not None and load_target(target).sdp_y
+        ).items():
             if name in found:
                 found[name] = replace(found[name], bias_corrections=numbers)
     return found
@@ -165,15 +170,18 @@ def select_float(
         ('head',)
     """
     require_accuracy(accuracy)
+    hardware = load_target(target)
 
     def quantized(twin: ModuleOp) -> onnx.ModelProto:
         floats = {name for op in computing_ops(twin) if stays_float(op) for name in output_names(op)}
-        quantize(twin, ranges, DisposablePool())
+        quantize(twin, ranges, DisposablePool(), hardware)
         return with_quantized_weights(export_proto(twin), floats)
 
     quantizer = Quantizer(ranges, quantized, lambda exact: export_proto(equalized(exact, ranges)))
     compared = samples[:MAX_COMPARED]
-    cost = FloatCosts(module, target, new_context(), lambda twin: quantize(twin, ranges, DisposablePool()))
+    cost = FloatCosts(
+        module, target, new_context(), lambda twin: quantize(twin, ranges, DisposablePool(), hardware)
+    )
     return select_float_nodes(module, quantizer, compared, accuracy, open_model, cost, step)
 
 

@@ -38,7 +38,7 @@ from xonnc.lowering.onnx_to_dla.batch import set_batch, shapes_of_one_image
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import convert, has_dynamic_inputs
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
-from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import PropagateQdq
+from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import propagate_pairs
 from xonnc.lowering.onnx_to_dla.qdq_pairs import inserted_pairs, is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
 from xonnc.lowering.onnx_to_dla.split_sums import split_products, split_sums
@@ -285,9 +285,9 @@ def _run_frontend(
     if calibrate is not None and not was_quantized:
         prepare_quantization(module, context)
     if calibrate is not None:
-        quantize(module, calibrate(module), DisposablePool.of(context))
+        quantize(module, calibrate(module), DisposablePool.of(context), nvdla)
     elif nvdla is not None:
-        PropagateQdq().apply(context, module)
+        propagate_pairs(module, DisposablePool.of(context), target=nvdla)
     if nvdla is not None:
         assign_precision(module, nvdla)
         set_batch(module, batch)

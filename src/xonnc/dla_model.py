@@ -187,7 +187,7 @@ def _ranges(
     if callable(calibrate):
         return calibrate(module)
     samples = samples_of(calibrate, input_shapes(module))
-    ranges = calibrate_module(module, samples, method)
+    ranges = calibrate_module(module, samples, method, target=target)
     if accuracy is not None:
         found = select_float(module, ranges, samples, accuracy, target=target)
         ops = computing_ops(module)

@@ -37,6 +37,7 @@ from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.node_precision import precision_of_node
 from xonnc.lowering.onnx_to_dla.output_branches import with_separate_outputs
+from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import propagate_pairs
 from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
 from xonnc.lowering.placement.assign_precision_onnx import assign_precision
@@ -343,9 +344,9 @@ def _read_with(
     if calibrate is not None:
         if not is_quantized(module):
             prepare_quantization(module, context)
-        quantize(module, calibrate(module), pool)
+        quantize(module, calibrate(module), pool, hardware)
     elif is_lowered is None:
-        run_pass("propagate-qdq-onnx", context, module)
+        propagate_pairs(module, pool, target=hardware)
     if hardware is not None:
         assign_precision(module, hardware)
     finish_stage("simplified", context, module, ignore_stage)

@@ -96,7 +96,7 @@ def ranges(args: argparse.Namespace, module: ModuleOp, step: Callable[[int, int,
     else:
         samples = read_samples(args.calibrate, input_shapes(module))
         with _executor(args) as executor:
-            found = calibrate_module(module, samples, args.calibration_method, step, executor)
+            found = calibrate_module(module, samples, args.calibration_method, step, executor, args.target)
     if args.save_calib:
         write_calibration(args.save_calib, found)
     return found

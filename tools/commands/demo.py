@@ -134,7 +134,8 @@ def _run_digits(folder: Path, target: str, is_quiet: bool) -> bool:
         write_array(files, image_file.with_suffix(".npy"), example)
 
     def ranges(module: ModuleOp) -> Ranges:
-        return calibrate_module(module, [{digits.INPUT: image[None]} for image in images.calibration])
+        samples = [{digits.INPUT: image[None]} for image in images.calibration]
+        return calibrate_module(module, samples, target=target)
 
     compilation = compile_model(model, target, calibrate=ranges)
     written = compilation.write(loadable)

@@ -324,7 +324,7 @@ class _QuantizationSamples:
             name_values(module)
             found = read_calibration(self._args.calib)
         else:
-            found = calibrate_module(module, self._read(module))
+            found = calibrate_module(module, self._read(module), target=self._args.target)
         if self._args.calibrate and not is_quantized(module):
             self._floats = export_proto(equalized(module, found))
         return found

@@ -27,3 +27,12 @@ func.func @copy_and_spread(%x: tensor<1x8x4x4xf16>, %s: tensor<1x8x1x1xf16>) -> 
      : (tensor<1x8x4x4xf16>, tensor<1x8x1x1xf16>) -> tensor<1x8x4x4xf16>
   func.return %b : tensor<1x8x4x4xf16>
 }
+
+// The lookup table of Y.
+// CHECK-LABEL: @lookup
+// CHECK:         lut = #dla.lut<linear_exp_table = [7, 0, {{.*}}], linear_only_table = [7, 0, {{.*}}], linear_exp_offset = 0, linear_only_offset = 0, is_integer = true>, operandSegmentSizes = array<i32: 1, 0, 0, 0>, y_stage = #dla.stage<act = lut>}>
+func.func @lookup(%x: tensor<1x8x4x4xi8>) -> tensor<1x8x4x4xi8> {
+  %y = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, y_stage = #dla.stage<act = lut>, lut = #dla.lut<linear_exp_table = [7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], linear_only_table = [7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], linear_exp_offset = 0, linear_only_offset = 0, is_integer = true>}>
+     : (tensor<1x8x4x4xi8>) -> tensor<1x8x4x4xi8>
+  func.return %y : tensor<1x8x4x4xi8>
+}

@@ -84,3 +84,19 @@ func.func @relu_of_y(%x: tensor<1x8x4x4xf16>) {
   %y = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, y_stage = #dla.stage<act = relu>}> : (tensor<1x8x4x4xf16>) -> tensor<1x8x4x4xf16>
   func.return
 }
+
+// -----
+
+func.func @lookup_without_a_table(%x: tensor<1x8x4x4xi8>) {
+  // expected-error @+1 {{there is a lut if y looks up (act lut), found none}}
+  %y = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, y_stage = #dla.stage<act = lut>}> : (tensor<1x8x4x4xi8>) -> tensor<1x8x4x4xi8>
+  func.return
+}
+
+// -----
+
+func.func @lookup_elsewhere(%x: tensor<1x8x4x4xi8>) {
+  // expected-error @+1 {{the lookup table is y's alone, found act lut at x1}}
+  %y = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = lut>}> : (tensor<1x8x4x4xi8>) -> tensor<1x8x4x4xi8>
+  func.return
+}

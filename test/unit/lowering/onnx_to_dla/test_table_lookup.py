@@ -82,7 +82,10 @@ def calibrate(module: ModuleOp) -> Ranges:
 def test_an_activation_is_one_table(name: str, target: str, tmp_path: Path):
     path = saved(tmp_path, CASES[name])
     compilation = compile_model(path, target, calibrate=calibrate)
-    assert compilation.report.layers_by_engine["CDP"] == (2 if name.startswith("two") else 1)
+    tables = 2 if name.startswith("two") else 1
+    # The first is looked up in the SDP, of the convolution's sums, where that has a table.
+    in_cdp = tables - 1 if load_target(target).sdp_y else tables
+    assert compilation.report.layers_by_engine.get("CDP", 0) == in_cdp
     (output,) = Simulator(compilation.loadable, load_target(target)).run([X])
     (expected,) = ReferenceModel(path).run({"x": X})
     assert np.abs(output.numbers - expected).max() < 0.03 * np.abs(expected).max()

@@ -1,0 +1,74 @@
+"""
+Activations that the SDP computes from the sums of a convolution, in the pass that adds the bias.
+
+```mlir
+%x = "onnx.Conv"(%a, %w, %b)
+%s = "onnx.Sigmoid"(%x)
+%y = "onnx.Mul"(%x, %s)
+```
+Where the SDP has a lookup table (`sdp_y` of the target), `%x` is looked up as it is and gets no QDQ pair:
+rounding it to 8 bits costs such networks more accuracy than all else, and a pass of the CDP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.ir import Block, OpResult, SSAValue
+
+from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.formats.nvdla.quantization import QuantizationParameters
+from xonnc.lowering.dla_planning.lookup_tables import sums_lut
+from xonnc.lowering.onnx_to_dla.dequantized import MAX_LOOKUP_ERROR
+from xonnc.lowering.onnx_to_dla.dla_builder import Array
+from xonnc.lowering.onnx_to_dla.lookup_regions import LookupRegion
+from xonnc.lowering.onnx_to_dla.saturation import functions_of
+from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
+from xonnc.targets import NvdlaTarget
+
+
+@dataclass(frozen=True)
+class SumsFunction:
+    """The function `result` of `sums`, which nothing else reads; `inner` is computed on the way."""
+
+    sums: SSAValue
+    result: SSAValue
+    inner: frozenset[SSAValue]
+
+    def is_tabulated(self, qparams: QuantizationParameters) -> bool:
+        """Whether a lookup table approximates the function, with these parameters of the result."""
+        return sums_lut(partial(_evaluated, self), qparams).error <= MAX_LOOKUP_ERROR
+
+
+def _evaluated(function: SumsFunction, points: Array) -> Array:
+    return functions_of(function.sums, points)[function.result]
+
+
+def looks_up_sums(target: NvdlaTarget | None) -> bool:
+    """Return whether the SDP of a target has a lookup table."""
+    return target is not None and target.sdp_y
+
+
+def sums_functions(block: Block, regions: Iterable[LookupRegion]) -> Iterator[SumsFunction]:
+    """Yield the functions of the results of convolutions in `block`."""
+    by_root = {region.root: region for region in regions}
+    for op in block.ops:
+        if isinstance(op, ConvOp):
+            region = by_root.get(op.Y)
+            inner = frozenset[SSAValue]() if region is None else region.inner
+            result = _only_result(op.Y, inner)
+            if result is not None:
+                yield SumsFunction(op.Y, result, inner)
+
+
+def _only_result(sums: SSAValue, inner: Collection[SSAValue]) -> SSAValue | None:
+    """Return the result of the region of `sums`, or of its only reader; `None` if others read the sums."""
+    found = {use.operation for value in (sums, *inner) for use in value.uses}
+    found -= {value.op for value in inner if isinstance(value, OpResult)}
+    if len(found) != 1:
+        return None
+    reader = found.pop()
+    is_function = inner or type(reader) in INT8_FUNCTIONS
+    return reader.results[0] if is_function and len(reader.results) == 1 else None
