@@ -91,8 +91,10 @@ def call_types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     from onnx.shape_inference import InferenceError, infer_shapes
 
     try:
+        # Inference expands the bodies of all calls, as inlining does.
+        _check_expansion(model)
         inferred = infer_shapes(model)
-    except (EncodeError, InferenceError, RuntimeError, ValueError):
+    except (XonncError, EncodeError, InferenceError, RuntimeError, ValueError):
         # Without types the model is valid as well.
         return {}
     found = {info.name: info.type for info in inferred.graph.value_info if info.name in results}
