@@ -205,7 +205,10 @@ REFUSED: dict[str, tuple[Maker, str]] = {
         "g1: no operator 'BiasGelu' in domain 'my.domain'; 'com.microsoft' has 'BiasGelu'",
     ),
     "stride": (conv((4, 4, 1, 1), strides=[9, 9]), "conv1 (Conv): stride 9"),
-    "dilation": (conv((4, 4, 1, 2), dilations=[1, 33], pads=[0, 31, 0, 31]), "conv1 (Conv): dilation 33"),
+    "dilation": (
+        conv((4, 4, 1, 2), dilations=[1, 33], pads=[0, 31, 0, 31]),
+        "conv1 (Conv): dilations [1, 33] (the core takes up to 32)",
+    ),
     "batch": (lambda folder: saved(folder, [node("Relu", "x", "y", "act")], shape=(4096, 4, 8, 8)), "16384"),
     "dynamic": (
         lambda folder: saved(folder, [node("Relu", "x", "y", "act")], shape=("N", 4, 8, 8)),
