@@ -63,6 +63,8 @@ MODELS = {
         p = MatMulInteger(a, b) }""",
     "matmul": """(float[N, K] x, float[L, M] w, float[B, M, 3] v) => (float[A, C] y, float[D, E, F] z) {
         y = MatMul(x, w)  z = MatMul(y, v) }""",
+    "einsum": """(float[N, K] x, float[K, M] w) => (float[A, B] y) {
+        y = Einsum<equation = "nk,km->mn">(x, w) }""",
     "dequantized": """(uint8[N, K] x, float s, uint8 z) => (float[A, B] y) {
         y = DequantizeLinear(x, s, z) }""",
     "gemm": """(float[K, N] x, float[M, L] w) => (float[A, B] y) {
@@ -297,6 +299,7 @@ def groups(name: str) -> list[set[str]]:
 
 KNOWN = {
     "elementwise": [{f"{v}.0" for v in "xyabcdefghrkm"}, {*(f"{v}.1" for v in "xyabcdefghrkm"), "z.0"}],
+    "einsum": [{"x.0", "y.1"}, {"x.1", "w.0"}, {"w.1", "y.0"}],
     "dequantized": [{"x.0", "y.0"}, {"x.1", "y.1"}],
     "matmul": [{"x.0", "y.0", "z.1"}, {"x.1", "w.0"}, {"w.1", "y.1", "v.1"}, {"v.0", "z.0"}],
     "required": [
