@@ -170,8 +170,11 @@ class SumsLut:
     """The largest, in units of the results' 8 bits at most."""
 
 
-UNIT_BITS = range(7, 25)
-"""Sums are looked up in such units `2^-bits`: 32 bits reach as far as every table, and 2^24 at most."""
+UNIT_BITS = range(5, 25)
+"""
+Sums are looked up in such units `2^-bits`: 32 bits reach as far as every table, and the start of each is a
+multiple.
+"""
 
 FINER = 7
 """A unit of sums is so many bits finer than one of results."""
@@ -201,10 +204,11 @@ class _SampledFunction:
     function: Function = field(compare=False)
 
 
-def sums_lut(function: Function, qparams: QuantizationParameters) -> SumsLut:
+def sums_lut(function: Function, qparams: QuantizationParameters, max_bits: int = UNIT_BITS[-1]) -> SumsLut:
     """
     Return the table of a function of sums, whose results become int8 with `qparams`, of least error.
 
+    Its unit is `2^-max_bits` or coarser: sums that are large themselves cannot be multiplied by as much.
     Results whose scales and largest numbers are within the same powers of two have one table: the SDP has to
     be idle to load another (docs/internals/nvdla-hardware.md §9.2).
     """
@@ -212,17 +216,18 @@ def sums_lut(function: Function, qparams: QuantizationParameters) -> SumsLut:
         results = function(SUMS_SAMPLES)
     largest = float(np.abs(qparams.dequantize(np.array([INT8_MIN, INT8_MAX]))).max())
     sampled = _SampledFunction(results.tobytes(), function)
-    return _sums_lut(sampled, floor(log2(qparams.scale)), ceil(log2(largest)))
+    least = floor(log2(qparams.scale))
+    bits = max(min(FINER - least, max_bits, UNIT_BITS[-1]), UNIT_BITS[0])
+    return _sums_lut(sampled, least, ceil(log2(largest)), bits)
 
 
 @lru_cache(maxsize=256)
-def _sums_lut(sampled: _SampledFunction, least: int, largest: int) -> SumsLut:
+def _sums_lut(sampled: _SampledFunction, least: int, largest: int, bits: int) -> SumsLut:
     """Return the table of results in steps of at least `2^least`, of `2^largest` at most."""
     function = sampled.function
-    bits = min(max(FINER - least, UNIT_BITS[0]), UNIT_BITS[-1])
     # What is beyond the largest number saturates, and a segment may begin within and end beyond.
     reach = 2.0 ** (largest + 1)
-    shift = max(min(14 - (largest + 1), MAX_SHIFT), -MAX_SHIFT)
+    shift = min(14 - (largest + 1), MAX_SHIFT)
 
     def results(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         with np.errstate(all="ignore"):
@@ -243,8 +248,8 @@ def _sums_lut(sampled: _SampledFunction, least: int, largest: int) -> SumsLut:
         _as_stored(_asymptote_slope(function, x) * 2.0 ** (shift - bits)) * 2.0**bits
         for x in (-ASYMPTOTE, ASYMPTOTE)
     )
-    near_forms = [form for form in SUMS_NEAR_FORMS if form[1] + bits >= 0]
-    error, far, near = _best_forms(entries, (under, over), errors, SUMS_SAMPLES, near_forms)
+    # Where a step is finer than the unit, the index is shifted to the left (§4.3).
+    error, far, near = _best_forms(entries, (under, over), errors, SUMS_SAMPLES, SUMS_NEAR_FORMS)
     lut = Lut(
         linear_exp_table=tuple(int(entry) for entry in entries(65, *far)),
         linear_only_table=tuple(int(entry) for entry in entries(257, *near)),

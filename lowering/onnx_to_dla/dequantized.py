@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import floor, log2
+from math import ceil, floor, log2
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -186,7 +186,9 @@ class Affine:
         """
         if self.steps or self.spread is not None:
             builder.refuse("a function of a sum or a clamp that is not quantized; quantize in between")
-        table = sums_lut(function, qparams)
+        # The factor to the unit has to be below 2^15.
+        max_bits = 14 - ceil(log2(float(np.abs(self.scale).max()) or 1.0))
+        table = sums_lut(function, qparams, max_bits)
         if table.error > MAX_LOOKUP_ERROR:
             builder.refuse(
                 f"no lookup table of sums approximates the function (off by {table.error:.1f} steps); "

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 from xdsl.ir import Block, OpResult, SSAValue
 
 from xonnc.dialects.onnx.ops.nn import ConvOp
@@ -59,7 +60,7 @@ def sums_functions(block: Block, regions: Iterable[LookupRegion]) -> Iterator[Su
             region = by_root.get(op.Y)
             inner = frozenset[SSAValue]() if region is None else region.inner
             result = _only_result(op.Y, inner)
-            if result is not None:
+            if result is not None and result in functions_of(op.Y, np.zeros(1)):
                 yield SumsFunction(op.Y, result, inner)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import ceil, log2
 
 import numpy as np
 
@@ -30,7 +31,8 @@ class SumsLookup:
 
     def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
         """Compute one SDP pass."""
-        found = sums_lut(self.function, Parameters(qparams.scale, qparams.zero_point))
+        max_bits = 14 - ceil(log2(float(np.abs(self.source.scale).max())))
+        found = sums_lut(self.function, Parameters(qparams.scale, qparams.zero_point), max_bits)
         lut = found.lut
         sums = self.source.in_units(2.0**-found.unit_bits)
         fine = _Table(lut.linear_only_table, int(lut.lo_start), lut.linear_only_offset)
@@ -54,7 +56,7 @@ class _Table:
 
     @property
     def end(self) -> int:
-        return self.start + ((len(self.entries) - 1) << self.step)
+        return self.start + int((len(self.entries) - 1) * 2.0**self.step)
 
     def covers(self, numbers: Integers) -> Array:
         return (numbers > self.start) & (numbers < self.end)
@@ -62,6 +64,8 @@ class _Table:
     def read(self, numbers: Integers) -> Integers:
         """Interpolate; the result is rounded, a half away from zero."""
         distance = np.clip(numbers, self.start, self.end - 1) - self.start
+        if self.step < 0:
+            return np.array(self.entries, np.int64)[distance << -self.step]
         index, rest = distance >> self.step, distance & ((1 << self.step) - 1)
         entries = np.array(self.entries, np.int64)
         scaled = entries[index] * ((1 << self.step) - rest) + entries[index + 1] * rest

@@ -129,6 +129,13 @@ def test_sums_of_all_sizes(spread: float, tmp_path: Path):
     check(quantized_model("LeakyRelu", spread=spread, scale=spread / 40), "nv_large", tmp_path)
 
 
+@pytest.mark.parametrize("spread", [3e4, 3e5])
+@pytest.mark.parametrize(("function", "zero"), [("Sigmoid", 0), ("Tanh", 128)])
+def test_large_sums_of_functions_with_bounds(function: str, zero: int, spread: float, tmp_path: Path):
+    model = quantized_model(function, spread=spread, scale=1 / 255 if zero == 0 else 1 / 127, zero=zero)
+    check(model, "nv_large", tmp_path)
+
+
 def test_a_function_without_a_table_is_refused(tmp_path: Path):
     message = (
         r"no lookup table of sums approximates the function \(off by \d+\.\d steps\); insert QuantizeLinear"
