@@ -55,6 +55,7 @@ from xonnc.lowering.onnx_to_dla.qdq_pairs import (
     QdqPair,
     elements,
     insert_pair,
+    is_constant,
     is_quantized,
     meets_padding,
     pair_of,
@@ -278,7 +279,7 @@ class _Propagation:
         if isinstance(op, ConcatOp):
             return known[op.results[0]] or self._has_own(op.results[0])
         if isinstance(op, AddOp | MulOp | SumOp):
-            others = [each for each in op.operands if each is not value and not _is_constant(each)]
+            others = [each for each in op.operands if each is not value and not is_constant(each)]
             if isinstance(op, MulOp) and others:
                 return False
             is_quantized = known[op.results[0]] or self._has_own(op.results[0])
@@ -440,16 +441,9 @@ def _is_symmetric(value: SSAValue) -> bool:
     it, where the SDP subtracts the zero point of one factor only.
     """
     products = (use.operation for use in value.uses if isinstance(use.operation, MulOp))
-    return meets_padding(value) or any(not any(map(_is_constant, op.operands)) for op in products)
+    return meets_padding(value) or any(not any(map(is_constant, op.operands)) for op in products)
 
 
 def _is_moved(value: SSAValue) -> bool:
     """Whether a value is made of elements of others."""
     return isinstance(value.owner, (ConcatOp, *MOVES))
-
-
-def _is_constant(value: SSAValue) -> bool:
-    """Whether a value is a constant, or dequantized from one."""
-    if isinstance(value.owner, DequantizeLinearOp):
-        value = value.owner.x
-    return elements(value) is not None

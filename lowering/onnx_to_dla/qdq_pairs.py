@@ -161,6 +161,13 @@ def elements(value: SSAValue) -> Array | None:
     return elements_array(value.op.value)
 
 
+def is_constant(value: SSAValue) -> bool:
+    """Whether a value is a constant, or dequantized from one."""
+    if isinstance(value.owner, DequantizeLinearOp):
+        value = value.owner.x
+    return elements(value) is not None
+
+
 def insert_pair(value: SSAValue, pair: QdqPair, pool: DisposablePool) -> SSAValue:
     """Insert a pair after `value`; what read it reads the dequantized value, which is returned."""
     if isinstance(value, OpResult):

@@ -13,9 +13,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.builtin import NoValueOp
-from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.ops.math import AddOp, GemmOp, MeanOp, MulOp, SumOp
+from xonnc.dialects.onnx.ops.math import AddOp, ExpandOp, GemmOp, MeanOp, MulOp, SumOp
 from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape, tensor_type
+from xonnc.lowering.onnx_to_dla.dla_builder import Array
+from xonnc.lowering.onnx_to_dla.qdq_pairs import constant_op, is_constant
 
 MAX_ADDENDS = 2
 """Tensors that one SDP pass adds."""
@@ -35,18 +36,15 @@ def split_sums(module: ModuleOp, pool: DisposablePool) -> None:
 
 def split_products(module: ModuleOp, pool: DisposablePool) -> None:
     """
-    Split every Gemm in `module` of constant weights and a computed C as large as the result: `A B + beta C`.
+    Split every Gemm in `module` of constant weights and a computed C: `A B + beta C`.
 
-    A bias is of the kernels, so it is constant; the SDP adds a computed tensor to the sums.
+    A bias is of the kernels, so it is constant; the SDP adds a computed tensor to the sums, once it has their
+    shape.
     """
     for op in [op for op in module.walk() if isinstance(op, GemmOp)]:
-        is_computed = op.C.type != NONE and not isinstance(op.C.owner, ConstantOp)
-        shape = static_shape(op.C.type)
-        if (
-            is_computed
-            and isinstance(op.B.owner, ConstantOp)
-            and shape == static_shape(op.Y.type) is not None
-        ):
+        is_computed = op.C.type != NONE and not is_constant(op.C)
+        shapes = static_shape(op.C.type), static_shape(op.Y.type)
+        if is_computed and is_constant(op.B) and None not in shapes:
             _split_product(op, pool)
 
 
@@ -54,6 +52,9 @@ def _split_product(op: GemmOp, pool: DisposablePool) -> None:
     addend, absent = op.C, NoValueOp(derived(op.location))
     if op.beta.value.data != 1.0:
         addend = _insert(MulOp, (addend, _scalar(op.beta.value.data, addend, op, pool)), op)
+    if addend.type != op.Y.type:
+        shape = _constant(np.array(static_shape(op.Y.type), np.int64), op, pool)
+        addend = _insert(ExpandOp, (addend, shape), op, static_shape(op.Y.type))
     product = GemmOp.create(
         operands=[op.A, op.B, absent.results[0]],
         result_types=[op.Y.type],
@@ -69,10 +70,12 @@ def _scalar(number: float, like: SSAValue, before: Operation, pool: DisposablePo
     """Insert a scalar of the element type of another value."""
     element = element_type(like.type)
     assert element is not None
-    constant = ConstantOp.create(
-        properties={"value": pool.create(np.array(number, numpy_dtype(element)))},
-        result_types=[tensor_type((), element)],
-    )
+    return _constant(np.array(number, numpy_dtype(element)), before, pool)
+
+
+def _constant(array: Array, before: Operation, pool: DisposablePool) -> SSAValue:
+    """Insert a constant."""
+    constant = constant_op(array, derived(before.location), pool)
     Builder(InsertPoint.before(before)).insert(constant)
     return constant.output
 
@@ -91,8 +94,14 @@ def _split(op: SumOp | MeanOp, operands: Sequence[SSAValue], pool: DisposablePoo
     Rewriter.replace_op(op, [], [added])
 
 
-def _insert(kind: type[AddOp | MulOp], operands: tuple[SSAValue, SSAValue], before: Operation) -> SSAValue:
-    shapes = [static_shape(value.type) or () for value in operands]
+def _insert(
+    kind: type[AddOp | ExpandOp | MulOp],
+    operands: tuple[SSAValue, SSAValue],
+    before: Operation,
+    shape: tuple[int, ...] | None = None,
+) -> SSAValue:
+    """Insert an operator; its result has the shape that the operands are broadcast to, unless it is given."""
+    shapes = [static_shape(value.type) or () for value in operands] if shape is None else [shape]
     element = element_type(operands[0].type)
     assert element is not None
     made = kind.create(

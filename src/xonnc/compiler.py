@@ -272,28 +272,50 @@ def _run_frontend(
     imported, opset = summarize(module), _opset(module)
     seen = on_stage or ignore_stage
     finish_stage("onnx", context, module, seen)
-    make_dense(module, DisposablePool.of(context))
-    Simplify().apply(context, module)
-    if unroll_loops(module, context, MAX_UNROLLED_OPS):
-        Simplify().apply(context, module)
-    legalize(module, context, is_lowered or lowered_by_nvdla(module, calibrate is not None))
-    DecomposeQuantized().apply(context, module)
-    DisposablePool.of(context).collect([module])
+    simplify(module, context, is_lowered or lowered_by_nvdla(module, calibrate is not None))
     simplified, was_quantized = summarize(module), is_quantized(module)
-    if nvdla is not None and not was_quantized:
-        split_products(module, DisposablePool.of(context))
-    if calibrate is not None and not was_quantized:
-        prepare_quantization(module, context)
-    if calibrate is not None:
-        quantize(module, calibrate(module), DisposablePool.of(context), nvdla)
-    elif nvdla is not None:
-        propagate_pairs(module, DisposablePool.of(context), target=nvdla)
+    prepare(module, context, calibrate, nvdla)
     if nvdla is not None:
-        assign_precision(module, nvdla)
         set_batch(module, batch)
     finish_stage("simplified", context, module, seen)
     pairs = inserted_pairs(module) if was_quantized else 0
     return FrontendResult(module, context, imported, simplified, opset, pairs)
+
+
+def simplify(module: ModuleOp, context: Context, is_lowered: Callable[[Operation], bool]) -> None:
+    """
+    Simplify a module as all targets do, unroll its loops, and decompose what the target does not lower.
+
+    Parameters: `module`, `context` and `is_lowered`, as in `legalize`; the module is as imported.
+    """
+    make_dense(module, DisposablePool.of(context))
+    Simplify().apply(context, module)
+    if unroll_loops(module, context, MAX_UNROLLED_OPS):
+        Simplify().apply(context, module)
+    legalize(module, context, is_lowered)
+    DecomposeQuantized().apply(context, module)
+    DisposablePool.of(context).collect([module])
+
+
+def prepare(
+    module: ModuleOp, context: Context, calibrate: Calibrate | None, nvdla: NvdlaTarget | None
+) -> None:
+    """
+    Quantize a simplified module if calibration is asked for, and assign precisions.
+
+    Parameters: `calibrate` and `nvdla`, as in `run_frontend`.
+    """
+    pool = DisposablePool.of(context)
+    if nvdla is not None:
+        split_products(module, pool)
+    if calibrate is not None:
+        if not is_quantized(module):
+            prepare_quantization(module, context)
+        quantize(module, calibrate(module), pool, nvdla)
+    elif nvdla is not None:
+        propagate_pairs(module, pool, target=nvdla)
+    if nvdla is not None:
+        assign_precision(module, nvdla)
 
 
 def legalize(module: ModuleOp, context: Context, is_lowered: Callable[[Operation], bool]) -> None:

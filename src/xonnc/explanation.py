@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from xonnc.argument_types import checks_arguments
-from xonnc.compiler import legalize, prepare_quantization
+from xonnc.compiler import prepare, simplify
 from xonnc.contexts import ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import describe, node_name, node_names, renamed
@@ -37,15 +37,10 @@ from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.node_precision import precision_of_node
 from xonnc.lowering.onnx_to_dla.output_branches import with_separate_outputs
-from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import propagate_pairs
-from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
-from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
-from xonnc.lowering.placement.assign_precision_onnx import assign_precision
 from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.place_nodes import Placement as Partition
 from xonnc.lowering.placement.place_nodes import place_nodes as partition
 from xonnc.packages import check_images, unique_value_names
-from xonnc.passes import run_pass
 from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backend_lowering import lower_nodes
 from xonnc.plugins.backends import backend_of
@@ -335,20 +330,8 @@ def _read_with(
     set_images(module, images or {})
     finish_stage("onnx", context, module, ignore_stage)
     nodes = name_nodes(module)
-    pool = DisposablePool.of(context)
-    run_pass("dense-constants-onnx", context, module)
-    run_pass("simplify-onnx", context, module)
-    legalize(module, context, is_lowered or lowered_by_nvdla(module, calibrate is not None))
-    run_pass("decompose-quantized-onnx", context, module)
-    pool.collect([module])
-    if calibrate is not None:
-        if not is_quantized(module):
-            prepare_quantization(module, context)
-        quantize(module, calibrate(module), pool, hardware)
-    elif is_lowered is None:
-        propagate_pairs(module, pool, target=hardware)
-    if hardware is not None:
-        assign_precision(module, hardware)
+    simplify(module, context, is_lowered or lowered_by_nvdla(module, calibrate is not None))
+    prepare(module, context, calibrate, hardware)
     finish_stage("simplified", context, module, ignore_stage)
     merged = {name: node_name(op) for op in named_operators(module) for name in node_names(op)}
     return _QuantizedModel(module, context, nodes, merged, unknown)
