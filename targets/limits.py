@@ -48,7 +48,7 @@ KERNEL: Final = Limit(
     "kernel",
     1,
     32,
-    "larger ones run in parts by themselves in FP16, and without pads in INT8; else use two convolutions",
+    "larger ones run in parts by themselves, except over pixels of an image input",
 )
 CONV_STRIDE: Final = Limit(CORE, "stride", 1, 8, "slice every n-th row and column of the input first")
 DILATION: Final = Limit(

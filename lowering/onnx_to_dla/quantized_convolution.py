@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -14,8 +15,9 @@ from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN
 from xonnc.lowering.dla_planning.feasibility import conv_limits, kernels_at_once
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dequantized import Affine
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube
 from xonnc.lowering.onnx_to_dla.kernels import Kernels
+from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder
 from xonnc.lowering.onnx_to_dla.windows import output_size, trim_padding
 from xonnc.targets import limits
 
@@ -26,7 +28,7 @@ def convolution(
     bias: Array | None,
     window: Window2D,
     shape: tuple[int, ...],
-    builder: DlaBuilder,
+    builder: OperatorBuilder[Any],
 ) -> Affine:
     """
     Build a convolution of stored integers.
@@ -44,7 +46,7 @@ def convolution(
         cube = source.cube
     rows, columns = output_size(window, cube, builder)
     for dimension in (0, 1):
-        if limits.KERNEL.broken(window.kernel[dimension]) and not any(window.pads):
+        if limits.KERNEL.broken(window.kernel[dimension]):
             source, weights, window = _folded(source, weights, window, dimension, builder)
             cube = source.cube
     window = trim_padding(window, cube)
@@ -65,12 +67,12 @@ def convolution(
 
 
 def _folded(
-    source: Cube, weights: Array, window: Window2D, dimension: int, builder: DlaBuilder
+    source: Cube, weights: Array, window: Window2D, dimension: int, builder: OperatorBuilder[Any]
 ) -> tuple[Cube, Array, Window2D]:
     """
     Split a kernel that is too long in a dimension, and put what each part reads beside the others along the
     channels: all products go to the same accumulators. Parts are of one length; where the last one overlaps,
-    its weights are zero.
+    its weights are zero. Parts read padding from memory.
     """
     cube, axis, taps = source.cube, 2 + dimension, window.kernel[dimension]
     count = -(-taps // limits.KERNEL.most)
@@ -86,19 +88,44 @@ def _folded(
     spread, read = np.zeros(shape, weights.dtype), list[SSAValue]()
     for index in range(count):
         first, begin = min(index * length, taps - length), index * length
-        begins = [0, 0, 0]
-        begins[1 + dimension] = first * dilation
-        read.append(builder(SliceOp(source.value, tuple(begins), builder.cube_type(part))))
+        where = first * dilation - window.pads[dimension]
+        read.append(_padded_slice(source, axis, where, part, builder))
         lane, own = slice(index * step, index * step + cube.channels), range(begin, min(begin + length, taps))
         taken = np.moveaxis(weights, axis, 0)[own.start : own.stop]
         np.moveaxis(spread, axis, 0)[begin - first :, :, lane] = taken
     full = builder.cube_type(part._replace(channels=spread.shape[1]))
     value = builder(ConcatOp(read, 1, full, alignment=lanes))
     kernel = (spread.shape[2], spread.shape[3])
-    return replace(source, value=value), spread, replace(window, kernel=kernel)
+    pads = [0 if index % 2 == dimension else pad for index, pad in enumerate(window.pads)]
+    top, left, bottom, right = pads
+    folded = replace(window, kernel=kernel, pads=(top, left, bottom, right))
+    return replace(source, value=value), spread, folded
 
 
-def _in_parts(source: Cube, weights: Array, builder: DlaBuilder) -> tuple[Cube, Array]:
+def _padded_slice(
+    source: Cube, axis: int, begin: int, part: CubeShape, builder: OperatorBuilder[Any]
+) -> SSAValue:
+    """Return the rows (axis 2) or columns (3) of a cube from `begin` on; there is padding around them."""
+    assert source.qparams is not None, "integers have a scale"
+    here, size = source.cube[axis - 1], part[axis - 1]
+    before, after = max(min(-begin, size), 0), max(min(begin + size - here, size), 0)
+
+    def sized(count: int) -> CubeShape:
+        return CubeShape(*(count if index == axis - 1 else one for index, one in enumerate(part)))
+
+    pieces: list[SSAValue] = []
+    if before:
+        pieces.append(builder.filled(sized(before), source.qparams.zero_point))
+    if (inside := size - before - after) > 0:
+        begins = [0, 0, 0]
+        begins[axis - 1] = begin + before
+        pieces.append(builder(SliceOp(source.value, tuple(begins), builder.cube_type(sized(inside)))))
+    if after:
+        pieces.append(builder.filled(sized(after), source.qparams.zero_point))
+    return pieces[0] if len(pieces) == 1 else builder(ConcatOp(pieces, axis, builder.cube_type(part)))
+
+
+def _in_parts(source: Cube, weights: Array, builder: OperatorBuilder[Any]) -> tuple[Cube, Array]:
     """
     Split weights of more than 8 bits into sums of int8 weights along the channels, and repeat the source for
     each: all products go to the same accumulators. Repetitions start at whole atoms; weights of the lanes in

@@ -22,6 +22,7 @@ from oracles.nvdla.requantization import (
     Dequantized,
     MovedElements,
     QuantizationParameters,
+    StoredIntegers,
     side_by_side,
 )
 from oracles.nvdla.transposed_convolution import TransposedGeometry, dense_kernels
@@ -124,12 +125,24 @@ def checked_window(attributes: Attributes, kernel: Sequence[int], sizes: Sequenc
 
 
 def _gemm(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> Value:
-    bias = here.number(inputs[2]) if len(inputs) > 2 else np.zeros(1, np.float32)
-    bias = bias.reshape(-1) * np.float32(attributes.get("beta", 1.0))
-    outputs = 0 if attributes.get("transB", 0) else 1
+    alpha, beta = (attributes.get(factor, 1.0) for factor in ("alpha", "beta"))
+    outputs = 1 - attributes.get("transB", 0)
     if attributes.get("transA", 0):
         raise UnsupportedOperator(f"{inputs[0]}: the reference multiplies rows")
-    return _product(here, inputs, outputs, attributes.get("alpha", 1.0), bias)
+    if len(inputs) > 2 and here.constant(inputs[2]) is None:
+        if beta != 1.0:
+            raise UnsupportedOperator(f"{inputs[2]}: the reference adds computed tensors as they are")
+        return _plus(_product(here, inputs, outputs, alpha, np.zeros(1)), here.stored(inputs[2]))
+    bias = here.number(inputs[2]) if len(inputs) > 2 else np.zeros(1, np.float32)
+    return _product(here, inputs, outputs, alpha, bias.reshape(-1) * np.float32(beta))
+
+
+def _plus(sums: Value, addend: StoredIntegers) -> Value:
+    """Add a tensor to sums of one row, in the pass that requantizes them."""
+    if not isinstance(sums, Affine):
+        raise UnsupportedOperator("the reference adds to one row")
+    integers = np.broadcast_to(addend.integers, sums.source.shape)
+    return sums.then(StoredIntegers(integers, addend.qparams))
 
 
 def _matmul(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:

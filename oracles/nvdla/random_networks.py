@@ -236,6 +236,48 @@ def square(draft: NetworkDraft) -> None:
     _end(draft, name, shape, draft.here.spread)
 
 
+def long_kernel(draft: NetworkDraft) -> None:
+    """Add a convolution whose kernel is longer than the core's, with pads where the image is shorter."""
+    channels, height, width = draft.image()
+    taps, dilation, is_column = draft.number(33, 70), draft.number(1, 2), draft.chance(2)
+    reach, size = (taps - 1) * dilation + 1, height if is_column else width
+    total = max(reach - size, 0) + draft.number(0, 8)
+    begin = draft.number(total // 4, total // 2)
+    pads, stride = (begin, total - begin), draft.number(1, 3)
+    kernels = draft.pick((1, 5, 16))
+    results = (size + total - reach) // stride + 1
+
+    def side(value: Any, other: Any) -> list[Any]:
+        return [value, other] if is_column else [other, value]
+
+    weights = draft.weights(kernels, channels, *side(taps, 1))
+    begins, ends = (side(pad, 0) for pad in pads)
+    name = draft.node(
+        "Conv",
+        draft.here.name,
+        weights,
+        strides=side(stride, 1),
+        pads=[*begins, *ends],
+        dilations=side(dilation, 1),
+    )
+    _end(draft, name, (1, kernels, *side(results, width if is_column else height)), draft.here.spread)
+
+
+def added_product(draft: NetworkDraft) -> None:
+    """Add a product of a vector and constant weights, and a computed vector or scalar to it."""
+    flat = draft.node("Flatten", draft.here.name) if len(draft.here.shape) == 4 else draft.here.name
+    elements, outputs, before = prod(draft.here.shape), draft.pick((5, 17, 32)), draft.here
+    columns = 1 if draft.chance(2) else outputs
+    draft.becomes(
+        draft.node("MatMul", flat, draft.weights(elements, columns, outputs=1)), (1, columns), before.spread
+    )
+    addend = draft.here
+    weights = draft.weights(elements, outputs, outputs=1)
+    draft.here = before
+    name = draft.node("Gemm", flat, weights, addend.name)
+    _end(draft, name, (1, outputs), 1.4 * before.spread)
+
+
 def _side(draft: NetworkDraft, size: int, most_dilation: int) -> tuple[int, int, tuple[int, int], int]:
     """Return kernel, stride, pads and dilation of one dimension."""
     over, dilation = draft.pick((1, 1, 2, 3, 3, 4, 5, 7)), draft.number(1, most_dilation)
@@ -507,6 +549,8 @@ LAYERS: dict[str, AddLayer] = {
     "nearest": nearest,
     "shuffle": shuffle,
     "transposed": transposed,
+    "long_kernel": long_kernel,
+    "added_product": added_product,
 }
 """Layers that every configuration supports; convolutions are the most frequent."""
 

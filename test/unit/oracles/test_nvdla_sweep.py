@@ -122,7 +122,8 @@ def test_a_recipe_is_always_the_same_model():
 
 def test_no_tile_is_a_single_position_of_a_column():
     """The SDP would take its surfaces as packed; the sweep found it."""
-    recipe = random_recipe(4294976313, is_integer=True)
+    layers = (RecipeLayer("conv3", 237733), RecipeLayer("conv", 981336))
+    recipe = NetworkRecipe(4294976313, (33, 13, 3), layers, True)
     assert outcome_of(recipe, "nv_small").kind == "agrees"
 
 

@@ -141,3 +141,25 @@ func.func @wide_weights(%a: tensor<1x3x4x4xf32>) -> tensor<1x1x4x4xi8> {
   %y = "onnx.QuantizeLinear"(%c, %t, %n) : (tensor<1x1x4x4xf32>, tensor<f32>, tensor<i8>) -> tensor<1x1x4x4xi8>
   onnx.Return %y : tensor<1x1x4x4xi8>
 }
+
+// -----
+
+// A kernel longer than the core's 32: two parts of 20 taps side by side along the channels, with padding in memory.
+// CHECK-LABEL: @long_kernel
+// CHECK:         %[[L:.*]] = "dla.concat"(%{{.*}}, %{{.*}}) <{axis = 3 : i64}> : (tensor<1x4x1x19xi8>, tensor<1x4x1x40xi8>) -> tensor<1x4x1x59xi8>
+// CHECK:         %[[R:.*]] = "dla.concat"(%{{.*}}, %{{.*}}) <{axis = 3 : i64}> : (tensor<1x4x1x40xi8>, tensor<1x4x1x19xi8>) -> tensor<1x4x1x59xi8>
+// CHECK:         %[[B:.*]] = "dla.concat"(%[[L]], %[[R]]) <{alignment = 32 : i64, axis = 1 : i64}>
+// CHECK:         "dla.conv"(%[[B]], %{{.*}}) {{.*}}pads = array<i64: 0, 0, 0, 0>{{.*}}tensor<1x36x1x20xi8>
+func.func @long_kernel(%a: tensor<1x4x1x40xf32>) -> tensor<1x1x1x40xi8> {
+  %s = onnx.Constant dense<0.05> : tensor<f32>
+  %z = onnx.Constant dense<3> : tensor<i8>
+  %t = onnx.Constant dense<0.1> : tensor<f32>
+  %n = onnx.Constant dense<0> : tensor<i8>
+  %b = "onnx.NoValue"() {value} : () -> none
+  %qa = "onnx.QuantizeLinear"(%a, %s, %z) : (tensor<1x4x1x40xf32>, tensor<f32>, tensor<i8>) -> tensor<1x4x1x40xi8>
+  %ar = "onnx.DequantizeLinear"(%qa, %s, %z) : (tensor<1x4x1x40xi8>, tensor<f32>, tensor<i8>) -> tensor<1x4x1x40xf32>
+  %w = onnx.Constant dense<0.5> : tensor<1x4x1x39xf32>
+  %c = "onnx.Conv"(%ar, %w, %b) {pads = [0, 19, 0, 19]} : (tensor<1x4x1x40xf32>, tensor<1x4x1x39xf32>, none) -> tensor<1x1x1x40xf32>
+  %y = "onnx.QuantizeLinear"(%c, %t, %n) : (tensor<1x1x1x40xf32>, tensor<f32>, tensor<i8>) -> tensor<1x1x1x40xi8>
+  onnx.Return %y : tensor<1x1x1x40xi8>
+}

@@ -125,6 +125,41 @@ CASES: dict[str, tuple[str, tuple[int, ...], Array, Array, dict[str, Any]]] = {
         np.array(120, np.uint8),
         {"dilations": [1, 2]},
     ),
+    "longer and padded": (
+        "Conv",
+        (1, 5, 9, 40),
+        drawn((6, 5, 1, 37), np.int8),
+        np.array(0, np.int8),
+        {"pads": [0, 18, 0, 18]},
+    ),
+    "longer and padded, rows": (
+        "Conv",
+        (1, 9, 20, 5),
+        drawn((6, 9, 35, 3), np.uint8),
+        np.array(120, np.uint8),
+        {"pads": [17, 1, 16, 2], "strides": [2, 1]},
+    ),
+    "longer, dilated, and padded": (
+        "Conv",
+        (1, 4, 3, 50),
+        drawn((4, 4, 2, 41), np.int8),
+        np.array(0, np.int8),
+        {"dilations": [1, 2], "pads": [1, 50, 0, 44]},
+    ),
+    "both longer and padded": (
+        "Conv",
+        (1, 3, 12, 14),
+        drawn((4, 3, 33, 37), np.int8),
+        np.array(0, np.int8),
+        {"pads": [16, 18, 16, 18]},
+    ),
+    "longer and padded, by groups": (
+        "Conv",
+        (1, 16, 1, 30),
+        drawn((16, 1, 1, 33), np.int8),
+        np.array(0, np.int8),
+        {"pads": [0, 16, 0, 16], "group": 16},
+    ),
     "gemm": ("Gemm", (1, 20), drawn((7, 20), np.uint8), np.array(20, np.uint8), {"transB": 1}),
 }
 
