@@ -19,6 +19,9 @@ from xonnc.targets import NvdlaTarget
 CPU_RATE = 2**18 * 10
 """Multiplications of the CPU in a millisecond: those of one core with vectors."""
 
+CPU_WEIGHTS = 2**19
+"""Weights, floats there, that the CPU reads from memory in a millisecond."""
+
 TRANSFER = 2**18
 """
 The cost of a tensor that enters or leaves a partition on the DLA, in multiplications on the CPU: about 0.1 ms
@@ -51,8 +54,14 @@ def transfers_saved(op: Operation) -> int:
 
 
 def cpu_milliseconds(op: Operation) -> float:
-    """Return the time of the CPU for a node."""
-    return (multiplications(op) + sum(map(elements, op.results))) / CPU_RATE
+    """
+    Return the time of the CPU for a node.
+
+    A product of few rows takes as long as its second factor takes to arrive.
+    """
+    count = multiplications(op)
+    weights = elements(op.operands[1]) if count else 0
+    return max((count + sum(map(elements, op.results))) / CPU_RATE, weights / CPU_WEIGHTS)
 
 
 def transfer_milliseconds(value: SSAValue) -> float:

@@ -40,7 +40,13 @@ from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.placement.assignment import nodes_on_dla
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.fp16_overflow import overflows
-from xonnc.lowering.placement.node_costs import dla_milliseconds, is_faster_on_cpu, transfers_saved
+from xonnc.lowering.placement.node_costs import (
+    cpu_milliseconds,
+    dla_milliseconds,
+    is_faster_on_cpu,
+    transfer_milliseconds,
+    transfers_saved,
+)
 from xonnc.lowering.placement.outline_partition import OutlinedPartition, Partition, outline, partitions_of
 from xonnc.lowering.placement.partitions import partition_nodes
 from xonnc.targets import NvdlaTarget, load_target
@@ -70,6 +76,12 @@ def _is_cheap(op: Operation, engine: str) -> bool:
 
 EXACT_ROUNDS = 24
 """After this many rounds a partition with a refused node moves to the CPU as a whole."""
+
+CLEAR_GAIN = 0.5
+"""
+Milliseconds that a partition must gain to move to the CPU. What the CPU takes is a rough estimate, and users
+expect convolutions on the DLA.
+"""
 
 NO_SUCH_OPERATOR = "the DLA has no such operator"
 
@@ -230,6 +242,7 @@ class _Placer:
                 if partition.is_dla and partition not in self._compiled:
                     self._compile(partition, on_stage if is_whole else None)
                     self._refused = self._slow_in_fp16(partition) | self._refused
+            self._refused = self._slow_partitions(partitions) | self._refused
             if len(self._refused) == known:
                 placed = tuple(
                     CompiledPartition(each, self._converted[each].outlined, self._compiled.get(each))
@@ -347,6 +360,30 @@ class _Placer:
                 reason = f"in fp16 it takes {milliseconds:.2g} ms, more than the CPU needs"
                 found[node] = refusal_of(op, reason)
         return found
+
+    def _slow_partitions(self, partitions: Sequence[Partition]) -> dict[int, str]:
+        """
+        Return the nodes of partitions that take clearly longer on the DLA than on the CPU, with transfers.
+
+        One stays, whatever it takes: a loadable is what the user asked for.
+        """
+        times: dict[Partition, tuple[float, float]] = {}
+        for each in partitions:
+            if (compiled := self._compiled.get(each)) is not None:
+                moved = sum(map(transfer_milliseconds, (*each.inputs, *each.outputs)))
+                on_cpu = sum(map(cpu_milliseconds, self._ops_of(each)))
+                times[each] = (compiled.report.milliseconds + moved, on_cpu)
+        slow = sorted(times, key=lambda each: times[each][0] - times[each][1])[1:]
+        found: dict[int, str] = {}
+        for each in slow:
+            on_dla, on_cpu = times[each]
+            if on_cpu + CLEAR_GAIN < on_dla:
+                reason = f"its part takes {on_dla:.2g} ms with transfers, the CPU {on_cpu:.2g} ms"
+                found |= {node: refusal_of(self._graph.nodes[node], reason) for node in each.nodes}
+        return found
+
+    def _ops_of(self, partition: Partition) -> list[Operation]:
+        return [self._graph.nodes[node] for node in partition.nodes]
 
     def _refuse(self, blamed: Mapping[int, str], partition: Partition) -> None:
         """Refuse nodes of a partition, after many rounds all of them."""

@@ -325,6 +325,33 @@ def test_a_value_that_skips_a_part_on_the_cpu_stays_on_the_dla(tmp_path: Path):
     assert agreement(model, package, {"x": image()}) < 0.05
 
 
+def test_a_part_that_is_much_slower_on_the_dla_runs_on_the_cpu(tmp_path: Path):
+    # Rows of 100 channels are no views of cubes with atoms of 8: 20 groups are one matrix, nearly all zeros.
+    nodes = """
+        c = Conv(x, w)
+        r = Reshape(c, k)
+        e = CumSum(r, axis)
+        p = MatMul(e, m)
+        q = Relu(p)
+        s = CumSum(q, axis)
+        b = Reshape(s, back)
+        y = Conv(b, v)
+        """
+    constants: dict[str, Array] = {
+        "axis": np.array(2, np.int64),
+        "k": np.array([1, 20, 100], np.int64),
+        "back": np.array([1, 8, 20, 25], np.int64),
+        "m": image(100, 200, seed=3) / 10,
+    }
+    feeds = {"x": image(1, 3, 12, 27)}
+    model = saved(tmp_path, nodes, inputs={"x": feeds["x"].shape}, constants=constants)
+    package = compile_package(model, "nv_small", calibrate=lambda each: calibrate_module(each, [feeds]))
+    assert kinds(package) == ["dla", "cpu", "dla"]
+    reasons = {node.operator: node.reason for node in package.cpu_nodes}
+    assert "ms with transfers, the CPU" in reasons["MatMul"]
+    assert agreement(model, package, feeds) < 0.1
+
+
 def test_a_calibrated_model_has_no_quantization_on_the_cpu_only(tmp_path: Path):
     model = saved(tmp_path, "c = Conv(x, w)\n s = Hardmax(c)\n t = LogSoftmax(s)\n y = Hardmax(t)")
     ranges: Ranges = dict.fromkeys(("x", "c", "s", "t", "y"), Range(-4.0, 4.0))
