@@ -12,6 +12,7 @@ import onnx.parser
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from bench.stage_dumps import ExpectedCode
 from xonnc import artifacts
 from xonnc.artifacts import compile_artifact
 from xonnc.targets.cores import load_core
@@ -160,11 +161,13 @@ def test_every_stage_becomes_the_same_code(name: str, tmp_path: Path):
     code, expected = run_opt([str(folder / "12-llvm.mlir")])[:2]
     assert code == 0
     assert "@xonnc_run_0" in expected
+    by_xdsl = ExpectedCode(expected)
     for index, stage in enumerate(STAGES, 1):
         path = folder / f"{index:02}-{stage}.mlir"
         code, text = run_opt([str(path), "--cpu-pipeline=processor=avx2"])[:2]
         assert code == 0
         assert text == expected, stage
+        assert by_xdsl.is_made_by_xdsl(path, "cpu-pipeline{processor=avx2}"), stage
 
 
 def test_stages_say_which_core_they_are_for(tmp_path: Path):
