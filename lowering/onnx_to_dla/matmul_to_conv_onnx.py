@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.onnx.attribute_builders import int_array_attr, int_attr
-from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes, elements_array
+from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.locations import derived, joined, node_location, node_name, output_names
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.builtin import NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp, TransposeOp
-from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape, tensor_type
+from xonnc.dialects.onnx.types import static_shape
+from xonnc.lowering.onnx_to_dla.op_inserter import OpInserter
+from xonnc.lowering.onnx_to_dla.qdq_pairs import elements
 from xonnc.targets.limits import DIMENSION, KERNEL
 
 Array = npt.NDArray[Any]
@@ -55,7 +55,7 @@ def matmul_to_conv(module: ModuleOp, pool: DisposablePool) -> bool:
     """Rewrite the products of `module` that the pass is about; return whether there were any."""
     has_changed = False
     for op in [op for op in module.walk() if isinstance(op, MatMulOp)]:
-        shape, weights = static_shape(op.A.type), _elements(op.B)
+        shape, weights = static_shape(op.A.type), elements(op.B)
         if shape is None or weights is None or len(shape) not in (3, 4) or shape[0] != 1 or weights.ndim != 2:
             continue
         _, *positions, depth = shape
@@ -67,7 +67,7 @@ def matmul_to_conv(module: ModuleOp, pool: DisposablePool) -> bool:
 
 def _rewrite(op: MatMulOp, positions: Sequence[int], weights: Array, pool: DisposablePool) -> None:
     total, bias = _with_bias(op, weights.shape[1])
-    builder = _Builder(total, derived(joined(op.location, total.location)), pool)
+    builder = _Builder(total, pool, op)
     depth, outputs = weights.shape
     rank = len(positions) + 2
     to_columns = int_array_attr(0, rank - 1, *range(1, rank - 1))
@@ -110,57 +110,24 @@ def _with_bias(op: MatMulOp, outputs: int) -> tuple[MatMulOp | AddOp, Array | No
     if op.Y.has_one_use():
         total = next(iter(op.Y.uses)).operation
         if isinstance(total, AddOp):
-            bias = _elements(total.B if total.A is op.Y else total.A)
+            bias = elements(total.B if total.A is op.Y else total.A)
             if bias is not None and bias.size == bias.shape[-1] == outputs and total.C.type == op.Y.type:
                 return total, bias.reshape(-1)
     return op, None
 
 
 @dataclass(frozen=True)
-class _Builder:
-    """Inserts operators before one that they replace."""
+class _Builder(OpInserter):
+    """Inserts operators before the product, or the addition of its bias."""
 
-    root: MatMulOp | AddOp
-    location: LocationAttr
-    pool: DisposablePool
+    product: MatMulOp
 
-    def op(
-        self, kind: type[OnnxOp], operands: Sequence[SSAValue], shape: Sequence[int], **properties: Attribute
-    ) -> SSAValue:
-        """Insert an operator with one result."""
-        element = element_type(self.root.results[0].type)
-        assert element is not None
-        location = self.location
-        if kind is not ConvOp and (name := node_name(self.root)):
-            location = node_location(f"{name}/{kind.OP_TYPE}")
-        made = kind.create(
-            operands=operands,
-            result_types=[tensor_type(shape, element)],
-            properties=properties,
-            location=location,
-        )
-        Builder(InsertPoint.before(self.root)).insert(made)
-        return made.results[0]
+    @property
+    def location(self) -> LocationAttr:
+        """The location of constants and of convolutions."""
+        return derived(joined(self.product.location, self.root.location))
 
-    def constant(self, array: Array) -> SSAValue:
-        """Insert a constant."""
-        made = ConstantOp.create(
-            properties={"value": self.pool.create(array)},
-            result_types=[tensor_type(array.shape, element_type_of(array.dtype))],
-            location=self.location,
-        )
-        Builder(InsertPoint.before(self.root)).insert(made)
-        return made.output
-
-    def none(self) -> SSAValue:
-        """Insert an absent operand."""
-        made = NoValueOp(self.location)
-        Builder(InsertPoint.before(self.root)).insert(made)
-        return made.results[0]
-
-
-def _elements(value: SSAValue) -> Array | None:
-    """Return the elements of a constant, or `None`."""
-    if not isinstance(value, OpResult) or not isinstance(value.op, ConstantOp) or value.op.value is None:
-        return None
-    return elements_array(value.op.value)
+    def location_of(self, kind: type[OnnxOp]) -> LocationAttr:
+        """Return the location of an operator: convolutions have the node's name."""
+        name = node_name(self.root)
+        return node_location(f"{name}/{kind.OP_TYPE}") if name and kind is not ConvOp else self.location

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
-from xonnc.dialects.onnx.locations import derived
-from xonnc.dialects.onnx.ops.builtin import NoValueOp
 from xonnc.dialects.onnx.ops.math import AddOp, ExpandOp, GemmOp, MeanOp, MulOp, SumOp
-from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape, tensor_type
-from xonnc.lowering.onnx_to_dla.dla_builder import Array
-from xonnc.lowering.onnx_to_dla.qdq_pairs import constant_op, is_constant
+from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape
+from xonnc.lowering.onnx_to_dla.op_inserter import OpInserter
+from xonnc.lowering.onnx_to_dla.qdq_pairs import is_constant
 
 MAX_ADDENDS = 2
 """Tensors that one SDP pass adds."""
@@ -49,65 +46,37 @@ def split_products(module: ModuleOp, pool: DisposablePool) -> None:
 
 
 def _split_product(op: GemmOp, pool: DisposablePool) -> None:
-    addend, absent = op.C, NoValueOp(derived(op.location))
+    builder, addend = OpInserter(op, pool), op.C
+    shapes = [static_shape(value.type) for value in (addend, op.Y)]
+    given, shape = (each or () for each in shapes)
     if op.beta.value.data != 1.0:
-        addend = _insert(MulOp, (addend, _scalar(op.beta.value.data, addend, op, pool)), op)
-    if addend.type != op.Y.type:
-        shape = _constant(np.array(static_shape(op.Y.type), np.int64), op, pool)
-        addend = _insert(ExpandOp, (addend, shape), op, static_shape(op.Y.type))
-    product = GemmOp.create(
-        operands=[op.A, op.B, absent.results[0]],
-        result_types=[op.Y.type],
-        properties=op.properties.copy(),
-        location=derived(op.location),
-    )
-    Builder(InsertPoint.before(op)).insert([absent, product])
-    total = AddOp.create(operands=[product.Y, addend], result_types=[op.Y.type], location=op.location)
+        factor = _scalar(op.beta.value.data, addend, builder)
+        addend = builder.op(MulOp, (addend, factor), given)
+    if given != shape:
+        addend = builder.op(ExpandOp, (addend, builder.constant(np.array(shape, np.int64))), shape)
+    product = builder.op(GemmOp, (op.A, op.B, builder.none()), shape, **op.properties)
+    total = AddOp.create(operands=[product, addend], result_types=[op.Y.type], location=op.location)
     Rewriter.replace_op(op, total)
 
 
-def _scalar(number: float, like: SSAValue, before: Operation, pool: DisposablePool) -> SSAValue:
+def _scalar(number: float, like: SSAValue, builder: OpInserter) -> SSAValue:
     """Insert a scalar of the element type of another value."""
     element = element_type(like.type)
     assert element is not None
-    return _constant(np.array(number, numpy_dtype(element)), before, pool)
-
-
-def _constant(array: Array, before: Operation, pool: DisposablePool) -> SSAValue:
-    """Insert a constant."""
-    constant = constant_op(array, derived(before.location), pool)
-    Builder(InsertPoint.before(before)).insert(constant)
-    return constant.output
+    return builder.constant(np.array(number, numpy_dtype(element)))
 
 
 def _split(op: SumOp | MeanOp, operands: Sequence[SSAValue], pool: DisposablePool) -> None:
-    added = operands[0]
+    builder, added = OpInserter(op, pool), operands[0]
+    shape = static_shape(added.type) or ()
     for operand in operands[1:]:
-        added = _insert(AddOp, (added, operand), op)
+        shape = np.broadcast_shapes(shape, static_shape(operand.type) or ())
+        added = builder.op(AddOp, (added, operand), shape)
     if isinstance(op, MeanOp):
-        added = _insert(MulOp, (added, _scalar(1 / len(operands), added, op, pool)), op)
+        added = builder.op(MulOp, (added, _scalar(1 / len(operands), added, builder)), shape)
     last = added.owner
     assert isinstance(last, Operation)
     # The last operation keeps the name of the node's result.
     last.location = op.location
     drop_attributes(op)
     Rewriter.replace_op(op, [], [added])
-
-
-def _insert(
-    kind: type[AddOp | ExpandOp | MulOp],
-    operands: tuple[SSAValue, SSAValue],
-    before: Operation,
-    shape: tuple[int, ...] | None = None,
-) -> SSAValue:
-    """Insert an operator; its result has the shape that the operands are broadcast to, unless it is given."""
-    shapes = [static_shape(value.type) or () for value in operands] if shape is None else [shape]
-    element = element_type(operands[0].type)
-    assert element is not None
-    made = kind.create(
-        operands=operands,
-        result_types=[tensor_type(np.broadcast_shapes(*shapes), element)],
-        location=derived(before.location),
-    )
-    Builder(InsertPoint.before(before)).insert(made)
-    return made.results[0]

@@ -528,6 +528,18 @@ def batch_normalized(draft: NetworkDraft) -> None:
     _end(draft, name, draft.here.shape, 1.2)
 
 
+def weighed(draft: NetworkDraft) -> None:
+    """Weigh by a softmax over two to four branches."""
+    channels, height, width = draft.image()
+    here, count = draft.here, draft.number(2, 4)
+    logits = draft.node("Conv", here.name, draft.weights(count * channels, channels, 1, 1))
+    sizes = draft.constant(np.array((1, count, channels, height, width), np.int64))
+    shares = draft.node("Softmax", draft.node("Reshape", logits, sizes), axis=1)
+    chosen = draft.constant(np.array(draft.number(-count, count - 1), np.int64))
+    share = draft.node("Gather", shares, chosen, axis=1)
+    _end(draft, draft.node("Mul", here.name, share), here.shape, here.spread / count)
+
+
 AddLayer = Callable[[NetworkDraft], None]
 
 LAYERS: dict[str, AddLayer] = {
@@ -554,5 +566,10 @@ LAYERS: dict[str, AddLayer] = {
 }
 """Layers that every configuration supports; convolutions are the most frequent."""
 
-FLOAT_LAYERS: dict[str, AddLayer] = {"unary": unary, "binary": binary, "square": square}
+FLOAT_LAYERS: dict[str, AddLayer] = {
+    "unary": unary,
+    "binary": binary,
+    "square": square,
+    "weighed": weighed,
+}
 """Layers that only FP16 supports, or computes in a way of its own."""

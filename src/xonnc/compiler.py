@@ -41,6 +41,7 @@ from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
 from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import propagate_pairs
 from xonnc.lowering.onnx_to_dla.qdq_pairs import inserted_pairs, is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
+from xonnc.lowering.onnx_to_dla.split_softmax_onnx import split_softmax
 from xonnc.lowering.onnx_to_dla.split_sums import split_products, split_sums
 from xonnc.lowering.placement.assign_precision_onnx import assign_precision
 from xonnc.lowering.placement.dataflow_graph import graph_of
@@ -308,6 +309,8 @@ def prepare(
     pool = DisposablePool.of(context)
     if nvdla is not None:
         split_products(module, pool)
+        if split_softmax(module, pool):
+            Simplify().apply(context, module)
     if calibrate is not None:
         if not is_quantized(module):
             prepare_quantization(module, context)

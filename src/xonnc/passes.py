@@ -97,6 +97,7 @@ PASSES: Mapping[str, str] = {
     "shape-inference-onnx": "transforms.shape_inference_onnx:ShapeInference",
     "simplify-onnx": "transforms.simplify_onnx:Simplify",
     "simplify-shape-related-ops-onnx": "transforms.simplify_shape_related_ops_onnx:SimplifyShapeRelatedOps",
+    "split-softmax-onnx": "lowering.onnx_to_dla.split_softmax_onnx:SplitSoftmax",
     "standard-func-return": "transforms.standard_func_return:StandardFuncReturn",
     "symbol-dce": "transforms.symbol_dce:SymbolDce",
     "tosa-fold-transposes": "lowering.onnx_to_tosa.tosa_fold_transposes:TosaFoldTransposes",

@@ -1,0 +1,63 @@
+"""Inserts operators of static shapes in front of one that they replace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import NoValueOp
+from xonnc.dialects.onnx.types import element_type, tensor_type
+from xonnc.lowering.onnx_to_dla.dla_builder import Array
+from xonnc.lowering.onnx_to_dla.qdq_pairs import constant_op
+
+
+@dataclass(frozen=True)
+class OpInserter:
+    """Inserts operators before `root`, with its node's location, and the element type of its result."""
+
+    root: Operation
+    pool: DisposablePool
+
+    @property
+    def location(self) -> LocationAttr:
+        """The location of constants."""
+        return derived(self.root.location)
+
+    def location_of(self, kind: type[OnnxOp]) -> LocationAttr:
+        """Return the location of an operator."""
+        return self.location
+
+    def op(
+        self, kind: type[OnnxOp], operands: Sequence[SSAValue], shape: Sequence[int], **properties: Attribute
+    ) -> SSAValue:
+        """Insert an operator with one result."""
+        element = element_type(self.root.results[0].type)
+        assert element is not None, "the result has numbers"
+        made = kind.create(
+            operands=operands,
+            result_types=[tensor_type(shape, element)],
+            properties=properties,
+            location=self.location_of(kind),
+        )
+        Builder(InsertPoint.before(self.root)).insert(made)
+        return made.results[0]
+
+    def constant(self, array: Array) -> SSAValue:
+        """Insert a constant."""
+        made = constant_op(array, self.location, self.pool)
+        Builder(InsertPoint.before(self.root)).insert(made)
+        return made.output
+
+    def none(self) -> SSAValue:
+        """Insert an absent operand."""
+        made = NoValueOp(self.location)
+        Builder(InsertPoint.before(self.root)).insert(made)
+        return made.results[0]
