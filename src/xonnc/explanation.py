@@ -20,6 +20,7 @@ from xdsl.ir import Operation
 from xonnc.argument_types import checks_arguments
 from xonnc.compiler import prepare, simplify
 from xonnc.contexts import ignore_stage, new_context
+from xonnc.dialects.dla.engines import ConvOp
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import describe, node_name, node_names, renamed
 from xonnc.dialects.onnx.op import OnnxOp
@@ -30,6 +31,7 @@ from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.known_operators import require_known_operators, unknown_operators
 from xonnc.formats.onnx.op_versions import identity_of
+from xonnc.lowering.dla.buffer_strategies import BufferStrategy, buffer_strategies
 from xonnc.lowering.dla.network_checks import network
 from xonnc.lowering.dla_to_loadable.emit_loadable import tasks
 from xonnc.lowering.dla_to_loadable.stages import run_stages_after_converting
@@ -104,7 +106,8 @@ class Explanation:
     """
     All nodes of a model in order, the engines of each hardware layer, and all refusals.
 
-    If nodes are refused, only the `parts` of a package have layers, since the compiler stops early.
+    `convolutions` tell how each convolution uses the convolution buffer, in execution order. If nodes are
+    refused, only the `parts` of a package have layers, since the compiler stops early.
     """
 
     target: str
@@ -112,6 +115,7 @@ class Explanation:
     layers: tuple[tuple[str, ...], ...]
     refusals: tuple[str, ...]
     parts: tuple[PackagePartExplanation, ...] = ()
+    convolutions: tuple[BufferStrategy, ...] = ()
 
 
 @checks_arguments
@@ -146,13 +150,16 @@ def explain_model(
     hardware = load_target(target)
     read = _read(path, calibrate, images, input_shapes=input_shapes, hardware=hardware)
     placements, refusals = lower_network(read.module, hardware, DisposablePool.of(read.context))
-    layers = [] if refusals else _layers(read.module, target, read.context)
+    if not refusals:
+        run_stages_after_converting(read.module, target, read.context)
+    layers = [] if refusals else _chains(read.module)
     explain = _Explainer(_by_node(placements), read.merged, [names for names, _ in layers])
     found = Explanation(
         hardware.name,
         tuple(with_shared_layers([explain(node, operator) for node, operator in read.nodes])),
         tuple(engines for _, engines in layers),
         tuple(refusal.reason for refusal in refusals),
+        convolutions=() if refusals else _strategies(read.module, hardware),
     )
     return _with_unknown(found, read.unknown)
 
@@ -226,10 +233,12 @@ def explain_package(
     check_images(placed)
     layers: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     parts: list[PackagePartExplanation] = []
+    convolutions: list[BufferStrategy] = []
     for one in placed.partitions:
         begin = len(layers)
         if one.compiled is not None:
             layers += _chains(one.outlined.module)
+            convolutions += _strategies(one.outlined.module, hardware)
         parts.append(
             PackagePartExplanation(
                 "dla" if one.partition.is_dla else "cpu",
@@ -247,6 +256,7 @@ def explain_package(
         tuple(engines for _, engines in layers),
         placed.root_causes,
         tuple(parts),
+        tuple(convolutions),
     )
 
 
@@ -365,12 +375,6 @@ def named_operators(module: ModuleOp) -> Iterable[OnnxOp]:
             yield op
 
 
-def _layers(module: ModuleOp, target: str, context: Context) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the nodes and engines of each hardware layer, in execution order."""
-    run_stages_after_converting(module, target, context)
-    return _chains(module)
-
-
 def _chains(module: ModuleOp) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """The hardware layers of a network that has been placed in memory."""
     function, _ = network(module)
@@ -379,6 +383,12 @@ def _chains(module: ModuleOp) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
         for group in tasks(function)
         for chain in group
     ]
+
+
+def _strategies(module: ModuleOp, target: NvdlaTarget) -> tuple[BufferStrategy, ...]:
+    """How the convolutions of a network that has been placed in memory use the convolution buffer."""
+    _, block = network(module)
+    return tuple(buffer_strategies([op for op in block.ops if isinstance(op, ConvOp)], target))
 
 
 def _names(ops: Sequence[Operation]) -> tuple[str, ...]:

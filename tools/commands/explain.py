@@ -15,7 +15,7 @@ from xonnc.plugins.backends import backend_of, require_target
 from xonnc.targets.cpu import cpu_names
 from xonnc.tools.commands import image_options, package_steps
 from xonnc.tools.commands.simplify import named_shape
-from xonnc.tools.console import plural
+from xonnc.tools.console import columns, plural
 from xonnc.tools.files import is_package
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 QDQ_OPERATORS = ("DequantizeLinear", "QuantizeLinear")
 """Operators in every layer of a quantized network, which the table does not list as sharing it."""
+
+CONVOLUTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+"""Operators that are named where a convolution's use of its buffer is listed."""
 
 MAX_SHOWN = 4
 """Nodes and layers that a row of the table lists; JSON has all."""
@@ -133,6 +136,10 @@ def _print(model: Path, explanation: Explanation, only_refused: bool, unit: str 
     for row in rows:
         cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
         print(f"{cells}  {row[4]}".rstrip())
+    if explanation.convolutions and not only_refused:
+        print("\nconvolution buffer:")
+        for line in columns(_buffer_table(explanation)):
+            print(line)
     if explanation.refusals and not explanation.parts:
         print(f"\n{plural(len(explanation.refusals), 'refusal')}, all of them:")
         for refusal in explanation.refusals:
@@ -145,6 +152,19 @@ def _row(node: NodeExplanation, quiet: Collection[str], is_mixed: bool) -> tuple
     layers = _some([str(layer) for layer in node.layers])
     company = [name for name in node.with_nodes if name not in quiet]
     return node.node, node.operator, engine, layers, node.reason or _some(company)
+
+
+def _buffer_table(explanation: Explanation) -> list[tuple[str, ...]]:
+    """Return a row for each way in which the convolutions of a node use the convolution buffer."""
+    operators = {node.node: node.operator for node in explanation.nodes}
+    rows: list[tuple[str, ...]] = [("node", "input", "kernels", "banks", "why")]
+    for each in explanation.convolutions:
+        # What follows a convolution in its layer lends it its name too.
+        names = [name for name in each.nodes if operators.get(name) in CONVOLUTIONS]
+        name = (names or each.nodes)[0] + (f" ({each.parts} parts)" if each.parts > 1 else "")
+        banks = f"{each.data_banks} + {each.weight_banks}"
+        rows.append((name, each.input_part, each.kernel_part, banks, each.reason))
+    return rows
 
 
 def _some(texts: list[str]) -> str:

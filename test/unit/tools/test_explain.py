@@ -20,13 +20,31 @@ def model(small_model: Callable[..., Path]) -> Path:
     return small_model("small.onnx")
 
 
+def node_table(out: str) -> list[str]:
+    """The rows of the table of nodes."""
+    return out.split("\n\n")[1].splitlines()
+
+
 def test_a_table_of_nodes(model: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["explain", str(model)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    out = capsys.readouterr().out
+    lines = out.splitlines()
     assert lines[0].startswith("small.onnx on nv_full: 6 nodes (")
     assert lines[1] == "  3 hardware layers"
-    rows = {line.split()[0]: line.split() for line in lines[3:]}
+    rows = {line.split()[0]: line.split() for line in node_table(out)}
     assert rows["pool1"] == ["pool1", "MaxPool", "PDP", "0", "conv1,", "act1"]
+
+
+def test_a_table_of_the_convolution_buffer(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["explain", str(model)]) == 0
+    table = capsys.readouterr().out.split("\n\n")[-1].splitlines()
+    assert table[:2] == ["convolution buffer:", "node   input  kernels  banks   why"]
+    assert table[2] == "conv1  whole  all      15 + 1  input 1 + kernels 1 banks of 16: all fits"
+    assert main(["explain", str(model), "--package", "--json"]) == 0
+    first, *_ = json.loads(capsys.readouterr().out)["convolutions"]
+    assert (first["nodes"][0], first["tiles"], first["banks"]) == ("conv1", 1, 16)
+    assert main(["explain", str(model), "--refused"]) == 0
+    assert "convolution buffer" not in capsys.readouterr().out
 
 
 def test_native_code(model: Path, capsys: pytest.CaptureFixture[str]):
@@ -79,13 +97,14 @@ def test_a_package(model: Path, capsys: pytest.CaptureFixture[str]):
     table.write_text(json.dumps(ranges))
     command = ["explain", str(model), "--target", "nv_medium_512", "--calib", str(table), "--package"]
     assert main(command) == 0
-    lines = capsys.readouterr().out.splitlines()
+    out = capsys.readouterr().out
+    lines = out.splitlines()
     assert lines[0].startswith("small.onnx on nv_medium_512: 6 nodes (")
     # The convolution with its activation and pooling on the fly, and the product.
     assert lines[1] == "  2 hardware layers"
     assert lines[2].startswith("  DLA: ")
     assert lines[3].startswith("  CPU: ")
-    rows = {line.split()[0]: line.split()[1:3] for line in lines[5:]}
+    rows = {line.split()[0]: line.split()[1:3] for line in node_table(out)}
     assert (rows["conv1"], rows["act1"], rows["prob"]) == (
         ["Conv", "CONV"],
         ["Relu", "SDP"],
