@@ -42,7 +42,7 @@ from xonnc.lowering.onnx_to_dla.op_inserter import OpInserter
 from xonnc.lowering.onnx_to_dla.qdq_pairs import PASS_THROUGH, elements, is_quantized
 from xonnc.lowering.onnx_to_dla.softmax_logits import VIEWS
 
-MOST_ENTRIES = 4
+MAX_ENTRIES = 4
 """Entries of a softmax up to which passes of the SDP and lookups cost less than transfers to the CPU."""
 
 Shape = tuple[int, ...]
@@ -81,7 +81,7 @@ def _is_split(op: SoftmaxOp) -> bool:
     if shape is None:
         return False
     entries = shape[op.axis.value.data]
-    return 2 <= entries <= MOST_ENTRIES and prod(shape) > entries and _is_computed_with(op.output)
+    return 2 <= entries <= MAX_ENTRIES and prod(shape) > entries and _is_computed_with(op.output)
 
 
 def _is_between_pairs(op: SoftmaxOp) -> bool:
@@ -170,8 +170,8 @@ def _weights(
     if len(entries) == 1:
         return [], entries[0]
     middle = (len(entries) + 1) // 2
-    halves = [_weights(half, builder, True) for half in (entries[:middle], entries[middle:])]
-    (_, first), (_, second) = halves
+    pairs = [_weights(each, builder, True) for each in (entries[:middle], entries[middle:])]
+    (_, first), (_, second) = pairs
     assert first is not None, "parts have sums"
     assert second is not None, "parts have sums"
     shape = static_shape(first.type) or ()
@@ -179,7 +179,7 @@ def _weights(
     share = builder.op(SigmoidOp, (difference,), shape)
     rest = builder.op(SubOp, (_one(builder), share), shape)
     weights: list[SSAValue] = []
-    for (inner, _), own in zip(halves, (share, rest), strict=True):
+    for (inner, _), own in zip(pairs, (share, rest), strict=True):
         weights += [builder.op(MulOp, (one, own), shape) for one in inner] or [own]
     if not is_part:
         return weights, None

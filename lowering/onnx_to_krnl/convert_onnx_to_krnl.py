@@ -81,6 +81,7 @@ from xonnc.lowering.onnx_to_krnl.assigned_layouts import AssignedLayouts, strip_
 from xonnc.lowering.onnx_to_krnl.attention_sizes import has_attention_kernel
 from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
 from xonnc.lowering.onnx_to_krnl.block_weights import plan_quantized_weights
+from xonnc.lowering.onnx_to_krnl.blocking_tensors import blocking_tensor
 from xonnc.lowering.onnx_to_krnl.cache_slices import plan_cache_slices
 from xonnc.lowering.onnx_to_krnl.cache_updates import plan_growth, unread_zeros
 from xonnc.lowering.onnx_to_krnl.channel_blocking import unblocked
@@ -386,10 +387,12 @@ def _lower_op(op: Operation, builder: LoweringBuilder) -> str | None:
     if type(op) not in LOWERINGS and type(op) not in ELEMENTWISE:
         return "no kernel for this operator yet"
     values = _tensors(op)
-    takes = builder.is_movable if type(op) in DATA_MOVEMENT else builder.is_computable
     needed = [value for value in values if not may_be_cut(op) or not _is_open(value, op)]
-    if not all(map(takes, needed)) or type(op) not in LOWERINGS:
-        return "a tensor is dynamic or of a type that kernels do not compute with"
+    # Operands first: what is wrong with a result often follows from them.
+    ordered = sorted(needed, key=lambda value: value.owner is op)
+    reason = blocking_tensor(ordered, type(op) in DATA_MOVEMENT, builder)
+    if reason is not None or type(op) not in LOWERINGS:
+        return reason or "no kernel for these types yet"
     if (
         not all(are_static(builder.sizes(value)) for value in needed)
         and type(op) not in SUPPORTS_DYNAMIC_SHAPES

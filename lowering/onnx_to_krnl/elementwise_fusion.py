@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp, ReluOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE, element_type
+from xonnc.lowering.onnx_to_krnl.blocking_tensors import blocking_tensor
 from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked, blocked_result, channel_constants
 from xonnc.lowering.onnx_to_krnl.element_types import (
     compute_type,
@@ -144,8 +145,8 @@ def plan_elementwise(op: Operation, builder: LoweringBuilder) -> ElementwisePlan
     fused = producers(op, shape, builder)
     while True:
         leaves = _leaves(fused)
-        if not all(map(builder.is_computable, leaves)):
-            return "an operand is dynamic or of a type that kernels do not compute with"
+        if (reason := blocking_tensor(leaves, False, builder)) is not None:
+            return reason
         is_channel_blocked = is_blocked(op.results[0], leaves, builder.layouts)
         make = _blocked_kernel if is_channel_blocked else _kernel
         try:

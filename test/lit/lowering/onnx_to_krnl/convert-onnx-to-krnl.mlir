@@ -93,7 +93,7 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // An operator without a kernel stays, with the reason as an attribute.
 // CHECK-LABEL: @unranked
-// CHECK:         "onnx.Relu"(%{{.*}}) {krnl.no_kernel = "a tensor is dynamic or of a type that kernels do not compute with"}
+// CHECK:         "onnx.Relu"(%{{.*}}) {krnl.no_kernel = "'input_0' is tensor<*xf32>, whose rank is known only at run time: give the shapes of the inputs, or Reshape it"}
 func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
   %0 = "onnx.Relu"(%x) : (tensor<*xf32>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
