@@ -132,9 +132,14 @@ def _forget(values: Iterable[SSAValue]) -> None:
 
 
 def forget_all_declared(module: Operation) -> None:
-    """Drop all dimensions except those of inputs, constants and custom operators."""
+    """
+    Drop all dimensions except those of inputs, constants and custom operators.
+
+    Bodies of loops get the iteration's number and the condition in the rank that they declare, 0 or 1.
+    """
     for op in module.walk():
         if not isinstance(op, OnnxOp) or isinstance(op, ConstantOp | CustomOp):
             continue
-        arguments = [argument for region in op.regions for block in region.blocks for argument in block.args]
+        first = 2 if op.name == "onnx.Loop" else 0
+        arguments = [each for region in op.regions for block in region.blocks for each in block.args[first:]]
         _forget((*op.results, *arguments))

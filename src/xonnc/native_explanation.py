@@ -64,7 +64,7 @@ def explain_native(path: str | Path, target: str = "cpu", input_shapes: Shapes |
         inline_functions=True,
         fold_overridable=True,
         input_shapes=input_shapes,
-        declared="ignored",
+        declared="checked",
         drops_branches=True,
     ).module
     name_nodes(module)
