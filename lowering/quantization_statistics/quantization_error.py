@@ -274,14 +274,45 @@ def _without_pairs(quantized: onnx.ModelProto) -> onnx.ModelProto:
     return own
 
 
+def _make_initializers(graph: onnx.GraphProto) -> None:
+    """Turn Constant nodes with a tensor or a number into initializers, which all parts of the graph read."""
+    nodes = list(graph.node)
+    del graph.node[:]
+    for node in nodes:
+        number = None
+        if node.op_type == "Constant" and not node.domain and len(node.attribute) == 1:
+            number = _tensor_of(node.attribute[0])
+        if number is None:
+            graph.node.append(node)
+        else:
+            graph.initializer.add().CopyFrom(number)
+            graph.initializer[-1].name = node.output[0]
+
+
+def _tensor_of(attribute: onnx.AttributeProto) -> onnx.TensorProto | None:
+    """Return the numbers of an attribute of Constant, `None` for a sparse tensor and for strings."""
+    match attribute.name:
+        case "value":
+            return attribute.t
+        case "value_float" | "value_floats":
+            numbers = attribute.f if attribute.name == "value_float" else attribute.floats
+            return numpy_helper.from_array(np.array(numbers, np.float32))
+        case "value_int" | "value_ints":
+            numbers = attribute.i if attribute.name == "value_int" else attribute.ints
+            return numpy_helper.from_array(np.array(numbers, np.int64))
+        case _:
+            return None
+
+
 def with_quantized_weights(quantized: onnx.ModelProto, floats: Collection[str] = ()) -> onnx.ModelProto:
     """
-    Return the model with float weights quantized to int8 as the engines get them.
+    Return the model with float weights quantized to int8 as the engines get them, and without Constant nodes.
 
     Nodes that give values in `floats` keep theirs.
     """
     own = onnx.ModelProto()
     own.CopyFrom(quantized)
+    _make_initializers(own.graph)
     initializers = {one.name: one for one in own.graph.initializer}
     for node in own.graph.node:
         if node.op_type not in OUTPUT_AXES or len(node.input) < 2 or node.input[1] not in initializers:

@@ -151,6 +151,44 @@ def test_batches(tmp_path: Path):
     }
 
 
+CONSTANT_NODES = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    network (float[1, 2, 8, 8] x) => (float[1, 5, 8, 8] y) {
+      half = Constant <ATTRIBUTE> ()
+      w3 = Constant <value = float[5, 4, 1, 1] {WEIGHTS}> ()
+      a = Conv <pads = [1, 1, 1, 1]> (x, w1, b1)
+      b = Mul (a, half)
+      f = Erf (b)
+      c = Conv <pads = [1, 1, 1, 1], group = 2> (f, w2)
+      d = Mul (c, half)
+      e = Erf (d)
+      y = Conv (e, w3)
+    }
+"""
+
+
+@pytest.mark.parametrize("attribute", ["value = float {0.5}", "value_float = 0.5", "value_floats = [0.5]"])
+def test_constant_nodes_are_read_by_several_parts(attribute: str, tmp_path: Path):
+    # As torch writes the numbers of GELU, which its export shares between layers.
+    weights = ", ".join(str(each) for each in np.linspace(-1, 1, 20).tolist())
+    given = parser.parse_model(CONSTANT_NODES.replace("ATTRIBUTE", attribute).replace("WEIGHTS", weights))
+    generator = np.random.default_rng(0)
+    for name in ("w1", "b1", "w2"):
+        array = generator.standard_normal(SHAPES[name]).astype(np.float32)
+        given.graph.initializer.append(numpy_helper.from_array(array, name))
+    written = tmp_path / "constants.onnx"
+    written.write_bytes(given.SerializeToString())
+    corrected: list[list[str]] = []
+
+    def calibrate(module: ModuleOp) -> Ranges:
+        found = calibrate_module(module, images(MIN_SAMPLES))
+        corrected.append([name for name, one in found.items() if one.bias_corrections])
+        return found
+
+    run_frontend(written, None, calibrate)
+    assert [len(names) for names in corrected] == [3]
+
+
 def test_networks_without_sums_have_none(tmp_path: Path):
     text = """<ir_version: 8, opset_import: ["" : 17]>
         network (float[1, 2, 8, 8] x) => (float[1, 2, 8, 8] y) { y = Relu (x) }"""
