@@ -136,8 +136,18 @@ def _widened(x: AnyArray) -> AnyArray:
     return x.astype(np.result_type(x, np.float32))
 
 
+def _gather_elements(operands: Operands, attributes: Mapping[str, object], _outputs: int) -> list[AnyArray]:
+    """The evaluator's own fails for a single row, and along axes of more than 64 elements."""
+    data, indices = (np.asarray(each) for each in operands)
+    axis = cast("int", attributes.get("axis", 0)) % max(data.ndim, 1)
+    places = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
+    places[axis] = indices
+    return [data[tuple(places)]]
+
+
 CORRECTED: Sequence[tuple[str, range, Compute]] = (
     ("ConvTranspose", ALL, transposed_convolution),
+    ("GatherElements", ALL, _gather_elements),
     ("GlobalLpPool", ALL, _global_lp_pool),
     ("GlobalMaxPool", ALL, _global_max_pool),
     ("Hardmax", FLATTENING, _old_hardmax),

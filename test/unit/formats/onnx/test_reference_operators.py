@@ -120,3 +120,29 @@ def test_powers_of_mixed_types(base: str, exponent: str) -> None:
     }
     found = np.asarray(reference_of(model)(feeds)[0])
     np.testing.assert_array_equal(found, Engine(model).run(feeds)["y"], strict=True)
+
+
+@pytest.mark.parametrize(
+    ("shape", "picked", "axis"),
+    [
+        ((1, 9), (1, 5), 1),
+        ((70, 3), (4, 3), 0),
+        ((3, 70), (3, 80), -1),
+        ((2, 3, 4), (2, 3, 1), 2),
+        ((2, 3, 4), (1, 5, 2), 1),
+        ((2, 3), (0, 3), 0),
+    ],
+)
+def test_elements_gathered_along_an_axis(shape: tuple[int, ...], picked: tuple[int, ...], axis: int) -> None:
+    node = helper.make_node("GatherElements", ["x", "i"], ["y"], axis=axis)
+    ports = [
+        helper.make_tensor_value_info(name, kind, each)
+        for name, kind, each in (("x", 1, shape), ("i", 7, picked), ("y", 1, picked))
+    ]
+    graph = helper.make_graph([node], "m", ports[:2], ports[2:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    generator = np.random.default_rng(0)
+    indices = generator.integers(-shape[axis], shape[axis], picked)
+    feeds = {"x": generator.standard_normal(shape).astype(np.float32), "i": indices}
+    found = np.asarray(reference_of(model)(feeds)[0])
+    np.testing.assert_array_equal(found, Engine(model).run(feeds)["y"], strict=True)
