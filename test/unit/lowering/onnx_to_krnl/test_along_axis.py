@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Node, check
+from native_nodes import Batch, Node, batches, check_all, check_batch
 from onnx import TensorProto, helper
 
 from xonnc.native import compile_native
@@ -89,9 +89,9 @@ def generated() -> Iterator[Node]:
         yield Node("LpNormalization", [x], {"p": p, "axis": 1}, expected=[known])
 
 
-@pytest.mark.parametrize("node", [*indices(), *running(), *best(), *generated()], ids=str)
-def test_native_nodes_give_what_the_reference_gives(node: Node):
-    check(node)
+@pytest.mark.parametrize("batch", batches([*indices(), *running(), *best(), *generated()]), ids=str)
+def test_native_nodes_give_what_the_reference_gives(batch: Batch):
+    check_batch(batch)
 
 
 def test_a_range_of_another_length_is_told():
@@ -104,9 +104,14 @@ def test_a_range_of_another_length_is_told():
 
 
 @pytest.mark.parametrize("largest", [0, 1])
-@pytest.mark.parametrize(("size", "count"), [(200, 3), (200, 28), (130, 130), (64, 16), (33, 11)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int8, np.int64])
-def test_the_best_of_many(dtype: type[np.generic], size: int, count: int, largest: int):
+def test_the_best_of_many(dtype: type[np.generic], largest: int):
+    sizes = [(200, 3), (200, 28), (130, 130), (64, 16), (33, 11)]
+    check_all(node for size, count in sizes for node in best_of_many(dtype, size, count, largest))
+
+
+def best_of_many(dtype: type[np.generic], size: int, count: int, largest: int) -> Iterator[Node]:
+    """Rows with NaN, infinities and ties, and the same as columns."""
     random = np.random.default_rng(83)
     x = random.integers(-50, 50, (3, size)).astype(dtype)
     if x.dtype.kind == "f":
@@ -116,14 +121,12 @@ def test_the_best_of_many(dtype: type[np.generic], size: int, count: int, larges
     keys = np.where(np.isnan(x.astype(np.float64)), 1e30, np.clip(keys, -1e20, 1e20))
     indices = np.argsort(-keys, axis=1, kind="stable")[:, :count]
     requested = [np.take_along_axis(x, indices, 1), indices]
-    check(
-        Node(
-            "TopK", [x, np.array([count])], {"largest": largest}, outputs=2, constant=[1], expected=requested
-        )
+    yield Node(
+        "TopK", [x, np.array([count])], {"largest": largest}, outputs=2, constant=[1], expected=requested
     )
     requested = [each.T for each in requested]
     said = {"largest": largest, "axis": 0}
-    check(Node("TopK", [x.T.copy(), np.array([count])], said, outputs=2, constant=[1], expected=requested))
+    yield Node("TopK", [x.T.copy(), np.array([count])], said, outputs=2, constant=[1], expected=requested)
 
 
 @pytest.mark.parametrize("largest", [0, 1])
@@ -141,16 +144,15 @@ def test_the_best_of_extremes(dtype: type[np.generic], largest: int):
         x[0, :2] = np.iinfo(x.dtype.name).min, np.iinfo(x.dtype.name).max
     numbers = x.astype(np.float64)
     indices = np.argsort(-numbers if largest else numbers, axis=1, kind="stable")
-    for count in (1, 5, 8, 11, 60, 140):
-        found = indices[:, :count]
-        requested = [np.take_along_axis(x, found, 1), found]
-        check(
-            Node(
-                "TopK",
-                [x, np.array([count])],
-                {"largest": largest},
-                outputs=2,
-                constant=[1],
-                expected=requested,
-            )
+    kept = [(count, indices[:, :count]) for count in (1, 5, 8, 11, 60, 140)]
+    check_all(
+        Node(
+            "TopK",
+            [x, np.array([count])],
+            {"largest": largest},
+            outputs=2,
+            constant=[1],
+            expected=[np.take_along_axis(x, found, 1), found],
         )
+        for count, found in kept
+    )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
-from native_nodes import Node, check, opened, session_of
+from native_nodes import Batch, Node, batches, check, check_batch, opened, session_of
 from onnx import helper
 
 from xonnc.errors import XonncError
@@ -248,9 +248,9 @@ ROTARY = [
 ]
 
 
-@pytest.mark.parametrize("node", ROTARY, ids=str)
-def test_rotary_embedding(node: Node):
-    check(node)
+@pytest.mark.parametrize("batch", batches(ROTARY), ids=str)
+def test_rotary_embedding(batch: Batch):
+    check_batch(batch)
 
 
 def test_positions_beyond_the_tables_are_an_error():
@@ -265,7 +265,7 @@ def test_rows_are_written_into_a_cache(mode: str):
     indices = np.array([1, 4]) if mode == "circular" else np.array([1, 3])
     node = Node("TensorScatter", [real(2, 3, 5, 4), real(2, 3, 2, 4), indices], {"mode": mode}, opset=24)
     check(node)
-    check(node, opened(node))
+    check(node, opened(node.model()))
 
 
 GROWING = """

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Node, check
+from native_nodes import Batch, Node, batches, check, check_batch
 
 from xonnc.native import compile_native, resolve_processor
 from xonnc.runtime.native.session import MAX_VALUE_SPECIALIZATIONS
@@ -162,9 +162,9 @@ def arrangements() -> Iterator[Node]:
     yield Node("SpaceToDepth", [image], attributes, opset=28, expected=[rows.reshape(2, 32, 2, 3)])
 
 
-@pytest.mark.parametrize("node", [*pads(), *slices(), *arrangements()], ids=str)
-def test_native_nodes_give_what_the_reference_gives(node: Node):
-    check(node)
+@pytest.mark.parametrize("batch", batches([*pads(), *slices(), *arrangements()]), ids=str)
+def test_native_nodes_give_what_the_reference_gives(batch: Batch):
+    check_batch(batch)
 
 
 def test_a_slice_of_another_size_is_told():

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Node, check
+from native_nodes import Batch, Node, batches, check_batch
 
 from xonnc.native import compile_native
 
@@ -171,9 +171,9 @@ NODES: Sequence[Node] = [
 ]
 
 
-@pytest.mark.parametrize("node", NODES, ids=str)
-def test_native_nodes_give_what_the_reference_gives(node: Node):
-    check(node)
+@pytest.mark.parametrize("batch", batches(NODES), ids=str)
+def test_native_nodes_give_what_the_reference_gives(batch: Batch):
+    check_batch(batch)
 
 
 @pytest.mark.parametrize("alpha", [0.0, -0.5, 2.0])

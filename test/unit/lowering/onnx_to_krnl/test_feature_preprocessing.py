@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx.parser
 import pytest
-from native_nodes import Array, Node, check, opened
+from native_nodes import Array, Batch, Node, batches, check, check_batch
 from onnx import numpy_helper
 
 from xonnc.errors import XonncError
@@ -74,10 +74,10 @@ def one_hot(x: Array, categories: list[int]) -> Array:
     return (x[..., None] == np.array(categories)).astype(np.float32)
 
 
-@pytest.mark.parametrize("node", list(nodes()), ids=str)
-def test_features_are_what_the_reference_makes_of_them(node: Node):
-    check(node)
-    check(node, opened(node))
+@pytest.mark.parametrize("batch", batches(nodes()), ids=str)
+def test_features_are_what_the_reference_makes_of_them(batch: Batch):
+    check_batch(batch)
+    check_batch(batch, with_open_shapes=True)
 
 
 def labels() -> Iterator[Node]:
@@ -102,9 +102,9 @@ def labels() -> Iterator[Node]:
         yield ml("LabelEncoder", [whole.astype(key)], tensors)
 
 
-@pytest.mark.parametrize("node", list(labels()), ids=str)
-def test_labels_are_found(node: Node):
-    check(node)
+@pytest.mark.parametrize("batch", batches(labels()), ids=str)
+def test_labels_are_found(batch: Batch):
+    check_batch(batch)
 
 
 def test_nan_has_a_label_and_of_equal_keys_the_last_counts():

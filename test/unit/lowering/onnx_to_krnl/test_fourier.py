@@ -177,7 +177,7 @@ def test_transforms_of_prime_lengths(length: int | None, inverse: bool):
 def test_transforms_with_a_dynamic_batch(batch: int):
     x = floats(batch, 8, 1)
     node = Node("DFT", [x], expected=[spectrum(x).astype(np.float32)])
-    model = opened(node)
+    model = opened(node.model())
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
     session = compile_native(model)
     (made,) = session.run(None, node.feeds)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Array, Node, check, opened
+from native_nodes import Array, Node, check, check_all, opened
 from onnx import TensorProto, helper, numpy_helper
 
 from xonnc.errors import XonncError
@@ -58,12 +58,16 @@ def integers(said: Mapping[str, list[int] | str], name: str, default: int, count
     return given if isinstance(given, list) else [default] * count
 
 
-@pytest.mark.parametrize("case", WINDOWS)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "float16", "float64"])
-def test_the_largest_of_other_types(case: str, dtype: str):
-    shape, attributes = WINDOWS[case]
-    x = (np.abs(floats(*shape)) * 30 % 100).astype(dtype)
-    check(Node("MaxPool", [x], attributes, opset=12, expected=[largest(x, attributes)[0]]))
+def test_the_largest_of_other_types(dtype: str):
+    arrays = [
+        ((np.abs(floats(*shape)) * 30 % 100).astype(dtype), attributes)
+        for shape, attributes in WINDOWS.values()
+    ]
+    check_all(
+        Node("MaxPool", [x], attributes, opset=12, expected=[largest(x, attributes)[0]])
+        for x, attributes in arrays
+    )
 
 
 LARGE: dict[str, tuple[Sequence[int], Mapping[str, list[int] | str | int]]] = {
@@ -87,7 +91,7 @@ def test_large_windows_are_pools_of_one_axis(case: str, dtype: str):
     # A pool whose places are read stays one.
     out = x[..., *[slice(1)] * (x.ndim - 2)]
     both = Node("MaxPool", [x], attributes, opset=12, outputs=2, expected=[out, out.astype(np.int64)])
-    requested = compile_native(opened(both)).run(None, both.feeds)[0]
+    requested = compile_native(opened(both.model())).run(None, both.feeds)[0]
     node = Node("MaxPool", [x], attributes, opset=12, expected=[np.asarray(requested)])
     check(node)
     session = compile_native(node.model(), profile=True)
@@ -128,33 +132,42 @@ def test_a_large_window_whose_places_are_read_stays():
 
 
 @pytest.mark.parametrize("order", [0, 1])
-@pytest.mark.parametrize("case", WINDOWS)
-def test_the_place_of_the_largest(case: str, order: int):
-    shape, attributes = WINDOWS[case]
+def test_the_place_of_the_largest(order: int):
+    check_all(with_places(shape, attributes, order) for shape, attributes in WINDOWS.values())
+
+
+def with_places(shape: Sequence[int], attributes: Mapping[str, list[int] | str], order: int) -> Node:
     x = floats(*shape)
     values, indices = largest(x, attributes)
     if order:
         spatial = np.arange(int(np.prod(shape[2:]))).reshape(tuple(reversed(shape[2:])))
         turned, size = spatial.transpose().reshape(-1), spatial.size
         indices = np.asarray(indices, np.int64) // size * size + turned[np.asarray(indices, np.int64) % size]
-    check(Node("MaxPool", [x], {**attributes, "storage_order": order}, outputs=2, expected=[values, indices]))
+    return Node("MaxPool", [x], {**attributes, "storage_order": order}, outputs=2, expected=[values, indices])
 
 
 @pytest.mark.parametrize("counts_pads", [0, 1])
-@pytest.mark.parametrize("case", WINDOWS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
-def test_means(case: str, counts_pads: int, dtype: type[np.generic]):
-    shape, attributes = WINDOWS[case]
+def test_means(counts_pads: int, dtype: type[np.generic]):
     rtol = 2e-3 if dtype is np.float16 else 1e-4
-    inputs = [floats(*shape).astype(dtype)]
-    check(Node("AveragePool", inputs, {**attributes, "count_include_pad": counts_pads}, opset=19, rtol=rtol))
+    check_all(
+        Node(
+            "AveragePool",
+            [floats(*shape).astype(dtype)],
+            {**attributes, "count_include_pad": counts_pads},
+            opset=19,
+            rtol=rtol,
+        )
+        for shape, attributes in WINDOWS.values()
+    )
 
 
 @pytest.mark.parametrize("p", [1, 2, 3])
-@pytest.mark.parametrize("case", ["plain", "dilated", "of a row", "of a volume"])
-def test_roots_of_sums_of_powers(case: str, p: int):
-    shape, attributes = WINDOWS[case]
-    check(Node("LpPool", [floats(*shape)], {**attributes, "p": p}, rtol=1e-4))
+def test_roots_of_sums_of_powers(p: int):
+    windows = [WINDOWS[case] for case in ("plain", "dilated", "of a row", "of a volume")]
+    check_all(
+        Node("LpPool", [floats(*shape)], {**attributes, "p": p}, rtol=1e-4) for shape, attributes in windows
+    )
 
 
 def test_pads_add_nothing_to_powers():

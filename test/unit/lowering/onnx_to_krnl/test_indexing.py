@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Node, check
+from native_nodes import Batch, Node, batches, check_batch
 
 from xonnc.errors import XonncError
 from xonnc.native import compile_native
@@ -79,9 +79,9 @@ def others() -> Iterator[Node]:
     yield Node("ReverseSequence", [data(np.int8, 3, 4), lengths], {"time_axis": 1, "batch_axis": 0})
 
 
-@pytest.mark.parametrize("node", [*gathers(), *scatters(), *others()], ids=str)
-def test_native_nodes_give_what_the_reference_gives(node: Node):
-    check(node)
+@pytest.mark.parametrize("batch", batches([*gathers(), *scatters(), *others()]), ids=str)
+def test_native_nodes_give_what_the_reference_gives(batch: Batch):
+    check_batch(batch)
 
 
 X = data(np.float32, 4, 5)

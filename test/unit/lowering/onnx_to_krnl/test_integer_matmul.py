@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import onnx.parser
 import pytest
-from native_nodes import Node, check, is_here
+from native_nodes import Node, check, check_all, is_here
 from onnx import numpy_helper
 
 from xonnc.native import compile_native
@@ -47,18 +47,22 @@ PRODUCTS: Sequence[tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[i
 
 
 @pytest.mark.parametrize("dtypes", [("uint8", "int8"), ("int8", "int8"), ("uint8", "uint8")])
-@pytest.mark.parametrize("case", PRODUCTS)
-def test_products(
+def test_products(dtypes: tuple[str, str]):
+    check_all(node for case in PRODUCTS for node in products(dtypes, case))
+
+
+def products(
     dtypes: tuple[str, str], case: tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
-):
+) -> Iterator[Node]:
+    """With zero points that a run tells, and with none."""
     a, b = (integers(dtype, *shape) for dtype, shape in zip(dtypes, case[:2], strict=True))
     zeros = [integers(dtype, *shape) for dtype, shape in zip(dtypes, case[2:], strict=True)]
     zeros = [zero.reshape(-1, 1) if index == 0 and zero.ndim else zero for index, zero in enumerate(zeros)]
     left, right = a.astype(np.int32), b.astype(np.int32)
     requested = np.matmul(left - zeros[0].astype(np.int32), right - zeros[1].astype(np.int32))
     given = [zeros[0].reshape(case[2]), zeros[1]]
-    check(Node("MatMulInteger", [a, b, *given], expected=[requested]))
-    check(Node("MatMulInteger", [a, b], constant=[1], expected=[np.matmul(left, right)]))
+    yield Node("MatMulInteger", [a, b, *given], expected=[requested])
+    yield Node("MatMulInteger", [a, b], constant=[1], expected=[np.matmul(left, right)])
 
 
 @pytest.mark.parametrize("terms", [258, 259, 4128, 4129])
@@ -176,15 +180,18 @@ DYNAMIC: dict[str, tuple[Sequence[int], Sequence[int], Mapping[str, object]]] = 
 
 
 @pytest.mark.parametrize("dtypes", [("uint8", "int8"), ("uint8", "uint8"), ("int8", "uint8")])
-@pytest.mark.parametrize("case", DYNAMIC)
-def test_dynamically_quantized_convolutions(case: str, dtypes: tuple[str, str]):
+def test_dynamically_quantized_convolutions(dtypes: tuple[str, str]):
+    check_all(dynamically_quantized(case, dtypes) for case in DYNAMIC)
+
+
+def dynamically_quantized(case: str, dtypes: tuple[str, str]) -> Node:
     per_filter = dtypes[0] == "int8"
     shape, weights, attributes = DYNAMIC[case]
     x, w = (integers(dtype, *sizes) for dtype, sizes in zip(dtypes, (shape, weights), strict=True))
     w.reshape(-1)[:2] = np.iinfo(dtypes[1]).min, np.iinfo(dtypes[1]).max
     zeros = [integers(dtypes[0]), integers(dtypes[1], *([weights[0]] if per_filter else []))]
     requested = convolved(x, w, zeros, attributes) if x.size else np.zeros((0, 16, 6, 6), np.int32)
-    check(Node("ConvInteger", [x, w, *zeros], attributes, constant=[1, 3], expected=[requested]))
+    return Node("ConvInteger", [x, w, *zeros], attributes, constant=[1, 3], expected=[requested])
 
 
 @pytest.mark.parametrize("target", OTHERS)

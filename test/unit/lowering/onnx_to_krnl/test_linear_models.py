@@ -53,7 +53,7 @@ def nodes() -> Iterator[Node]:
 def test_models_give_what_the_reference_gives(node: Node):
     check(node)
     if node.attributes.get("classlabels_ints") != [6]:
-        check(node, opened(node))
+        check(node, opened(node.model()))
 
 
 @pytest.mark.parametrize(

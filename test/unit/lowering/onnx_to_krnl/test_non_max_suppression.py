@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Array, Node, check, opened
+from native_nodes import Array, Batch, Node, batches, check, check_batch, opened
 
 RANDOM = np.random.default_rng(43)
 
@@ -43,17 +43,17 @@ def nodes() -> Iterator[Node]:
     yield Node("NonMaxSuppression", [boxes(1, 5), scores(1, 2, 5), *limits(5, 0.1, 2.0)])
 
 
-@pytest.mark.parametrize("node", list(nodes()), ids=str)
-def test_native_nodes_give_what_the_reference_gives(node: Node):
-    check(node)
-    check(node, opened(node))
+@pytest.mark.parametrize("batch", batches(nodes()), ids=str)
+def test_native_nodes_give_what_the_reference_gives(batch: Batch):
+    check_batch(batch)
+    check_batch(batch, with_open_shapes=True)
 
 
 def test_without_limits_there_are_none():
     nothing = np.zeros((0, 3), np.int64)
     node = Node("NonMaxSuppression", [boxes(1, 5), scores(1, 2, 5)], expected=[nothing])
     check(node)
-    check(node, opened(node))
+    check(node, opened(node.model()))
 
 
 def test_nan_scores_are_skipped():

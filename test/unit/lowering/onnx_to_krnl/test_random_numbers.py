@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Array, Node, check
+from native_nodes import Array, Batch, Node, batches, check, check_batch
 from onnx import TensorProto
 
 from xonnc.native import compile_native
@@ -40,9 +40,9 @@ def seeded() -> Iterator[Node]:
     yield Node("Dropout", [floats(9, 3).astype(np.float64), np.array(0.4), yes], {"seed": 4}, outputs=2)
 
 
-@pytest.mark.parametrize("node", list(seeded()), ids=str)
-def test_a_seed_gives_the_numbers_of_the_reference(node: Node):
-    check(node)
+@pytest.mark.parametrize("batch", batches(seeded()), ids=str)
+def test_a_seed_gives_the_numbers_of_the_reference(batch: Batch):
+    check_batch(batch)
 
 
 def drawn(operator: str, attributes: Mapping[str, object], *inputs: Array, like: Array, runs: int = 1):

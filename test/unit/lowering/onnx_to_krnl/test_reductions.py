@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Node, check
+from native_nodes import Batch, Node, batches, check, check_batch
 from onnx import TensorProto, helper
 
 from xonnc.native import compile_native
@@ -133,9 +133,9 @@ def of_integers() -> Iterator[Node]:
             yield Node(operator, [given, AXES[1:]], {"keepdims": 0}, opset=18, expected=requested)
 
 
-@pytest.mark.parametrize("node", [*nodes(), *of_integers()], ids=str)
-def test_native_nodes_give_what_the_reference_gives(node: Node):
-    check(node)
+@pytest.mark.parametrize("batch", batches([*nodes(), *of_integers()]), ids=str)
+def test_native_nodes_give_what_the_reference_gives(batch: Batch):
+    check_batch(batch)
 
 
 def test_sums_of_small_floats_are_rounded_once():

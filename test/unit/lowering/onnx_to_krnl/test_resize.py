@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Array, Node, check
+from native_nodes import Array, Node, check, check_all
 
 from xonnc.native import compile_native
 
@@ -26,30 +26,43 @@ COORDINATES = ("align_corners", "asymmetric", "half_pixel", "half_pixel_symmetri
 
 
 @pytest.mark.parametrize("is_constant", [False, True])
-@pytest.mark.parametrize("coordinates", COORDINATES)
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
-def test_scales(mode: str, coordinates: str, is_constant: bool):
-    attributes = {"mode": mode, "coordinate_transformation_mode": coordinates}
-    for factors in ((1, 1, 2.0, 1.7), (1, 1, 0.6, 0.9)):
-        inputs = [floats(1, 2, 5, 7), None, scales(*factors)]
-        check(Node("Resize", inputs, attributes, constant=[2] if is_constant else []))
+def test_scales(mode: str, is_constant: bool):
+    check_all(
+        Node(
+            "Resize",
+            [floats(1, 2, 5, 7), None, scales(*factors)],
+            {"mode": mode, "coordinate_transformation_mode": coordinates},
+            constant=[2] if is_constant else [],
+        )
+        for coordinates in COORDINATES
+        for factors in ((1, 1, 2.0, 1.7), (1, 1, 0.6, 0.9))
+    )
 
 
-@pytest.mark.parametrize("nearest", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.int8, np.int64, np.uint8])
-def test_nearest_of_any_type(nearest: str, dtype: type[np.generic]):
+def test_nearest_of_any_type(dtype: type[np.generic]):
     x = RANDOM.integers(0, 100, (2, 4, 6)).astype(dtype)
-    attributes = {"mode": "nearest", "nearest_mode": nearest}
-    check(Node("Resize", [x, None, None, np.array([2, 7, 3])], attributes))
+    inputs = [x, None, None, np.array([2, 7, 3])]
+    check_all(Node("Resize", inputs, {"mode": "nearest", "nearest_mode": nearest}) for nearest in NEAREST)
 
 
-@pytest.mark.parametrize("nearest", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
 @pytest.mark.parametrize("coordinates", COORDINATES)
-def test_nearest_of_whole_scales(coordinates: str, nearest: str):
+def test_nearest_of_whole_scales(coordinates: str):
     x = floats(2, 3, 5, 11)
-    attributes = {"nearest_mode": nearest, "coordinate_transformation_mode": coordinates}
-    for factors in ((1, 1, 2, 2), (1, 3, 1, 4), (1, 1, 1, 3)):
-        check(Node("Resize", [x, None, scales(*factors)], attributes, constant=[2]))
+    check_all(
+        Node(
+            "Resize",
+            [x, None, scales(*factors)],
+            {"nearest_mode": nearest, "coordinate_transformation_mode": coordinates},
+            constant=[2],
+        )
+        for nearest in NEAREST
+        for factors in ((1, 1, 2, 2), (1, 3, 1, 4), (1, 1, 1, 3))
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.float64, np.int8, np.int64])
@@ -63,18 +76,25 @@ def test_nearest_of_whole_scales_of_any_type(dtype: type[np.generic]):
 
 
 @pytest.mark.parametrize("opset", [11, 12, 13, 18])
-@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
-def test_old_versions(mode: str, opset: int):
+def test_old_versions(opset: int):
+    check_all(
+        node
+        for mode in ("nearest", "linear", "cubic")
+        for factors in ((1, 1, 2, 2), (1, 1, 0.6, 1.7))
+        for node in of_old_version(mode, opset, factors)
+    )
+
+
+def of_old_version(mode: str, opset: int, factors: tuple[float, ...]) -> Iterator[Node]:
+    """By scales, and by the sizes that these give."""
     empty = np.zeros(0, np.float32)
-    for factors in ((1, 1, 2, 2), (1, 1, 0.6, 1.7)):
-        inputs = [floats(1, 2, 5, 7), empty, scales(*factors)]
-        attributes = {"mode": mode, "coordinate_transformation_mode": "half_pixel"}
-        requested = Node("Resize", [inputs[0], None, inputs[2]], attributes).wanted()
-        node = Node("Resize", inputs, attributes, constant=[1, 2], opset=opset, expected=requested)
-        check(node)
-        sizes = [inputs[0], empty, empty, np.array(requested[0].shape)]
-        requested = Node("Resize", [inputs[0], None, None, sizes[3]], attributes).wanted()
-        check(Node("Resize", sizes, attributes, constant=[1, 2, 3], opset=opset, expected=requested))
+    inputs = [floats(1, 2, 5, 7), empty, scales(*factors)]
+    attributes = {"mode": mode, "coordinate_transformation_mode": "half_pixel"}
+    requested = Node("Resize", [inputs[0], None, inputs[2]], attributes).wanted()
+    yield Node("Resize", inputs, attributes, constant=[1, 2], opset=opset, expected=requested)
+    sizes = [inputs[0], empty, empty, np.array(requested[0].shape)]
+    requested = Node("Resize", [inputs[0], None, None, sizes[3]], attributes).wanted()
+    yield Node("Resize", sizes, attributes, constant=[1, 2, 3], opset=opset, expected=requested)
 
 
 @pytest.mark.parametrize("opset", [11, 12])
@@ -108,10 +128,12 @@ CASES: dict[str, Mapping[str, object]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("sizes", [(4, 5), (3, 20), (13, 9)])
-def test_sizes_of_some_axes(case: str, sizes: tuple[int, int]):
+def test_sizes_of_some_axes(case: str):
     attributes = {"axes": [3, 1], **CASES[case]}
-    check(Node("Resize", [floats(2, 8, 3, 9), None, None, np.array(sizes)], attributes))
+    check_all(
+        Node("Resize", [floats(2, 8, 3, 9), None, None, np.array(sizes)], attributes)
+        for sizes in ((4, 5), (3, 20), (13, 9))
+    )
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
@@ -169,13 +191,19 @@ def test_a_tensor_that_keeps_its_shape_stays_at_opset_10():
     check(Node("Resize", [x, scales(1, 1, 1.3, 1.2)], opset=10, constant=[1], expected=[x]))
 
 
-@pytest.mark.parametrize("align", [0, 1])
-@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
-def test_samples_of_a_grid(mode: str, padding: str, align: int):
+def test_samples_of_a_grid(mode: str):
     grid = RANDOM.uniform(-1.8, 1.8, (2, 3, 4, 2)).astype(np.float32)
-    attributes = {"mode": mode, "padding_mode": padding, "align_corners": align}
-    check(Node("GridSample", [floats(2, 3, 5, 4), grid], attributes, rtol=2e-4))
+    check_all(
+        Node(
+            "GridSample",
+            [floats(2, 3, 5, 4), grid],
+            {"mode": mode, "padding_mode": padding, "align_corners": align},
+            rtol=2e-4,
+        )
+        for padding in ("zeros", "border", "reflection")
+        for align in (0, 1)
+    )
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])

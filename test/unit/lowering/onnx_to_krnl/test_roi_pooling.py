@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx.parser
 import pytest
-from native_nodes import Node, check
+from native_nodes import Batch, Node, batches, check, check_batch
 
 from xonnc.errors import XonncError
 from xonnc.model_check import check_model
@@ -47,9 +47,9 @@ def aligned() -> Iterator[Node]:
     yield Node("RoiAlign", [x, ROIS, IMAGES % 2], sizes, opset=10, expected=old.wanted)
 
 
-@pytest.mark.parametrize("node", list(aligned()), ids=str)
-def test_regions_are_what_the_reference_makes_of_them(node: Node):
-    check(node)
+@pytest.mark.parametrize("batch", batches(aligned()), ids=str)
+def test_regions_are_what_the_reference_makes_of_them(batch: Batch):
+    check_batch(batch)
 
 
 def test_the_last_image_is_also_minus_one():
@@ -142,9 +142,9 @@ def runtime_zero_point() -> Iterator[Node]:
                 yield Node("DeformConv", held, attributes, rtol=1e-2, expected=requested, opset=22)
 
 
-@pytest.mark.parametrize("node", list(runtime_zero_point()), ids=str)
-def test_windows_are_moved_as_in_the_reference(node: Node):
-    check(node)
+@pytest.mark.parametrize("batch", batches(runtime_zero_point()), ids=str)
+def test_windows_are_moved_as_in_the_reference(batch: Batch):
+    check_batch(batch)
 
 
 @pytest.mark.parametrize(

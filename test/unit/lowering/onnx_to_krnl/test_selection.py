@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import onnx.parser
 import pytest
-from native_nodes import Node, check, opened
+from native_nodes import Batch, Node, batches, check_batch
 
 import xonnc
 from xonnc.errors import DeclaredShapeError
@@ -31,10 +31,10 @@ def nodes() -> Iterator[Node]:
     yield Node("NonZero", [np.array([0.0, -0.0, np.nan, 1e-45], np.float32)])
 
 
-@pytest.mark.parametrize("node", list(nodes()), ids=str)
-def test_native_nodes_give_what_the_reference_gives(node: Node):
-    check(node)
-    check(node, opened(node))
+@pytest.mark.parametrize("batch", batches(nodes()), ids=str)
+def test_native_nodes_give_what_the_reference_gives(batch: Batch):
+    check_batch(batch)
+    check_batch(batch, with_open_shapes=True)
 
 
 @pytest.mark.parametrize("kept", [0, 1, 4])

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Node, check, opened
+from native_nodes import Batch, Node, batches, check_batch, opened
 
 from xonnc.errors import XonncError
 from xonnc.native import compile_native
@@ -86,7 +86,7 @@ def by_runtime(operator: str, x: npt.NDArray[np.float32], said: Mapping[str, obj
     if outputs == 2:
         empty.insert(0, np.zeros(0, np.int64))
     node = node_of(operator, x, said, empty)
-    session, _ = open_session(opened(node).SerializeToString(), str(node))
+    session, _ = open_session(opened(node.model()).SerializeToString(), str(node))
     return node_of(operator, x, said, session.run(None, node.feeds))
 
 
@@ -108,9 +108,9 @@ def node_of(
     )
 
 
-@pytest.mark.parametrize("node", [*regressors(), *classifiers()], ids=str)
-def test_machines_give_what_onnxruntime_gives(node: Node):
-    check(node)
+@pytest.mark.parametrize("batch", batches([*regressors(), *classifiers()]), ids=str)
+def test_machines_give_what_onnxruntime_gives(batch: Batch):
+    check_batch(batch)
 
 
 def test_probabilities_are_those_of_libsvm():

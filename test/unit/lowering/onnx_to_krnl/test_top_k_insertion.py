@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from native_nodes import Array, Node, check
+from native_nodes import Array, Node, check_all
 
 from xonnc.lowering.onnx_to_krnl.top_k_insertion import BLOCK, MAX_INSERTION_K
 
@@ -20,12 +20,10 @@ def expected(x: Array, count: int, largest: int) -> list[Array]:
     return [np.take_along_axis(x, order, axis=1), order]
 
 
-def check_top_k(x: Array, count: int, largest: int) -> None:
+def top_k(x: Array, count: int, largest: int) -> Node:
     given = [x, np.array([count])]
-    check(
-        Node(
-            "TopK", given, {"largest": largest}, outputs=2, constant=[1], expected=expected(x, count, largest)
-        )
+    return Node(
+        "TopK", given, {"largest": largest}, outputs=2, constant=[1], expected=expected(x, count, largest)
     )
 
 
@@ -35,8 +33,8 @@ def check_top_k(x: Array, count: int, largest: int) -> None:
 def test_rows_with_ties(dtype: type[np.generic], count: int, largest: int):
     """Few different values: of equal ones the first are taken, wherever a block ends."""
     random = np.random.default_rng(count)
-    for size in (count, count + 1, count + BLOCK - 1, count + BLOCK, count + BLOCK + 1, 5 * BLOCK + 3, 200):
-        check_top_k(random.integers(-3, 4, (3, size)).astype(dtype), count, largest)
+    sizes = (count, count + 1, count + BLOCK - 1, count + BLOCK, count + BLOCK + 1, 5 * BLOCK + 3, 200)
+    check_all(top_k(random.integers(-3, 4, (3, size)).astype(dtype), count, largest) for size in sizes)
 
 
 @pytest.mark.parametrize("largest", [0, 1])
@@ -47,13 +45,11 @@ def test_not_a_number_comes_first(dtype: type[np.generic], largest: int):
     x[1, [3, 50]] = np.inf
     x[1, [4, 51]] = -np.inf
     x[2] = np.nan
-    for count in (1, 2, 4, 7):
-        check_top_k(x, count, largest)
+    check_all(top_k(x, count, largest) for count in (1, 2, 4, 7))
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_sorted_rows(order: int):
     """Each element is inserted, or none."""
     x = np.arange(100, dtype=np.float32)[None, ::order].copy()
-    for largest in (0, 1):
-        check_top_k(x, 6, largest)
+    check_all(top_k(x, 6, largest) for largest in (0, 1))

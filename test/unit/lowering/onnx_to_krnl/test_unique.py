@@ -50,14 +50,14 @@ def node_of(x: Array, axis: int | None, is_sorted: bool, outputs: int = 4) -> No
 @pytest.mark.parametrize("node", list(nodes()), ids=str)
 def test_each_is_there_once(node: Node):
     check(node)
-    check(node, opened(node))
+    check(node, opened(node.model()))
 
 
 @pytest.mark.parametrize("outputs", [1, 2, 3])
 def test_results_that_are_not_used(outputs: int):
     node = node_of(RANDOM.integers(0, 9, 20), None, False, outputs)
     check(node)
-    check(node, opened(node))
+    check(node, opened(node.model()))
 
 
 def test_other_numbers_than_the_model_says():

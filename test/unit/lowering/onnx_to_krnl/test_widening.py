@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
-from native_nodes import Node, check
+from native_nodes import Batch, Node, batches, check, check_batch
 from onnx import numpy_helper
 from onnx import parser as onnx_parser
 
@@ -76,9 +76,9 @@ def nodes() -> Iterator[Node]:
         yield in_f32("BatchNormalization", [float16s(HALF, 2, 3, 5), *rows], {}, HALF, constant, opset=15)
 
 
-@pytest.mark.parametrize("node", list(nodes()), ids=str)
-def test_float16_is_computed_in_f32(node: Node) -> None:
-    check(node)
+@pytest.mark.parametrize("batch", batches(nodes()), ids=str)
+def test_float16_is_computed_in_f32(batch: Batch) -> None:
+    check_batch(batch)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
