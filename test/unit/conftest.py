@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -62,14 +62,19 @@ def small_model(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     """
-    Keep the objects of all tests out of later garbage collections.
+    Keep the objects of all tests out of garbage collections, those during their collection included.
 
     Passes that free constants run a collection each, which takes 0.4 s with the objects of 19,000 tests.
     """
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
