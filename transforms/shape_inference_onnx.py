@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, NoneType
@@ -157,12 +158,16 @@ class _Inference:
         self.wrong = wrong
         self.doubtful: set[SSAValue] = set()
         """Results of invalid ops, and values derived from them; their shapes are not used."""
-        self._functions = {
-            op.sym_name.data: op for region in root.regions for op in region.walk() if type(op) is FuncOp
-        }
+        self._root = root
         self._entered: set[str] = set()
         self._drops_branches = drops_invalid_branches(root)
         self._drops_shapes = drops_of_shapes(root)
+
+    @cached_property
+    def _functions(self) -> dict[str, FuncOp]:
+        """The functions by name, which few models call."""
+        regions = self._root.regions
+        return {op.sym_name.data: op for region in regions for op in region.walk() if type(op) is FuncOp}
 
     def inside(self, op: Operation, certain: bool = False) -> bool:
         """Infer the ops nested in an op; `certain` says whether they run whenever the function does."""

@@ -13,6 +13,7 @@ family. `xonnc compile` attaches the host's core for the target `cpu`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, i64
@@ -56,10 +57,16 @@ class KrnlAttachCore(ModulePass):
 
 def attach_core(module: ModuleOp, core: Core) -> None:
     """Set the core that the kernels of a module are for."""
+    module.attributes[SPEC] = _spec_of(core)
+
+
+@lru_cache
+def _spec_of(core: Core) -> TargetSystemSpecAttr:
+    """Return the attribute of a core; verifying a new one takes as long as importing a small model."""
     entries = [DataLayoutEntryAttr(NAME, StringAttr(core.name))]
     entries += [DataLayoutEntryAttr(key, IntegerAttr(getattr(core, key), i64)) for key in RANGES]
     device = TargetDeviceSpecAttr.new([ArrayAttr(entries)])
-    module.attributes[SPEC] = TargetSystemSpecAttr.new([ArrayAttr([DataLayoutEntryAttr(DEVICE, device)])])
+    return TargetSystemSpecAttr.new([ArrayAttr([DataLayoutEntryAttr(DEVICE, device)])])
 
 
 def attached_core(module: ModuleOp) -> Core | None:
