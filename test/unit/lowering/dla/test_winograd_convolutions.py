@@ -257,7 +257,7 @@ NETWORKS = {
     ),
     "pooled": (
         "h = Conv<pads = [1, 1, 1, 1]>(x, w)\ny = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(h)",
-        (1, 64, 54, 110),
+        (1, 64, 14, 54),
         {"w": (32, 64, 3, 3)},
         1,
     ),

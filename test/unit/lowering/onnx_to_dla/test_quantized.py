@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ Kind = type[np.int8] | type[np.uint8]
 TARGETS = ("nv_small", "nv_large", "nv_full")
 OTHER_TARGETS = ("nv_small_256", "nv_small_256_full", "nv_medium_512", "nv_medium_1024_full")
 STEP = 0.03
+Array = npt.NDArray[Any]
 
 
 @dataclass
@@ -310,6 +312,23 @@ def compiled(context: Context, simplified: Callable[[onnx.ModelProto], ModuleOp]
     return run
 
 
+@lru_cache(4)
+def onnxruntime_results(name: str, kind: Kind) -> tuple[Mapping[str, Array], Array]:
+    """Inputs of a network, and its result in onnxruntime: the same for all configurations."""
+    model, _ = NETWORKS[name]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        path.write_bytes(model(Net(kind)).SerializeToString())
+        reference = ReferenceModel(path)
+    generator = np.random.default_rng(9)
+    feeds = {
+        port.name: generator.standard_normal([size or 1 for size in port.shape]).astype(np.float32)
+        for port in reference.inputs()
+    }
+    (expected,) = reference.run(feeds)
+    return feeds, expected
+
+
 @pytest.mark.parametrize(
     ("target", "kind"),
     [
@@ -318,19 +337,9 @@ def compiled(context: Context, simplified: Callable[[onnx.ModelProto], ModuleOp]
     ],
 )
 @pytest.mark.parametrize("name", NETWORKS)
-def test_steps_from_onnxruntime(name: str, kind: Kind, target: str, compiled: Any, tmp_path: Path):
-    make, most = NETWORKS[name]
-    model = make(Net(kind))
-    path = tmp_path / "model.onnx"
-    path.write_bytes(model.SerializeToString())
-    reference = ReferenceModel(path)
-    generator = np.random.default_rng(9)
-    feeds = {
-        port.name: generator.standard_normal([size or 1 for size in port.shape]).astype(np.float32)
-        for port in reference.inputs()
-    }
-    (expected,) = reference.run(feeds)
-    simulator = Simulator(compiled(model, target), load_target(target))
+def test_steps_from_onnxruntime(name: str, kind: Kind, target: str, compiled: Any):
+    (make, most), (feeds, expected) = NETWORKS[name], onnxruntime_results(name, kind)
+    simulator = Simulator(compiled(make(Net(kind)), target), load_target(target))
     (output,) = simulator.run(
         [feed.reshape(one.shape) for feed, one in zip(feeds.values(), simulator.inputs, strict=True)]
     )

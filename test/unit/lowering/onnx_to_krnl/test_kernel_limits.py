@@ -152,7 +152,7 @@ CASES: dict[str, tuple[Callable[..., str], Sequence[object], Sequence[object], S
     "chunks": (element_wise, [5000], [8191], [8192]),
     "table": (encoded, [500, 10], [1024, 10], [1025, 10]),
     "long table": (encoded, [1500, 200], [1600, 200], [1601, 200]),
-    "LSTM": (lstm, [511], [512], [513]),
+    "LSTM": (lstm, [40], [512], [513]),
     "NonMaxSuppression": (suppressed, [100], [127], [128]),
     "Transpose": (transposed, [2], [3], [4]),
 }
