@@ -18,7 +18,7 @@ $(READY): pyproject.toml
 demo: $(READY) ## compiles ResNet-50 and a classifier of digits, simulates them, compares with onnxruntime
 	$(BIN)/xonnc demo
 
-# Pyright takes minutes of one processor: the IR tests have the others.
+# Pyright takes minutes: its threads and the IR tests share the processors.
 test: $(READY) ## everything CI runs
 	$(MAKE) --jobs=2 check lit
 	$(MAKE) unit
@@ -26,7 +26,7 @@ test: $(READY) ## everything CI runs
 check: $(READY) ## format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/pyright
+	$(BIN)/pyright --threads 2
 
 format: $(READY) ## formats in place and applies automatic fixes
 	$(BIN)/ruff format .
