@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+from xdsl.context import Context
 
 from xonnc.errors import UnknownNameError, XonncError
 from xonnc.lowering.memory_planning.memory_map import MemoryMap
+from xonnc.lowering.memory_planning.offset_assignment import ALLOCATORS, Allocator
 from xonnc.targets import DEFAULT_TARGET, load_target, target_names
 from xonnc.targets.cpu import cpu_names
 from xonnc.tools.console import columns, plural, row, size
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
 
     from xonnc.compiler import Calibrate
 
@@ -23,13 +27,19 @@ def report_memory(args: argparse.Namespace, calibrate: Calibrate | None) -> int:
     if args.model.suffix in (".nvdla", ".xpkg"):
         raise XonncError(f"{args.model}: --memory takes an ONNX model; a compiled file has no memory plan")
     name: str = args.target or DEFAULT_TARGET
-    found = _of_processor(args, name) if name in ("cpu", *cpu_names()) else _of_nvdla(args, name, calibrate)
+    is_processor = name in ("cpu", *cpu_names())
+    plans = _of_processor(args, name) if is_processor else _of_nvdla(args, name, calibrate)
+    found = plans[args.mem_alloc]
+    sizes = {allocator: plan.size for allocator, plan in plans.items()}
     if args.json:
-        print(json.dumps({"model": str(args.model), "target": name, **as_json(found)}, indent=2))
+        chosen = {"allocator": args.mem_alloc, "bytes_by_allocator": sizes}
+        print(json.dumps({"model": str(args.model), "target": name, **chosen, **as_json(found)}, indent=2))
         return 0
     print(f"{args.model.name} on {name}: {plural(len(found.buffers), 'buffer')} in {_steps(found)}")
     for label, text in summary(found):
         row(label, text)
+    if found.peak is not None:
+        row("allocators", ", ".join(f"{allocator} {size} B" for allocator, size in sizes.items()))
     for line in () if args.total or not found.buffers else (*_table(found), *_map(found)):
         print(line)
     return 0
@@ -39,18 +49,40 @@ def _steps(found: MemoryMap) -> str:
     return plural(len(found.steps), "step")
 
 
-def _of_processor(args: argparse.Namespace, name: str) -> MemoryMap:
+Plans: TypeAlias = "dict[Allocator, MemoryMap]"
+
+
+def _of_processor(args: argparse.Namespace, name: str) -> Plans:
     from xonnc.artifacts import planned_module
     from xonnc.lowering.native.module_memory_map import memory_map
+    from xonnc.lowering.native.plan_memory import PlanMemory
 
     for option in ("calib", "calibrate"):
         if getattr(args, option):
             raise XonncError(f"--{option} is for NVDLA targets, not for native code")
-    return memory_map(planned_module(args.model, name, dict(args.input_shape) or None))
+    plans: Plans = {}
+
+    def on_stage(stage: str, module: ModuleOp) -> None:
+        if stage == "parallel":
+            for allocator in ALLOCATORS:
+                plans[allocator] = memory_map(_planned(module, PlanMemory(allocator)))
+
+    planned_module(args.model, name, dict(args.input_shape) or None, on_stage)
+    return plans
 
 
-def _of_nvdla(args: argparse.Namespace, name: str, calibrate: Calibrate | None) -> MemoryMap:
+def _planned(module: ModuleOp, *passes: ModulePass) -> ModuleOp:
+    """Return a copy of a module after passes."""
+    copy = module.clone()
+    for one in passes:
+        one.apply(Context(), copy)
+    return copy
+
+
+def _of_nvdla(args: argparse.Namespace, name: str, calibrate: Calibrate | None) -> Plans:
     from xonnc.compiler import compile_model
+    from xonnc.lowering.dla.dla_allocate import DlaAllocate
+    from xonnc.lowering.dla.dla_place_in_cvsram import DlaPlaceInCvsram
     from xonnc.lowering.dla.memory_map import memory_map
 
     try:
@@ -58,14 +90,16 @@ def _of_nvdla(args: argparse.Namespace, name: str, calibrate: Calibrate | None) 
     except UnknownNameError as error:
         names = ", ".join(("cpu", *cpu_names(), *target_names()))
         raise XonncError(f"no target '{name}'. There are {names}") from error
-    maps: list[MemoryMap] = []
+    plans: Plans = {}
 
     def on_stage(stage: str, module: ModuleOp) -> None:
-        if stage == "allocated":
-            maps.append(memory_map(module, target))
+        if stage == "scheduled":
+            for allocator in ALLOCATORS:
+                planned = _planned(module, DlaPlaceInCvsram(name), DlaAllocate(name, allocator))
+                plans[allocator] = memory_map(planned, target)
 
     compile_model(args.model, name, on_stage, calibrate, input_shapes=dict(args.input_shape) or None)
-    return maps[0]
+    return plans
 
 
 def summary(found: MemoryMap) -> list[tuple[str, str]]:

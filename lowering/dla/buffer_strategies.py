@@ -34,7 +34,7 @@ class BufferStrategy:
     `tiles` convolutions compute its rows, each with its input in `data_banks` and `kernels_at_once` in
     `weight_banks`, of `banks` in all. The whole input would take `input_banks`, all weights `kernel_banks`.
     `groups` counts the groups of kernels, `keeps_weights` tells whether they stay for the next tile,
-    `is_winograd` whether input and kernels are those of Winograd's algorithm, which take more room. `parts`
+    `is_winograd` whether input and kernels are those of Winograd's algorithm, which are larger. `parts`
     convolutions with other weights do the same.
     """
 

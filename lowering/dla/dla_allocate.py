@@ -3,7 +3,8 @@
 
 Network inputs and outputs have a memory object each. Constants share one, and so do all other cubes, which
 reuse memory of dead ones. An elementwise SDP pass may write in place over an operand whose last reader it is.
-Results of operations with the attribute `cvsram` share the on-chip memory in the same way.
+Results of operations with the attribute `cvsram` share the on-chip memory in the same way. `allocator` is
+`auto`, `first-fit` or `best-fit`: the last two are for comparison.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from xonnc.lowering.dla.lifetimes import ACTIVATIONS, CONSTANTS, CVSRAM, Lifetim
 from xonnc.lowering.dla.network_checks import network
 from xonnc.lowering.dla.packing import constant_bytes
 from xonnc.lowering.dla.views import ON_CHIP, Views, is_in_memory, is_on_chip
+from xonnc.lowering.memory_planning.offset_assignment import Allocator, require_allocator
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.targets import NvdlaTarget, load_target
 
@@ -42,12 +44,13 @@ class DlaAllocate(ModulePass):
     name = "dla-allocate"
 
     target: str = "nv_full"
+    allocator: str = "auto"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        allocate(op, load_target(self.target))
+        allocate(op, load_target(self.target), require_allocator(self.allocator))
 
 
-def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
+def allocate(module: ModuleOp, target: NvdlaTarget, allocator: Allocator = "auto") -> None:
     """Assign addresses in the only function of `module`."""
     function, block = network(module)
     if any(isinstance(op, MemoryOp) for op in module.walk()):
@@ -56,10 +59,10 @@ def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
     roots = lifetimes.roots
     alone = {root for root in roots if not _may_share(root)}
     plan, addresses = lifetimes.plan(
-        [root for root in roots if not is_on_chip(root)], ACTIVATIONS, alone=alone
+        [root for root in roots if not is_on_chip(root)], ACTIVATIONS, alone=alone, allocator=allocator
     )
     on_chip, on_chip_addresses = lifetimes.plan(
-        [root for root in roots if is_on_chip(root)], CVSRAM, alone=alone
+        [root for root in roots if is_on_chip(root)], CVSRAM, alone=alone, allocator=allocator
     )
     if on_chip.size > target.cvsram_bytes:
         raise XonncError(

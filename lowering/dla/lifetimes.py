@@ -9,7 +9,12 @@ from xdsl.ir import Block, SSAValue
 from xonnc.lowering.dla.fused_layers import FusedLayer, fused_layers
 from xonnc.lowering.dla.layer_graph import elementwise_operands
 from xonnc.lowering.dla.views import Views, is_in_memory, root_bytes
-from xonnc.lowering.memory_planning.offset_assignment import BufferLifetime, OffsetAssignment, assign_offsets
+from xonnc.lowering.memory_planning.offset_assignment import (
+    Allocator,
+    BufferLifetime,
+    OffsetAssignment,
+    assign_offsets,
+)
 from xonnc.targets import NvdlaTarget
 
 ACTIVATIONS = "activations"
@@ -54,6 +59,7 @@ class Lifetimes:
         memory: str,
         max_placed: int | None = None,
         alone: Collection[SSAValue] = (),
+        allocator: Allocator = "auto",
     ) -> tuple[OffsetAssignment, dict[SSAValue, tuple[str, int]]]:
         """
         Return the smaller of two plans, with and without writing in place, and the address of each root.
@@ -63,8 +69,8 @@ class Lifetimes:
         # Cubes that share memory are placed as one buffer of the joint lifetime, which can fit worse than the
         # separate ones: neither plan is always the smaller.
         hosts = self._hosts([root for root in roots if root not in alone])
-        in_place = self._plan(roots, hosts, memory, max_placed, alone)
-        apart = self._plan(roots, {}, memory, max_placed, alone)
+        in_place = self._plan(roots, hosts, memory, max_placed, alone, allocator)
+        apart = self._plan(roots, {}, memory, max_placed, alone, allocator)
         return min(in_place, apart, key=lambda choice: choice[0].size)
 
     def _plan(
@@ -74,6 +80,7 @@ class Lifetimes:
         memory: str,
         max_placed: int | None,
         alone: Collection[SSAValue],
+        allocator: Allocator,
     ) -> tuple[OffsetAssignment, dict[SSAValue, tuple[str, int]]]:
         groups: dict[SSAValue, list[SSAValue]] = {}
         for root in roots:
@@ -86,7 +93,7 @@ class Lifetimes:
             )
             for group in groups.values()
         ]
-        plan = assign_offsets(buffers, max_placed)
+        plan = assign_offsets(buffers, max_placed, allocator)
         addresses = {
             root: (memory, offset)
             for group, offset in zip(groups.values(), plan.offsets, strict=True)

@@ -12,7 +12,17 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
+
+from xonnc.errors import UnknownNameError, suggest
+
+Allocator: TypeAlias = Literal["auto", "first-fit", "best-fit"]
+"""
+How offsets are chosen. `first-fit` and `best-fit` take the buffers in the order of their first use, and the
+lowest or the smallest gap for each; `auto` takes the smallest of several plans, `first-fit` among them.
+"""
+
+ALLOCATORS: tuple[Allocator, ...] = get_args(Allocator)
 
 MAX_SEARCH_STEPS = 200
 """Limit of placements in the local search; each takes about a millisecond."""
@@ -73,16 +83,32 @@ def peak_live_bytes(buffers: Sequence[BufferLifetime]) -> int:
     return peak
 
 
-def assign_offsets(buffers: Sequence[BufferLifetime], max_placed: int | None = None) -> OffsetAssignment:
+def require_allocator(name: str) -> Allocator:
+    """Return the allocator of a name; raise `UnknownNameError` if there is none."""
+    for known in ALLOCATORS:
+        if name == known:
+            return known
+    hint = suggest(name, ALLOCATORS) or f"; there are {', '.join(ALLOCATORS)}"
+    raise UnknownNameError(f"no allocator '{name}'{hint}")
+
+
+def assign_offsets(
+    buffers: Sequence[BufferLifetime], max_placed: int | None = None, allocator: Allocator = "auto"
+) -> OffsetAssignment:
     """
     Assign offsets so that buffers with overlapping lifetimes are disjoint; return the smallest plan found.
 
-    Greedy best fit in several orders. If all exceed the lower bound, a local search with a fixed seed moves
-    buffers that end at the top of memory to the front of the order; it places `max_placed` buffers at most in
-    total. The result is deterministic.
+    `auto` is greedy best fit in several orders, and first fit. If all exceed the lower bound, a local search
+    with a fixed seed moves buffers that end at the top of memory to the front of the order; it places
+    `max_placed` buffers at most in total. The result is deterministic.
     """
     bound = peak_live_bytes(buffers)
     conflicts = _interference_graph(buffers)
+    first_uses = sorted(range(len(buffers)), key=_first_use(buffers))
+    if allocator != "auto":
+        gap_of = _lowest_gap if allocator == "first-fit" else _tightest_gap
+        offsets = _place_greedily(buffers, conflicts, first_uses, gap_of)
+        return OffsetAssignment(offsets, _total_size(buffers, offsets), bound)
     best_order: list[int] = []
     best: tuple[int, ...] = ()
     best_size = -1
@@ -91,6 +117,10 @@ def assign_offsets(buffers: Sequence[BufferLifetime], max_placed: int | None = N
         size = _total_size(buffers, offsets)
         if best_size < 0 or size < best_size:
             best_order, best, best_size = order, offsets, size
+    if best_size > bound:
+        offsets = _place_greedily(buffers, conflicts, first_uses, _lowest_gap)
+        if (size := _total_size(buffers, offsets)) < best_size:
+            best_order, best, best_size = first_uses, offsets, size
     generator = random.Random(0)
     tries = (
         MAX_SEARCH_STEPS if max_placed is None else min(MAX_SEARCH_STEPS, max_placed // max(1, len(buffers)))
@@ -132,21 +162,41 @@ def _orders(buffers: Sequence[BufferLifetime]) -> list[list[int]]:
         lambda i: (-buffers[i].size, buffers[i].first, i),
         lambda i: (-buffers[i].size * (buffers[i].last - buffers[i].first + 1), i),
         lambda i: (-(buffers[i].last - buffers[i].first), -buffers[i].size, i),
-        lambda i: (buffers[i].first, -buffers[i].size, i),
+        _first_use(buffers),
     )
     return [sorted(indexes, key=key) for key in keys]
 
 
+def _first_use(buffers: Sequence[BufferLifetime]) -> Callable[[int], tuple[int, ...]]:
+    """The order of the steps in which buffers are used first; of one step, the largest comes first."""
+    return lambda i: (buffers[i].first, -buffers[i].size, i)
+
+
 def _place_greedily(
-    buffers: Sequence[BufferLifetime], conflicts: Sequence[Sequence[Conflict]], order: Sequence[int]
+    buffers: Sequence[BufferLifetime],
+    conflicts: Sequence[Sequence[Conflict]],
+    order: Sequence[int],
+    gap_of: Callable[[Sequence[tuple[int, int]]], int] | None = None,
 ) -> tuple[int, ...]:
+    """Return the offset of each buffer, placed in this order; `gap_of` is best fit by default."""
+    gap_of = gap_of or _tightest_gap
     offsets = [-1] * len(buffers)
     for index in order:
         taken = sorted(
             (offsets[j] - own, offsets[j] + other) for j, own, other in conflicts[index] if offsets[j] >= 0
         )
-        offsets[index] = _tightest_gap(taken)
+        offsets[index] = gap_of(taken)
     return tuple(offsets)
+
+
+def _lowest_gap(taken: Sequence[tuple[int, int]]) -> int:
+    """Return the lowest offset that no range of `taken` excludes; see `_tightest_gap`."""
+    end = 0
+    for begin, stop in taken:
+        if begin >= end:
+            break
+        end = max(end, stop)
+    return end
 
 
 def _tightest_gap(taken: Sequence[tuple[int, int]]) -> int:

@@ -1,9 +1,11 @@
 """
 Memory-aware operator scheduling: an order of steps with a low peak of live memory.
 
-The peak of an order is the maximum, over its steps, of the bytes that are live. Three heuristics are tried:
-the given order, greedy list scheduling by least memory growth, and depth first. If none of them reaches the
-lower bound, a best-first search over sets of executed steps looks for the optimum (`_OrderSearch`).
+The peak of an order is the maximum, over its steps, of the bytes that are live. Four heuristics are tried:
+the given order, greedy list scheduling by least memory growth, depth first from the inputs, and from the
+results, where the operand that needs the most memory is computed first (Sethi and Ullman). If none of them
+reaches the lower bound, a best-first search over sets of executed steps looks for the optimum
+(`_OrderSearch`).
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ def min_peak_schedule(
     pinned. If the search ends within `max_expansions` step evaluations, the result is optimal.
     """
     costs = _Costs(steps, sizes, pinned)
-    candidates = (tuple(range(len(steps))), costs.least_growth(), _depth_first(steps))
+    given = tuple(range(len(steps)))
+    candidates = (given, costs.least_growth(), _depth_first(steps), costs.by_operands())
     peaks = [costs.peak(order) for order in candidates]
     least = min(peaks)
     best = candidates[peaks.index(least)]
@@ -223,6 +226,27 @@ class _Costs:
                     heappush(queue, (now, step))
         return tuple(order)
 
+    def by_operands(self) -> tuple[int, ...]:
+        """
+        Sethi and Ullman's order: each step after all that it depends on, of which those come first that need
+        the most memory beyond what they leave. In a tree no order that finishes one operand before it begins
+        the next has a lower peak.
+        """
+        results = [0] * len(self.steps)
+        for buffer, accessing in self._accessing.items():
+            results[(accessing & -accessing).bit_length() - 1] += self._sizes[buffer]
+        peaks: list[int] = []
+        operands: list[list[int]] = []
+        for index, step in enumerate(self.steps):
+            ordered = sorted(set(step.needs), key=lambda need: (results[need] - peaks[need], need))
+            live = highest = 0
+            for need in ordered:
+                highest = max(highest, live + peaks[need])
+                live += results[need]
+            peaks.append(max(highest, live + results[index]))
+            operands.append(ordered)
+        return _post_order(operands)
+
 
 class _OrderSearch:
     """
@@ -333,6 +357,25 @@ def _dependents(steps: Sequence[ScheduleStep]) -> tuple[list[int], list[list[int
         for need in dict.fromkeys(step.needs):
             dependents[need].append(index)
     return waiting, dependents
+
+
+def _post_order(operands: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Return all steps, each after its `operands`, which are visited in their order."""
+    order: dict[int, None] = {}
+    used = {each for ordered in operands for each in ordered}
+    for last in range(len(operands)):
+        if last in used:
+            continue
+        stack = [(last, iter(operands[last]))]
+        while stack:
+            step, waiting = stack[-1]
+            following = next((each for each in waiting if each not in order), None)
+            if following is None:
+                order[step] = None
+                stack.pop()
+            else:
+                stack.append((following, iter(operands[following])))
+    return tuple(order)
 
 
 def _depth_first(steps: Sequence[ScheduleStep]) -> tuple[int, ...]:

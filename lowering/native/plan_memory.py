@@ -20,6 +20,8 @@ becomes
 in a function with `krnl.arena = {size = 256, peak = 256, lower_bound = 256}`. Constants, inputs and results
 of the model are stored elsewhere. For dynamic shapes each run computes offsets: `krnl.blocks` says which
 buffers share a block of the arena, one after the other.
+
+Option `allocator` is `auto`, `first-fit` or `best-fit`: the last two are for comparison.
 """
 
 from __future__ import annotations
@@ -37,9 +39,11 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, arena_of, set_arena, set_locations
 from xonnc.dialects.krnl.memory import CallOp
 from xonnc.lowering.memory_planning.offset_assignment import (
+    Allocator,
     BufferLifetime,
     assign_offsets,
     peak_live_bytes,
+    require_allocator,
 )
 from xonnc.lowering.native.arena_blocks import assign_blocks, is_dynamic_buffer
 from xonnc.lowering.native.call_order import order_calls
@@ -66,17 +70,20 @@ class PlanMemory(ModulePass):
 
     name = "plan-memory"
 
+    allocator: str = "auto"
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan each allocation scope of the module, and verify the plan."""
+        allocator = require_allocator(self.allocator)
         kernels = {each.sym_name.data: each for each in op.ops if isinstance(each, FuncOp)}
         planned = [function for function in kernels.values() if arena_of(function) is not None]
         for function, block in allocation_scopes(op):
             if function not in planned:
-                _plan(function, block, kernels)
+                _plan(function, block, kernels, allocator)
             verify_no_overlap(block, kernels)
 
 
-def _plan(function: FuncOp, block: Block, kernels: Kernels) -> None:
+def _plan(function: FuncOp, block: Block, kernels: Kernels, allocator: Allocator) -> None:
     """Plan a scope; record the totals on the function if the scope is its body."""
     schedule = order_calls(block, kernels)
     restrict_sharing(block)
@@ -87,7 +94,7 @@ def _plan(function: FuncOp, block: Block, kernels: Kernels) -> None:
         _set_locations_by_op(blocks, BLOCKS)
         sizes = {"blocks": max(blocks.values(), default=-1) + 1}
     else:
-        offsets, peak = _static_plan(arena, alive, kernels)
+        offsets, peak = _static_plan(arena, alive, kernels, allocator)
         _set_locations_by_op(offsets, OFFSETS)
         end = max((offset + arena[buffer] for buffer, offset in offsets.items()), default=0)
         has_regions = any(isinstance(op, scf.IfOp | scf.WhileOp) for op in block.ops)
@@ -105,7 +112,7 @@ def _set_locations_by_op(locations: Mapping[SSAValue, int], name: str) -> None:
 
 
 def _static_plan(
-    arena: Mapping[SSAValue, int], alive: Lifetimes, kernels: Kernels
+    arena: Mapping[SSAValue, int], alive: Lifetimes, kernels: Kernels, allocator: Allocator
 ) -> tuple[dict[SSAValue, int], int]:
     """
     Decide on results in place of operands; return the offset of each buffer, and the peak of live bytes.
@@ -117,7 +124,7 @@ def _static_plan(
     groups = _grouped(arena, alive, _assign_in_place(arena, alive, kernels, may_shrink=True))
     if peak_live_bytes(list(groups.values())) >= peak_live_bytes(list(same_sizes.values())):
         groups = _grouped(arena, alive, _assign_in_place(arena, alive, kernels, may_shrink=False))
-    plan = assign_offsets(list(groups.values()), MAX_PLACEMENTS)
+    plan = assign_offsets(list(groups.values()), MAX_PLACEMENTS, allocator)
     offsets = {buffer: offset for group, offset in zip(groups, plan.offsets, strict=True) for buffer in group}
     return offsets, plan.peak
 

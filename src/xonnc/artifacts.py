@@ -224,6 +224,7 @@ def planned_module(
     model: str | Path | onnx.ModelProto,
     target: str = "cpu",
     input_shapes: Mapping[str, Sequence[int]] | None = None,
+    on_stage: StageCallback = ignore_stage,
 ) -> ModuleOp:
     """
     Return the IR of a model after memory planning: kernels, their calls in order, buffer offsets.
@@ -232,6 +233,7 @@ def planned_module(
         model: the path of the model, or the model in memory.
         target: `cpu`, or a processor kind.
         input_shapes: static shapes for dynamic inputs, by name.
+        on_stage: called with each stage before, as `compile_artifact` does.
 
     Raises: as `compile_artifact`.
 
@@ -240,7 +242,7 @@ def planned_module(
     """
     options = CompileOptions(resolve_processor(target, needs_host=False))
     module, context = prepared_module(model, options, input_shapes)
-    lower_to_program(module, options, context)
+    lower_to_program(module, options, context, on_stage)
     return module
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_writes
+from xonnc.lowering.memory_planning.offset_assignment import ALLOCATORS
 from xonnc.targets import DEFAULT_TARGET, load_target
 from xonnc.targets.cpu import cpu_names
 from xonnc.tools.commands.simplify import named_shape
@@ -57,6 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="memory plan of a model: offsets and lifetimes of tensors, peak and lower bound; "
         "--target may also be a processor (cpu, avx2)",
+    )
+    parser.add_argument(
+        "--mem-alloc",
+        choices=ALLOCATORS,
+        default="auto",
+        help="with --memory: the plan of this allocator; the compiler uses auto, the smallest of several "
+        "plans (default: %(default)s)",
     )
     parser.add_argument(
         "--input-shape",

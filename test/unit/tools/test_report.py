@@ -10,6 +10,7 @@ import onnx.parser
 import pytest
 
 from xonnc.tools.driver import main
+from xonnc.tools.opt import run_opt
 
 
 @pytest.fixture
@@ -83,15 +84,37 @@ def test_a_loadable_for_other_hardware(model: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("target", ["avx2", "nv_full"])
 def test_the_memory_of_a_model(target: str, model: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["report", str(model), "--memory", "--target", target]) == 0
-    head, memory, peak, bound, *lines = capsys.readouterr().out.splitlines()
+    head, memory, peak, bound, allocators, *lines = capsys.readouterr().out.splitlines()
     assert head.startswith(f"small.onnx on {target}: ")
     assert memory.split()[0] == "memory"
     assert "alive at once in this order, first in step" in peak
     assert bound.endswith("over all orders of the steps: no order has a lower peak")
+    sizes = {name: int(size) for name, size, _ in map(str.split, allocators.strip()[11:].split(", "))}
+    assert list(sizes) == ["auto", "first-fit", "best-fit"]
+    assert sizes["auto"] == min(sizes.values()) == int(memory.split()[1])
     assert lines[1].split() == "first last offset bytes buffer".split()
     assert any("steps from left to right" in line for line in lines)
     assert main(["report", str(model), "--memory", "--target", target, "--total"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert len(capsys.readouterr().out.splitlines()) == 5
+
+
+@pytest.mark.parametrize("target", ["avx2", "nv_full"])
+def test_the_plan_of_an_allocator(target: str, model: Path, capsys: pytest.CaptureFixture[str]):
+    command = ["report", str(model), "--memory", "--target", target]
+    assert main([*command, "--mem-alloc", "first-fit", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["allocator"] == "first-fit"
+    assert found["bytes"] == found["bytes_by_allocator"]["first-fit"]
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, "--mem-alloc", "fastest"])
+    assert "argument --mem-alloc: invalid choice: 'fastest'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["plan-memory", "dla-allocate"])
+def test_the_passes_know_their_allocators(name: str):
+    code, _, errors = run_opt(["-", f"--{name}=allocator=firstfit"], "func.func @f() { func.return }")
+    assert code == 1
+    assert "no allocator 'firstfit'; did you mean 'first-fit'?" in errors
 
 
 def test_the_memory_of_a_model_as_json(model: Path, capsys: pytest.CaptureFixture[str]):

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
+from xonnc.errors import UnknownNameError
 from xonnc.lowering.memory_planning.offset_assignment import (
+    ALLOCATORS,
+    Allocator,
     BufferLifetime,
     OffsetAssignment,
     assign_offsets,
     peak_live_bytes,
+    require_allocator,
 )
 
 
@@ -101,6 +107,34 @@ def test_random_buffers_that_shrink_stay_apart_and_near_the_bound():
         assert plan.peak <= plan.size
         excess.append(plan.size / plan.peak)
     assert sum(excess) / len(excess) < 1.05
+
+
+def test_first_fit_takes_the_lowest_gap_and_best_fit_the_smallest():
+    # When the first two of four are dead there are gaps of 40 bytes at 0 and of 20 bytes at 60.
+    buffers = [
+        BufferLifetime(40, 0, 1),
+        BufferLifetime(20, 0, 9),
+        BufferLifetime(20, 0, 1),
+        BufferLifetime(10, 0, 9),
+        BufferLifetime(20, 2, 9),
+    ]
+    offsets = {name: assign_offsets(buffers, allocator=name).offsets[-1] for name in ALLOCATORS}
+    assert (offsets["first-fit"], offsets["best-fit"]) == (0, 60)
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+def test_no_allocator_lets_buffers_overlap_and_auto_is_never_larger(allocator: Allocator):
+    generator = random.Random(9)
+    for _ in range(40):
+        buffers = [random_lifetime(generator, generator.randrange(20)) for _ in range(25)]
+        plan = assign_offsets(buffers, allocator=allocator)
+        assert overlaps(buffers, plan) == []
+        assert assign_offsets(buffers).size <= plan.size
+
+
+def test_an_unknown_allocator():
+    with pytest.raises(UnknownNameError, match="no allocator 'firstfit'; did you mean 'first-fit'"):
+        require_allocator("firstfit")
 
 
 def test_the_same_buffers_give_the_same_plan():

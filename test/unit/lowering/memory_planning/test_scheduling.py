@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, permutations
 
 from xonnc.lowering.memory_planning.scheduling import (
     LiveBytes,
@@ -70,6 +71,34 @@ def test_branches_are_summed_one_by_one():
     assert schedule_peak(steps, range(len(steps)), sizes, frozenset()) == 9
     found = min_peak_schedule(steps, sizes, frozenset())
     assert (found.peak, found.lower_bound) == (3, 3)
+
+
+def random_tree(generator: random.Random) -> tuple[list[ScheduleStep], list[int]]:
+    """Steps that write a buffer each, read by one step later."""
+    needs: list[list[int]] = [[] for _ in range(12)]
+    for index in range(11):
+        needs[generator.randrange(index + 1, min(12, index + 5))].append(index)
+    steps = [ScheduleStep(tuple(each), (*each, index)) for index, each in enumerate(needs)]
+    return steps, [generator.choice([1, 2, 4, 8, 16]) for _ in range(12)]
+
+
+def least_peak_of_tree(steps: Sequence[ScheduleStep], sizes: Sequence[int], root: int) -> int:
+    """The least peak of the orders that finish one operand of a step before they begin the next."""
+    operands = {need: least_peak_of_tree(steps, sizes, need) for need in steps[root].needs}
+    peaks: list[int] = []
+    for order in permutations(operands):
+        live = list(accumulate((sizes[need] for need in order), initial=0))
+        during = [before + operands[need] for before, need in zip(live, order, strict=False)]
+        peaks.append(max(*during, live[-1] + sizes[root]) if during else sizes[root])
+    return min(peaks)
+
+
+def test_operands_of_trees_are_computed_in_the_best_order_without_a_search():
+    generator = random.Random(3)
+    for _ in range(100):
+        steps, sizes = random_tree(generator)
+        found = min_peak_schedule(steps, sizes, frozenset(), 0)
+        assert found.peak <= least_peak_of_tree(steps, sizes, len(steps) - 1)
 
 
 def test_the_search_finds_an_order_that_no_rule_does():
