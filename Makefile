@@ -5,10 +5,10 @@ READY := .venv/.ready
 # Tests start hundreds of processes: each would compile the sources, and pytest rewrite its modules, anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check format lit unit docs bench conformance generate clean
+.PHONY: help demo test check format lit unit docs bench single-layer conformance generate clean
 
 help: ## lists the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -44,6 +44,9 @@ docs: $(READY) ## builds the documentation site; warnings are errors
 
 bench: $(READY) ## runs the benchmarks of bench/
 	$(BIN)/python bench/run.py
+
+single-layer: $(READY) ## simulates single layers on NVDLA, compares with exact integers, prints a table
+	$(BIN)/python bench/nvdla_single_layers.py
 
 conformance: $(READY) ## generates models of many exporters, measures them, writes docs/conformance.md
 	$(BIN)/python -m bench.conformance

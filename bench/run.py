@@ -20,6 +20,7 @@ BENCHMARKS = {
     "nvdla_cycles": "ResNet-50 by the cycle model beside the published figures",
     "nvdla_memory": "activation memory of twelve networks against its lower bound",
     "nvdla_sweep": "random layers and networks against exact integers",
+    "nvdla_single_layers": "three cases of each layer in each configuration against exact integers",
     "nvdla_networks": "twelve networks in four configurations against onnxruntime and exact integers",
     "packages": "partitioning of each model between DLA and CPU",
     "kernels": "kernels of native code against onnxruntime's",
