@@ -25,7 +25,7 @@ def blocking_tensor(values: Iterable[SSAValue], is_moved: bool, builder: Lowerin
         if not takes(element):
             return f"{_name(value)} is {value.type}; {_remedy(element)}"
         if not builder.has_known_sizes(value):
-            return f"{_name(value)} is {value.type}, {_unknown(value)}"
+            return f"{_name(value)} is {value.type}, {_unknown(value, builder)}"
     return None
 
 
@@ -37,9 +37,11 @@ def _remedy(element: Attribute | None) -> str:
     return "kernels take numbers: cast it, or leave this operator to the host"
 
 
-def _unknown(value: SSAValue) -> str:
+def _unknown(value: SSAValue, builder: LoweringBuilder) -> str:
     if not is_ranked(value.type):
         return "whose rank is known only at run time: give the shapes of the inputs, or Reshape it"
+    if builder.dynamic_shapes is None:
+        return "and some operator needs static sizes: a run compiles for its own, so give those of the inputs"
     return "whose sizes do not follow from those of the inputs: give static ones, or Reshape it"
 
 

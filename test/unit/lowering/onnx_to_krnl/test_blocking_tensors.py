@@ -16,6 +16,13 @@ CASES = {
         "Where",
         "'z' is tensor<4xcomplex<f32>>; kernels only move complex numbers: compute real and imaginary parts",
     ),
+    "sizes of each run": (
+        '<ir_version: 8, opset_import: ["": 17]> g (float[n, 3] x) => (float[n, 3] y) '
+        "{ a = Bernoulli (x)  b = Neg (x)  y = Mul (a, b) }",
+        "Neg",
+        "'x' is tensor<?x3xf32>, and some operator needs static sizes: a run compiles for its own, so give "
+        "those of the inputs",
+    ),
     "an unknown rank": (
         '<ir_version: 8, opset_import: ["": 17]> g (float[] x, int64[n] axes) => (float y) '
         "{ a = Squeeze (x, axes)  y = Relu (a) }",
