@@ -20,6 +20,9 @@ from xonnc.tools.portable_maps import read_portable_map
 Array = npt.NDArray[Any]
 
 
+STDOUT = Path("-")
+"""The name of standard output as an output file."""
+
 FILE_KINDS: Mapping[str, str] = {
     ".onnx": "ONNX model",
     ".onnxtxt": "ONNX model as text",

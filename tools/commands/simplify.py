@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xonnc.errors import XonncError
 from xonnc.tools.commands import pass_options
 from xonnc.tools.console import plural, progress, quantity, row, size, wrote
-from xonnc.tools.files import require_output
+from xonnc.tools.files import STDOUT, require_output
 from xonnc.tools.model_output import add_output_file, require_given_output
 from xonnc.tools.peer_flags import Tool
 from xonnc.tools.signature_options import signature_of
@@ -34,8 +34,6 @@ VALUE_AFTER_EQUALS = ("--external-data",)
 """Options with an optional value, which is only accepted after `=`."""
 
 MAX_SHOWN_INPUTS = 4
-
-STDOUT = Path("-")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

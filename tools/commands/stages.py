@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from xonnc.errors import UnknownNameError, suggest
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.rewriting.extensions import with_joined
-from xonnc.tools.files import stage_file
+from xonnc.tools.files import STDOUT, stage_file
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -28,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options on stages."""
     parser.add_argument("--dump", type=Path, metavar="DIR", help="write the IR after each stage to DIR")
     parser.add_argument(
-        "--stop-after", metavar="STAGE", help="stop after this stage and write its IR to --output"
+        "--stop-after",
+        metavar="STAGE",
+        help="stop after this stage and write its IR to --output ('-': standard output)",
     )
     parser.add_argument(
         "--elide-larger", type=int, metavar="N", help="leave constants of over N elements out of dumped IR"
@@ -67,15 +70,22 @@ def stage_callback(
 
 
 def print_stop(args: argparse.Namespace, output: Path | None) -> None:
-    """Print where a compilation stopped."""
-    if not args.quiet:
+    """Print where a compilation stopped, unless standard output has the IR."""
+    if not args.quiet and output != STDOUT:
         print(f"stopped after {args.stop_after}" + (f", wrote {output}" if output else ""))
 
 
 def write_ir(module: ModuleOp, path: Path, elide_larger: int | None = None) -> None:
-    """Write a module with its locations, atomically."""
+    """Write a module with its locations, atomically; `-` is standard output."""
+    if path == STDOUT:
+        _print_ir(module, sys.stdout, elide_larger)
+        return
+    with atomic_write(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
+        _print_ir(module, text, elide_larger)
+
+
+def _print_ir(module: ModuleOp, text: TextIO, elide_larger: int | None) -> None:
     from xonnc.dialects.onnx.assembly import OnnxPrinter
 
-    with atomic_write(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
-        OnnxPrinter(stream=text, print_debuginfo=True, elide_larger=elide_larger).print_op(module)
-        text.write("\n")
+    OnnxPrinter(stream=text, print_debuginfo=True, elide_larger=elide_larger).print_op(module)
+    text.write("\n")

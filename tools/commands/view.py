@@ -8,9 +8,8 @@ from pathlib import Path
 
 from xonnc.errors import XonncError
 from xonnc.tools.console import plural
+from xonnc.tools.files import STDOUT
 from xonnc.tools.model_output import add_report, report
-
-STDOUT = Path("-")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

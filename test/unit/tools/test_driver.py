@@ -160,6 +160,15 @@ def test_compiling_stops_after_a_stage(model: Path, tmp_path: Path):
     assert "dla." not in text
 
 
+@pytest.mark.parametrize("target", ["nv_full", "avx2"])
+def test_a_stage_on_standard_output(target: str, model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["compile", str(model), "--target", target, "--stop-after", "simplified", "-o", "-"]) == 0
+    code, text, _ = run_opt(["-"], capsys.readouterr().out)
+    assert code == 0
+    assert "onnx.Conv" in text
+    assert not Path("-").exists()
+
+
 def test_stages_are_named_when_one_is_unknown(model: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["compile", str(model), "--stop-after", "link"]) == 2
     assert "no such stage; there are onnx, simplified, dla" in capsys.readouterr().err
