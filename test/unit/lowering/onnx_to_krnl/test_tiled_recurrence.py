@@ -16,6 +16,8 @@ from xonnc.runtime.verification.reference_engines import engine_for
 BOTH = ', direction="bidirectional"'
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 HIDDEN = 20
+STEPS = 4
+"""The first, two that follow on their like, and the last: each is emitted by itself."""
 
 
 def model_of(
@@ -26,7 +28,7 @@ def model_of(
     has_states: bool = True,
     has_bias: bool = True,
     has_peephole: bool = False,
-    steps: int | str = 7,
+    steps: int | str = STEPS,
     weights: str = "wrbp",
 ) -> onnx.ModelProto:
     states = ["h", "c"] if operator == "LSTM" else ["h"]
@@ -62,7 +64,7 @@ def model_of(
     return model
 
 
-def compared(model: onnx.ModelProto, batch: int, steps: int = 7, scale: float = 1.0) -> Session:
+def compared(model: onnx.ModelProto, batch: int, steps: int = STEPS, scale: float = 1.0) -> Session:
     """A session whose results are those of onnxruntime."""
     generator = np.random.default_rng(9)
     feed = {"x": (scale * generator.normal(size=(steps, batch, 5))).astype(np.float32)}
@@ -110,7 +112,7 @@ def test_known_weights(
     operator: str, attributes: str, directions: int, has_states: bool, has_bias: bool, batch: int
 ):
     session = compared(model_of(operator, batch, attributes, has_states=has_states, has_bias=has_bias), batch)
-    assert kernels_of(session).count(f"{operator.lower()}_cell") == 7 * directions
+    assert kernels_of(session).count(f"{operator.lower()}_cell") == STEPS * directions
 
 
 @pytest.mark.parametrize(("operator", "attributes", "_directions"), CASES)
@@ -132,7 +134,7 @@ def test_known_peepholes(
 ):
     model = model_of("LSTM", batch, attributes, has_states=has_states, has_bias=has_bias, has_peephole=True)
     session = compared(model, batch)
-    assert kernels_of(session).count("lstm_cell") == 7 * directions
+    assert kernels_of(session).count("lstm_cell") == STEPS * directions
 
 
 @pytest.mark.parametrize("steps", [1, 9, 600])
@@ -204,7 +206,7 @@ def test_saturated_gates(attributes: str):
 @pytest.mark.parametrize("operator", GATES)
 def test_two_threads(operator: str):
     model = model_of(operator, 3, "")
-    feed = {"x": np.random.default_rng(9).normal(size=(7, 3, 5)).astype(np.float32)}
+    feed = {"x": np.random.default_rng(9).normal(size=(STEPS, 3, 5)).astype(np.float32)}
     one, two = (compile_native(model, threads=threads).run(None, feed) for threads in (1, 2))
     for alone, shared in zip(one, two, strict=True):
         np.testing.assert_array_equal(np.asarray(alone), np.asarray(shared))
