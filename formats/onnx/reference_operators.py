@@ -140,9 +140,9 @@ def _gather_elements(operands: Operands, attributes: Mapping[str, object], _outp
     """The evaluator's own fails for a single row, and along axes of more than 64 elements."""
     data, indices = (np.asarray(each) for each in operands)
     axis = cast("int", attributes.get("axis", 0)) % max(data.ndim, 1)
-    places = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
-    places[axis] = indices
-    return [data[tuple(places)]]
+    positions = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
+    positions[axis] = indices
+    return [data[tuple(positions)]]
 
 
 CORRECTED: Sequence[tuple[str, range, Compute]] = (
