@@ -8,7 +8,7 @@ one leaves free of the same banks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from math import ceil
 from typing import Final, NamedTuple
@@ -55,9 +55,11 @@ class Span(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A point in a timeline: the number of layers, and their state."""
+    """A point in a timeline: the number of layers, the layers of each engine, and their state."""
 
     layers: int
+    queues: dict[str, list[int]]
+    ended: float
     end: float
     quiet: float
     moved: float
@@ -91,31 +93,32 @@ class Timeline:
         """Cycles from the first enable to the last result."""
         return self._end
 
-    def add(self, demand: Demand, engines: Sequence[str], after: Sequence[int] = ()) -> Span:
+    def add(self, demand: Demand, engines: Sequence[str], after: Collection[int] = ()) -> Span:
         """Add a layer that is enabled when the layers `after` have ended."""
-        ready = max((self.spans[index].end + self._firmware for index in after), default=self._ended)
-        if self._programming and self.spans:
+        spans = self.spans
+        ready = max([spans[index].end for index in after]) + self._firmware if after else self._ended
+        if self._programming and spans:
             # One processor programs all engines.
-            ready = max(ready, self.spans[-1].enabled + self._programming)
-        for engine in engines:
-            queue = self._queues.setdefault(engine, [])
+            ready = max(ready, spans[-1].enabled + self._programming)
+        queues = [self._queues.setdefault(engine, []) for engine in engines]
+        for queue in queues:
             if queue:
                 # Engines are programmed in the order of their queues.
-                ready = max(ready, self.spans[queue[-1]].enabled)
+                ready = max(ready, spans[queue[-1]].enabled)
             if len(queue) >= GROUPS:
-                ready = max(ready, self.spans[queue[-GROUPS]].end)
+                ready = max(ready, spans[queue[-GROUPS]].end)
         if ready >= self._end:
             self._quiet, self._moved = ready, 0.0
         self._moved += self._dram_equivalent(demand)
+        served = self._quiet + self._moved / self._rate
         span = (
-            self._element_span(demand, engines, ready)
+            self._element_span(demand, engines, ready, served)
             if demand.conv is None
-            else self._conv_span(demand, ready)
+            else self._conv_span(demand, ready, served)
         )
-        span = span._replace(end=max(span.end, self._quiet + self._moved / self._rate))
-        for engine in engines:
-            self._queues[engine].append(len(self.spans))
-        self.spans.append(span)
+        for queue in queues:
+            queue.append(len(spans))
+        spans.append(span)
         self._demands.append(demand)
         self._end = max(self._end, span.end)
         return span
@@ -130,34 +133,40 @@ class Timeline:
 
     def mark(self) -> Mark:
         """Return the point to which `rewind` goes back."""
-        return Mark(len(self.spans), self._end, self._quiet, self._moved)
+        return Mark(len(self.spans), self._queues, self._ended, self._end, self._quiet, self._moved)
 
     def rewind(self, mark: Mark) -> None:
-        """Remove the layers added after `mark`; there must be no barrier in between."""
+        """Remove the layers and barriers added after `mark`."""
+        self._queues = mark.queues
         for queue in self._queues.values():
             while queue and queue[-1] >= mark.layers:
                 queue.pop()
         del self.spans[mark.layers :]
         del self._demands[mark.layers :]
-        self._end, self._quiet, self._moved = mark.end, mark.quiet, mark.moved
+        self._ended, self._end, self._quiet, self._moved = mark.ended, mark.end, mark.quiet, mark.moved
 
     def barrier(self) -> None:
         """Let everything end, as at the end of a task."""
-        self._queues.clear()
+        # The queues before are those of marks.
+        self._queues = {}
         self._ended = self._end
 
-    def _element_span(self, demand: Demand, engines: Sequence[str], ready: float) -> Span:
-        """Return the span of an SDP, PDP or CDP layer, or of a task that only moves bytes."""
+    def _element_span(self, demand: Demand, engines: Sequence[str], ready: float, served: float) -> Span:
+        """
+        Return the span of an SDP, PDP or CDP layer, or of a task that only moves bytes.
+
+        It does not end before `served`, when memory has served all layers so far.
+        """
         before = (self.spans[self._queues[engine][-1]].end for engine in engines if self._queues[engine])
         start = max((ready, *before))
         if not demand.elements:
             end = start + self._dram_equivalent(demand) / self._rate
-            return Span(ready, start, end, end)
+            return Span(ready, start, end, max(end, served))
         latency = self._latency
         computed = start + latency + demand.elements + demand.depth
         traffic = self._dram_equivalent(demand)
         moved = start + latency + traffic / self._rate + LAST_BYTES
-        return Span(ready, start, computed, max(computed, moved), background=traffic)
+        return Span(ready, start, computed, max(computed, moved, served), background=traffic)
 
     def _dram_equivalent(self, demand: Demand) -> float:
         """Return the bytes of DRAM that take as long as the traffic of a layer."""
@@ -172,7 +181,7 @@ class Timeline:
         """Return the bytes of DRAM that take as long as a byte of the convolution's data."""
         return 1 - self._saving * demand.on_chip_data / demand.data if demand.data else 1.0
 
-    def _conv_span(self, demand: Demand, ready: float) -> Span:
+    def _conv_span(self, demand: Demand, ready: float, served: float) -> Span:
         queue = self._queues["CONV"]
         before = queue[-1] if queue and self.spans[queue[-1]].computed > ready else None
         data, weights = (0.0, 0.0) if before is None else self._prefetched(demand, before, ready)
@@ -193,7 +202,8 @@ class Timeline:
         stalled = cycles.compute + (groups - 1) * excess / self._rate
         busy = max(stalled, moved / self._rate + cycles.last_group, background / self._rate)
         computed = start + busy
-        return Span(ready, start, computed, computed + cycles.drain, data + weights, background)
+        end = max(computed + cycles.drain, served)
+        return Span(ready, start, computed, end, data + weights, background)
 
     def _load(self, demand: Demand, data_there: float, weights_there: float) -> float:
         """

@@ -24,7 +24,7 @@ from xonnc.lowering.dla.dla_schedule import reorder
 from xonnc.lowering.dla.fused_layers import EMULATED_OPS, FusedLayer, fused_layers
 from xonnc.lowering.dla.layer_graph import LayerGraph
 from xonnc.lowering.dla.network_checks import blocks
-from xonnc.lowering.dla.pipelined_plans import PlannedLayers, PlanSequence, cycles_of
+from xonnc.lowering.dla.pipelined_plans import PlannedLayers, PlanSequence
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.targets import NvdlaTarget, load_target
 
@@ -71,9 +71,8 @@ def _order(block: Block, target: NvdlaTarget) -> None:
         return
     least, best = (1 - MIN_GAIN) * planned.cycles, layers
     for indices in dict.fromkeys(search.order(lookahead) for lookahead in LOOKAHEAD):
-        ordered = [layers[index] for index in indices]
-        if ordered != layers and (cycles := cycles_of(ordered, target)) < least:
-            least, best = cycles, ordered
+        if indices != tuple(range(len(layers))) and (cycles := planned.cycles_of(indices)) < least:
+            least, best = cycles, [layers[index] for index in indices]
     if best is not layers:
         reorder(block, best)
 
@@ -115,10 +114,12 @@ class _OrderSearch:
 
     def _end(self, sequence: PlanSequence, following: Sequence[int]) -> float:
         """Return when layers that follow a sequence end."""
-        trial = sequence.copy()
+        mark = sequence.mark()
         for index in following:
-            self._planned.append(trial, index)
-        return trial.timeline.end
+            self._planned.append(sequence, index)
+        end = sequence.timeline.end
+        sequence.rewind(mark)
+        return end
 
     def _choices(self, rest: Sequence[int], done: Container[int]) -> Iterator[int]:
         """

@@ -9,6 +9,7 @@ whose rows it reads; its loads run beside the layer before it if both split the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, prod
@@ -29,7 +30,7 @@ from xonnc.formats.nvdla.cycles import (
     element_cycles,
 )
 from xonnc.formats.nvdla.enumerations import Precision
-from xonnc.formats.nvdla.timeline import Timeline
+from xonnc.formats.nvdla.timeline import Mark, Timeline
 from xonnc.lowering.dla.convolution_plans import plan_of, window_of
 from xonnc.lowering.dla.fused_layers import EMULATED_OPS, FusedLayer, fused_layers
 from xonnc.lowering.dla.packing import constant_bytes
@@ -60,6 +61,9 @@ ROUNDING: Final = 1e-9
 BEAM: Final = 3
 """Sequences of plans that are kept, each with another bank split of the last convolution."""
 
+RESUMPTIONS: Final = 16
+"""Points of the given order of layers from which another order may go on."""
+
 
 class RowsDone(NamedTuple):
     """Rows `begin` to `end` of a cube are written by layer `step` of the timeline."""
@@ -67,6 +71,17 @@ class RowsDone(NamedTuple):
     begin: int
     end: int
     step: int
+
+
+class SequenceMark(NamedTuple):
+    """A point in a sequence: its timeline, and the numbers of plans, layers and poolings so far."""
+
+    timeline: Mark
+    plans: int
+    layers: int
+    pools: int
+    traffic: int
+    weights: SSAValue | None
 
 
 @dataclass
@@ -91,6 +106,20 @@ class PlanSequence:
             done=self.done.copy(),
             pools=self.pools.copy(),
         )
+
+    def mark(self) -> SequenceMark:
+        """Return the point to which `rewind` goes back."""
+        sizes = len(self.plans), len(self.done), len(self.pools)
+        return SequenceMark(self.timeline.mark(), *sizes, self.traffic, self.weights)
+
+    def rewind(self, mark: SequenceMark) -> None:
+        """Remove the layers added after `mark`."""
+        self.timeline.rewind(mark.timeline)
+        del self.plans[mark.plans :]
+        for entries, count in ((self.done, mark.layers), (self.pools, mark.pools)):
+            while len(entries) > count:
+                entries.popitem()
+        self.traffic, self.weights = mark.traffic, mark.weights
 
     @property
     def splits(self) -> tuple[tuple[int, int], ...]:
@@ -159,40 +188,13 @@ def pipelined_plans(block: Block, target: NvdlaTarget) -> PipelinedPlans:
     """Return plans for a scheduled block; an error for a convolution that does not fit."""
     layers = list(fused_layers(block))
     convolutions = [layer.ops[0] for layer in layers if isinstance(layer.ops[0], ConvOp)]
-    best = _planned(layers, target)
+    best = PlannedLayers(layers, target).given
     return PipelinedPlans(dict(zip(convolutions, best.plans, strict=True)), best.pools)
 
 
 def cycles_of(layers: Iterable[FusedLayer], target: NvdlaTarget) -> float:
     """Return the cycles of layers that run by themselves, with the plans that end first."""
-    return _planned(layers, target).timeline.end
-
-
-def _planned(layers: Iterable[FusedLayer], target: NvdlaTarget) -> PlanSequence:
-    """Return the sequence of plans that ends first, of those that were tried."""
-    found = [PlanSequence(Timeline(target, REGISTER_CYCLES))]
-    kinds: dict[ConvolutionKind, _KindPlans] = {}
-    repeated = _RepeatedChoice()
-    for layer in layers:
-        first = layer.ops[0]
-        if isinstance(first, ConvOp):
-            kind = kind_of(layer, first, target)
-            plans = kinds.setdefault(kind, _KindPlans(kind, first, target))
-            found = _extended(found, _PlannedConvolution(layer, first, plans), repeated)
-            continue
-        repeated.reset()
-        for sequence in found:
-            _add_other(sequence, layer, target)
-    return found[0]
-
-
-def _add_other(sequence: PlanSequence, layer: FusedLayer, target: NvdlaTarget) -> None:
-    """Add a layer without convolution."""
-    first = layer.ops[0]
-    if isinstance(first, PdpOp):
-        _add_pool(sequence, layer, first, target)
-    else:
-        _add_elements(sequence, layer, target)
+    return PlannedLayers(layers, target).cycles
 
 
 class ConvolutionKind(NamedTuple):
@@ -234,46 +236,110 @@ def _compressed_bytes(op: ConvOp, target: NvdlaTarget) -> int | None:
 
 
 class PlannedLayers:
-    """Layers whose convolutions have plans, chosen for the given order, to follow them in other orders."""
+    """
+    The layers of a network with plans of the convolutions: those that end first, of those that were tried.
 
-    def __init__(self, layers: Sequence[FusedLayer], target: NvdlaTarget):
-        self._layers, self._target = layers, target
+    What layers ask of memory and engines does not depend on their order, so that it is found once for all.
+    """
+
+    def __init__(self, layers: Iterable[FusedLayer], target: NvdlaTarget):
+        self._target = target
         kinds: dict[ConvolutionKind, _KindPlans] = {}
-        self._convolutions: dict[int, _PlannedConvolution] = {}
-        for index, layer in enumerate(layers):
-            conv = layer.ops[0]
-            if isinstance(conv, ConvOp):
-                kind = kind_of(layer, conv, target)
-                plans = kinds.setdefault(kind, _KindPlans(kind, conv, target))
-                self._convolutions[index] = _PlannedConvolution(layer, conv, plans)
+        self._layers = [_planned_layer(layer, target, kinds) for layer in layers]
+        self._resumptions: dict[int, _Beam] = {}
+        """Beams after the first layers of the given order, by the number of these."""
 
     def kind(self, index: int) -> object:
         """Return the same object for layers that are alike, such as pieces of a convolution."""
-        return self._convolutions[index].kind if index in self._convolutions else index
+        layer = self._layers[index]
+        return layer.kind if isinstance(layer, _PlannedConvolution) else index
 
     @cached_property
-    def _given(self) -> PlanSequence:
-        return _planned(self._layers, self._target)
+    def given(self) -> PlanSequence:
+        """The sequence of plans in the given order."""
+        beam, step = _Beam.begin(self._target), -(-len(self._layers) // RESUMPTIONS)
+        for index, layer in enumerate(self._layers):
+            if index and index % step == 0:
+                self._resumptions[index] = beam.copy()
+            beam.add(layer)
+        return beam.best
 
     @property
     def cycles(self) -> float:
         """The cycles in the given order."""
-        return self._given.timeline.end
+        return self.given.timeline.end
+
+    def cycles_of(self, order: Sequence[int]) -> float:
+        """Return the cycles in another order, with the plans that end first there."""
+        _ = self.given
+        same = next((at for at, index in enumerate(order) if at != index), len(order))
+        known = max((count for count in self._resumptions if count <= same), default=0)
+        beam = self._resumptions[known].copy() if known else _Beam.begin(self._target)
+        for index in order[known:]:
+            beam.add(self._layers[index])
+        return beam.best.timeline.end
 
     @cached_property
     def _plans(self) -> dict[int, ConvolutionPlan]:
-        return dict(zip(self._convolutions, self._given.plans, strict=True))
+        convolutions = [
+            index for index, layer in enumerate(self._layers) if isinstance(layer, _PlannedConvolution)
+        ]
+        return dict(zip(convolutions, self.given.plans, strict=True))
 
     def start(self) -> PlanSequence:
         """Return a sequence without layers."""
         return PlanSequence(Timeline(self._target, REGISTER_CYCLES))
 
     def append(self, sequence: PlanSequence, index: int) -> None:
-        """Continue a sequence with a layer."""
-        if index in self._convolutions:
-            self._convolutions[index].append(sequence, self._plans[index])
+        """Continue a sequence with a layer; a convolution has its plan of the given order."""
+        layer = self._layers[index]
+        if isinstance(layer, _PlannedConvolution):
+            layer.append(sequence, self._plans[index])
+        else:
+            layer.append(sequence)
+
+
+def _planned_layer(
+    layer: FusedLayer, target: NvdlaTarget, kinds: dict[ConvolutionKind, _KindPlans]
+) -> _PlannedConvolution | _PlannedPool | _PlannedElements:
+    """Return a layer as it is added to sequences; `kinds` are those of the convolutions before."""
+    first = layer.ops[0]
+    if isinstance(first, ConvOp):
+        kind = kind_of(layer, first, target)
+        plans = kinds.setdefault(kind, _KindPlans(kind, first, target))
+        return _PlannedConvolution(layer, first, plans)
+    return _PlannedPool(layer, first, target) if isinstance(first, PdpOp) else _PlannedElements(layer, target)
+
+
+@dataclass
+class _Beam:
+    """The sequences of plans that are followed, the best first."""
+
+    sequences: list[PlanSequence]
+    repeated: _RepeatedChoice
+
+    @staticmethod
+    def begin(target: NvdlaTarget) -> _Beam:
+        """Return a beam without layers."""
+        return _Beam([PlanSequence(Timeline(target, REGISTER_CYCLES))], _RepeatedChoice())
+
+    @property
+    def best(self) -> PlanSequence:
+        """The sequence that ends first."""
+        return self.sequences[0]
+
+    def copy(self) -> _Beam:
+        """Return a beam that can go on by itself."""
+        return _Beam([sequence.copy() for sequence in self.sequences], copy(self.repeated))
+
+    def add(self, layer: _PlannedConvolution | _PlannedPool | _PlannedElements) -> None:
+        """Continue the sequences with a layer."""
+        if isinstance(layer, _PlannedConvolution):
+            self.sequences = _extended(self.sequences, layer, self.repeated)
             return
-        _add_other(sequence, self._layers[index], self._target)
+        self.repeated.reset()
+        for sequence in self.sequences:
+            layer.append(sequence)
 
 
 class SingleCycles:
@@ -407,13 +473,20 @@ class _PlannedConvolution:
         """Return the plans to try after a sequence."""
         return self._plans.plans(sequence.splits)
 
-    def add(self, sequence: PlanSequence, plan: ConvolutionPlan, limit: float = inf) -> tuple[RowsDone, ...]:
+    def add(
+        self,
+        sequence: PlanSequence,
+        plan: ConvolutionPlan,
+        limit: float = inf,
+        known: dict[RowTile, frozenset[int]] | None = None,
+    ) -> tuple[RowsDone, ...]:
         """
         Add the tiles of a plan to the timeline of a sequence; return the rows that they write.
 
-        Tiles are left out once it is certain that the last would end after `limit`.
+        Tiles are left out once it is certain that the last would end after `limit`. `known` are the layers
+        that write what tiles of the convolution read, for all plans that are tried after the sequence.
         """
-        timeline = sequence.timeline
+        timeline, known = sequence.timeline, {} if known is None else known
         last = len(timeline.spans) - 1
         split = plan.data_banks, plan.weight_banks
         waits = not self._plans.target.queues_bank_splits and last >= 0 and sequence.splits != (split,)
@@ -423,12 +496,14 @@ class _PlannedConvolution:
         for tile, demand in zip(plan.tiles, self._plans.demands(plan), strict=True):
             if reuses and not done:
                 demand = demand._replace(weights=0, first_weights=0)
-            after = set(sequence.writers(self._read_by(tile)))
+            after = known.get(tile)
+            if after is None:
+                after = known[tile] = frozenset(sequence.writers(self._read_by(tile)))
             if waits and not done:
-                after.add(last)
+                after |= {last}
             rows = tile.first_output, tile.first_output + tile.outputs
             done.append(RowsDone(*rows, len(timeline.spans)))
-            span = timeline.add(demand, self.kind.engines, tuple(after))
+            span = timeline.add(demand, self.kind.engines, after)
             left -= _compute(demand)
             # Tiles multiply one after the other.
             if max(timeline.end, span.computed + left) > limit * (1 + ROUNDING):
@@ -490,11 +565,11 @@ def _extended(
     known = repeated.plans(convolution.kind)
     earliest = _EarliestEnds()
     for index, sequence in enumerate(found):
-        mark = sequence.timeline.mark()
+        mark, writers = sequence.timeline.mark(), dict[RowTile, frozenset[int]]()
         for plan in convolution.plans(sequence) if known is None else known:
             split = plan.data_banks, plan.weight_banks
             limit = earliest.limit(split)
-            rows = convolution.add(sequence, plan, limit)
+            rows = convolution.add(sequence, plan, limit, writers)
             end = sequence.timeline.end
             if len(rows) == len(plan.tiles) and end <= limit:
                 earliest.note(split, end)
@@ -559,22 +634,59 @@ def _rate(layer: FusedLayer, target: NvdlaTarget) -> float:
     return rate
 
 
-def _add_pool(sequence: PlanSequence, layer: FusedLayer, op: PdpOp, target: NvdlaTarget) -> None:
-    """Add a pooling with the number of tiles that ends first: tiles start when their rows are there."""
-    read, mark = rows_read(op.result), sequence.timeline.mark()
-    best: tuple[float, tuple[RowTile, ...]] | None = None
-    for count in POOL_TILES:
-        tiles = pool_tiles(op, count)
-        if len(tiles) < count or not all(read.intersection(tile.rows) for tile in tiles):
-            continue
-        _add_pool_tiles(sequence, layer, op, tiles, target)
-        if best is None or sequence.timeline.end < best[0]:
-            best = sequence.timeline.end, tiles
-        sequence.timeline.rewind(mark)
-    tiles = pool_tiles(op, 1) if best is None else best[1]
-    sequence.done[op.result] = _add_pool_tiles(sequence, layer, op, tiles, target)
-    if len(tiles) > 1:
-        sequence.pools[op] = tiles
+class _PlannedPool:
+    """A pooling, of which several numbers of tiles are tried: tiles start when their rows are there."""
+
+    def __init__(self, layer: FusedLayer, op: PdpOp, target: NvdlaTarget):
+        self._op, self._target = op, target
+        self._engines = _engines(layer)
+        self._demand = _with_elements(Demand(), op, target)
+        self._tried: dict[RowTile, tuple[Demand, tuple[RowRange, ...]]] = {}
+        read = rows_read(op.result)
+        tried = ((count, pool_tiles(op, count)) for count in POOL_TILES)
+        self._choices = [
+            tiles
+            for count, tiles in tried
+            if len(tiles) == count and all(read.intersection(tile.rows) for tile in tiles)
+        ] or [pool_tiles(op, 1)]
+
+    def append(self, sequence: PlanSequence) -> None:
+        """Continue a sequence with the number of tiles that ends first."""
+        mark = sequence.timeline.mark()
+        best: tuple[float, tuple[RowTile, ...]] | None = None
+        for tiles in self._choices if len(self._choices) > 1 else ():
+            self._add(sequence, tiles)
+            if best is None or sequence.timeline.end < best[0]:
+                best = sequence.timeline.end, tiles
+            sequence.timeline.rewind(mark)
+        tiles = self._choices[0] if best is None else best[1]
+        sequence.done[self._op.result] = self._add(sequence, tiles)
+        if len(tiles) > 1:
+            sequence.pools[self._op] = tiles
+
+    def _add(self, sequence: PlanSequence, tiles: Sequence[RowTile]) -> tuple[RowsDone, ...]:
+        """Add tiles to the timeline; return the rows that they write."""
+        done: list[RowsDone] = []
+        for tile in tiles:
+            demand, read = self._demand_of(tile)
+            after = set(sequence.writers(read))
+            done.append(RowsDone(tile.rows.start, tile.rows.stop, len(sequence.timeline.spans)))
+            sequence.timeline.add(demand, self._engines, after)
+        return tuple(done)
+
+    def _demand_of(self, tile: RowTile) -> tuple[Demand, tuple[RowRange, ...]]:
+        """Return what a tile asks of memory and the engine, and the rows that it reads."""
+        if tile not in self._tried:
+            op, target = self._op, self._target
+            source, result = cube_of(op.source.type), cube_of(op.result.type)
+            demand = self._demand._replace(
+                streamed=dense_bytes(op.source.type, target) * tile.inputs // source.height,
+                results=dense_bytes(op.result.type, target) * tile.outputs // result.height,
+                elements=self._demand.elements * tile.inputs // source.height,
+            )
+            read = source_rows(op.source, tile.first_input, tile.first_input + tile.inputs)
+            self._tried[tile] = demand, tuple(read)
+        return self._tried[tile]
 
 
 def pool_tiles(op: PdpOp, count: int) -> tuple[RowTile, ...]:
@@ -594,43 +706,36 @@ def pool_tiles(op: PdpOp, count: int) -> tuple[RowTile, ...]:
     return equal_tiles(demand, min(count, result.height))
 
 
-def _add_pool_tiles(
-    sequence: PlanSequence, layer: FusedLayer, op: PdpOp, tiles: tuple[RowTile, ...], target: NvdlaTarget
-) -> tuple[RowsDone, ...]:
-    source, result = cube_of(op.source.type), cube_of(op.result.type)
-    full_demand = _with_elements(Demand(), op, target)
-    done: list[RowsDone] = []
-    for tile in tiles:
-        demand = full_demand._replace(
-            streamed=dense_bytes(op.source.type, target) * tile.inputs // source.height,
-            results=dense_bytes(op.result.type, target) * tile.outputs // result.height,
-            elements=full_demand.elements * tile.inputs // source.height,
+class _PlannedElements:
+    """A layer that reads and writes its cubes whole."""
+
+    def __init__(self, layer: FusedLayer, target: NvdlaTarget):
+        self._result = layer.result
+        self._height = cube_of(layer.result.type).height
+        self._engines = _engines(layer)
+        self._is_emulated = isinstance(layer.ops[-1], EMULATED_OPS)
+        demand = Demand(
+            streamed=sum(_bytes(value, target) for value in layer.inputs),
+            results=_bytes(layer.result, target),
         )
-        read = source_rows(op.source, tile.first_input, tile.first_input + tile.inputs)
-        after = set(sequence.writers(read))
-        done.append(RowsDone(tile.rows.start, tile.rows.stop, len(sequence.timeline.spans)))
-        sequence.timeline.add(demand, _engines(layer), tuple(after))
-    return tuple(done)
+        for op in layer.ops:
+            demand = _with_elements(demand, op, target)
+        self._demand = demand
+        self._read = tuple(
+            rows for value in layer.cubes for rows in source_rows(value, 0, cube_of(value.type).height)
+        )
 
-
-def _add_elements(sequence: PlanSequence, layer: FusedLayer, target: NvdlaTarget) -> None:
-    """Add a layer without convolution to the timeline."""
-    demand = Demand(
-        streamed=sum(_bytes(value, target) for value in layer.inputs), results=_bytes(layer.result, target)
-    )
-    for op in layer.ops:
-        demand = _with_elements(demand, op, target)
-    height = cube_of(layer.result.type).height
-    read = (rows for value in layer.cubes for rows in source_rows(value, 0, cube_of(value.type).height))
-    after = set(sequence.writers(read))
-    if isinstance(layer.ops[-1], EMULATED_OPS):
-        sequence.timeline.barrier()
-        sequence.weights = None
-    step = len(sequence.timeline.spans)
-    sequence.timeline.add(demand, _engines(layer), tuple(after))
-    sequence.done[layer.result] = (RowsDone(0, height, step),)
-    if isinstance(layer.ops[-1], EMULATED_OPS):
-        sequence.timeline.barrier()
+    def append(self, sequence: PlanSequence) -> None:
+        """Continue a sequence with the layer."""
+        after = set(sequence.writers(self._read))
+        if self._is_emulated:
+            sequence.timeline.barrier()
+            sequence.weights = None
+        step = len(sequence.timeline.spans)
+        sequence.timeline.add(self._demand, self._engines, after)
+        sequence.done[self._result] = (RowsDone(0, self._height, step),)
+        if self._is_emulated:
+            sequence.timeline.barrier()
 
 
 def _bytes(value: SSAValue, target: NvdlaTarget) -> int:

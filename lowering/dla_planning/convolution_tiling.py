@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
-from typing import Final
+from typing import Final, NamedTuple
 
 from xonnc.formats.nvdla.geometry import WINOGRAD_SIDE, winograd_extended
 
@@ -106,8 +106,7 @@ class ConvBufferDemand:
         return self.weight_bytes if self.compressed_bytes is None else self.compressed_bytes
 
 
-@dataclass(frozen=True)
-class RowTile:
+class RowTile(NamedTuple):
     """Output rows [`first_output`, `first_output + outputs`), from `inputs` input rows at `first_input`."""
 
     first_output: int
@@ -123,8 +122,7 @@ class RowTile:
         return range(self.first_output, self.first_output + self.outputs)
 
 
-@dataclass(frozen=True)
-class ConvolutionPlan:
+class ConvolutionPlan(NamedTuple):
     """
     The bank split and the row tiles of a convolution, which together read `traffic` bytes.
 

@@ -197,3 +197,15 @@ def test_a_timeline_goes_back_to_a_mark():
     timeline.rewind(mark)
     assert timeline.end == end
     assert timeline.add(CONV, ENGINES) == expected
+
+
+def test_a_timeline_goes_back_to_a_mark_in_another_task():
+    timeline = Timeline(SMALL)
+    timeline.add(CONV, ENGINES)
+    mark = timeline.mark()
+    expected = timeline.copy().add(CONV, ENGINES)
+    timeline.add(CONV._replace(data=5), ENGINES)
+    timeline.barrier()
+    timeline.add(CONV, ENGINES)
+    timeline.rewind(mark)
+    assert timeline.add(CONV, ENGINES) == expected

@@ -19,10 +19,13 @@ from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
 from xonnc.formats.nvdla.cycles import Demand
 from xonnc.formats.nvdla.timeline import Span, Timeline
 from xonnc.lowering.dla.dla_split import split
+from xonnc.lowering.dla.fused_layers import fused_layers
 from xonnc.lowering.dla.network_checks import blocks
 from xonnc.lowering.dla.pipelined_plans import (
+    PlannedLayers,
     PlanSequence,
     RowsDone,
+    cycles_of,
     pipelined_plans,
     source_rows,
 )
@@ -313,3 +316,56 @@ def test_plans_are_those_of_a_search_that_leaves_none_out(
     search = "whole"
     assert found == plans_of(module, target)
     assert tiles["short"] < tiles["whole"]
+
+
+def branches(context: Context) -> ModuleOp:
+    """Convolutions of one cube, a pooling, a softmax that ends a task, and a sum of what they give."""
+    shape, kernels = "32x28x28", "32x32x3x3"
+    body = "".join(conv("%x", name, shape, kernels, shape, SAME) for name in "abc")
+    body += f"""
+      %p = "dla.pdp"(%a) <{{function = "MAX", kernel = array<i64: 3, 3>, {SAME}}}>
+        : (tensor<1x{shape}xi8>) -> tensor<1x{shape}xi8>
+      %e = "dla.softmax"(%b) <{{axis = 1 : i64}}> : (tensor<1x{shape}xi8>) -> tensor<1x{shape}xi8>"""
+    body += "".join(
+        conv(f"%{source}", name, shape, kernels, shape, SAME) for source, name in ("pd", "ef", "cg")
+    )
+    weights = ", ".join(f"%w{name}: tensor<{kernels}xi8>" for name in "abcdfg")
+    results = ", ".join([f"tensor<1x{shape}xi8>"] * 3)
+    return parsed(
+        context,
+        f"{body}\nfunc.return %d, %f, %g : {results}",
+        f"%x: tensor<1x{shape}xi8>, {weights}",
+        f"({results})",
+    )
+
+
+@pytest.mark.parametrize("target", ["nv_small", "nv_full"])
+def test_another_order_goes_on_from_the_layers_that_it_shares(context: Context, target: str):
+    (block,) = blocks(branches(context))
+    layers, hardware = list(fused_layers(block)), load_target(target)
+    planned, count = PlannedLayers(layers, hardware), len(layers)
+    orders = [[*range(count)], *([*range(first), *reversed(range(first, count))] for first in range(count))]
+    for order in orders:
+        assert planned.cycles_of(order) == cycles_of([layers[index] for index in order], hardware)
+    assert planned.cycles == cycles_of(layers, hardware)
+
+
+def test_a_sequence_goes_back_to_a_mark_before_a_task_ends(context: Context):
+    (block,) = blocks(branches(context))
+    layers = list(fused_layers(block))
+    planned = PlannedLayers(layers, load_target("nv_small"))
+    trial, other = planned.start(), planned.start()
+    for index in range(2):
+        planned.append(trial, index)
+        planned.append(other, index)
+    mark = trial.mark()
+    for index in reversed(range(2, len(layers))):
+        planned.append(trial, index)
+    trial.rewind(mark)
+    assert list(trial.done) == list(other.done)
+    assert (trial.pools, trial.plans) == (other.pools, other.plans)
+    for index in range(2, len(layers)):
+        planned.append(trial, index)
+        planned.append(other, index)
+    assert trial.timeline.spans == other.timeline.spans
+    assert trial.done == other.done
