@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -125,8 +126,9 @@ class GemmOp(IRDLOperation):
         if DYNAMIC_INDEX in (m, n):
             return ("rows", 1) if n == DYNAMIC_INDEX else ("panels", -(-n // columns))
         if self.batch_a is not None and self.batch_b is not None and len(self.batch_a.get_values()) > 1:
-            regular = is_regular(self.batch_a.get_values()) and is_regular(self.batch_b.get_values())
-            return ("products", len(self.batch_a.get_values())) if regular else ("rows", 1)
+            starts = self.batch_a.get_values(), self.batch_b.get_values()
+            is_nested = all(batch_axes(each) is not None for each in starts)
+            return ("products", len(starts[0])) if is_nested else ("rows", 1)
         panels, tiles = -(-n // columns), -(-m // rows)
         return ("panels", panels) if panels >= min(tiles, MIN_PARALLEL_PANELS) else ("rows", tiles)
 
@@ -365,6 +367,32 @@ def _require_bf16(op: IRDLOperation, buffers: Sequence[SSAValue], terms: int) ->
         raise VerifyException(f"{op.name}: products of bfloat16 take an even number of terms, found {terms}")
 
 
-def is_regular(starts: Sequence[int]) -> bool:
-    """Whether matrices are equally spaced, the first at 0."""
-    return len(starts) < 2 or all(start_ == number * starts[1] for number, start_ in enumerate(starts))
+class BatchAxis(NamedTuple):
+    """An axis of a batch: the number of its matrices, and the elements from one to the next."""
+
+    matrices: int
+    distance: int
+
+
+def batch_axes(starts: Sequence[int]) -> list[BatchAxis] | None:
+    """
+    Return the axes of a batch whose matrices begin at `starts`, the innermost first.
+
+    Matrices that are broadcast have a distance of 0. `None` for matrices that lie in no such order.
+    """
+    axes: list[BatchAxis] = []
+    if starts[0] != 0:
+        return None
+    while len(starts) > 1:
+        distance = starts[1]
+        count = next(
+            (number for number, start in enumerate(starts) if start != number * distance), len(starts)
+        )
+        outer = starts[::count]
+        if len(starts) % count or any(
+            start != outer[number // count] + number % count * distance for number, start in enumerate(starts)
+        ):
+            return None
+        axes.append(BatchAxis(count, distance))
+        starts = outer
+    return axes

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, I64, DenseArrayBase, StringAttr, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
-from xonnc.dialects.krnl.tiles import GemmOp
+from xonnc.dialects.krnl.tiles import GemmOp, batch_axes
 from xonnc.dialects.krnl.types import size_of
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of
 from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
@@ -88,10 +89,12 @@ def emit_gemm(
         _emit_panels(gemm, m, panels, iterations if parallel == "rows" and count > 1 else all_rows)
 
     if parallel == "products":
-        steps = [builder.mul_sizes(m, n), *_batch_strides(builder, op, m, n, k)]
+        step, batches = builder.mul_sizes(m, n), _batches(builder, op, m, n, k)
 
         def body_of_loop(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            emit_matrix(*(builder.mul_sizes(step, number) for step in steps))
+            emit_matrix(
+                builder.mul_sizes(step, number), *(_batch_start(builder, axes, number) for axes in batches)
+            )
             return []
 
         builder.loop(*iterations, 1, [], body_of_loop)
@@ -109,21 +112,47 @@ def step_range(builder: LLVMBuilder, size: int | SSAValue, step: int) -> Iterati
     )
 
 
-def _batch_strides(
+Axis: TypeAlias = tuple[int, int | SSAValue]
+"""An axis of a batch: the number of its matrices, and the elements from one to the next."""
+
+
+def _batches(
     builder: LLVMBuilder, op: GemmOp, m: int | SSAValue, n: int | SSAValue, k: int | SSAValue
-) -> Sequence[int | SSAValue]:
-    """Return the distances between consecutive matrices of A and of B in a batch; 0 for a shared matrix."""
+) -> tuple[Sequence[Axis], Sequence[Axis]]:
+    """Return the axes of the batches of A and of B, innermost first; the count of the last is not read."""
     if op.dynamic_batch is None:
-        return _batch_offsets(op.batch_a)[1], _batch_offsets(op.batch_b)[1]
+        return _static_batch(op.batch_a), _static_batch(op.batch_b)
     width = int(op.tile.get_values()[1])
     columns = n
     if op.packed is not None:
         _, panels = step_range(builder, n, width)
         columns = -(-n // width) * width if isinstance(n, int) else builder.imul(panels, width)
     has_a, has_b = (int(each) for each in op.dynamic_batch.get_values())
-    return builder.mul_sizes(builder.mul_sizes(m, k), has_a), builder.mul_sizes(
-        builder.mul_sizes(k, columns), has_b
+    distances = (
+        builder.mul_sizes(builder.mul_sizes(m, k), has_a),
+        builder.mul_sizes(builder.mul_sizes(k, columns), has_b),
     )
+    return [(0, distances[0])], [(0, distances[1])]
+
+
+def _static_batch(starts: DenseArrayBase[I64] | None) -> Sequence[Axis]:
+    axes = batch_axes(_batch_offsets(starts))
+    assert axes is not None, "the iterations are products"
+    return axes
+
+
+def _batch_start(builder: LLVMBuilder, axes: Sequence[Axis], number: SSAValue) -> SSAValue | int:
+    """Return where the matrix of a product begins, in elements."""
+    start: SSAValue | int = 0
+    for axis, (count, distance) in enumerate(axes):
+        index = number
+        if axis < len(axes) - 1:
+            number, index = builder.delinearize(number, count)
+        offset = builder.mul_sizes(distance, index)
+        # A number is 0: the matrices of this axis are broadcast.
+        if not isinstance(offset, int):
+            start = offset if isinstance(start, int) else builder.iadd(start, offset)
+    return start
 
 
 def _batch_offsets(attribute: DenseArrayBase[I64] | None) -> list[int]:

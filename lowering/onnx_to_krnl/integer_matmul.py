@@ -184,8 +184,7 @@ def _float_sums(
             _as_floats(operand, len(sizes) - 1 - is_right, terms, builder)
             for is_right, operand in enumerate(operands)
         )
-        if not product_of_buffers(sums, (a, b), (left, right), builder):
-            return []
+        product_of_buffers(sums, (a, b), (left, right), builder)
         parts.append(sums)
     return parts
 

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
-from xonnc.dialects.krnl.tiles import BF16_TERMS, GemmOp, is_regular
+from xonnc.dialects.krnl.tiles import BF16_TERMS, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
@@ -42,10 +42,6 @@ from xonnc.lowering.onnx_to_krnl.strided_copies import AffineAccess, IndexExpr, 
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_static, is_static, static_sizes, volume
 from xonnc.lowering.onnx_to_krnl.tile_keys import gemm_key
 from xonnc.rewriting.patterns import Array
-
-MAX_IRREGULAR_MATRICES = 64
-"""Products of one op whose matrices are not equally spaced: each is code of its own."""
-
 
 supports_dynamic_shapes(onnx.GemmOp, onnx.MatMulOp)
 
@@ -95,8 +91,6 @@ def matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
         m, starts = prod(static_sizes(rows[:-1])), ([0], [0])
     else:
         starts = _starts(static_sizes(rows), static_sizes(columns))
-        if len(starts[0]) > MAX_IRREGULAR_MATRICES and not all(map(is_regular, starts)):
-            return generic_matmul(op, builder)
     batched_matmul(op.Y, [builder.buffer(op.A), builder.buffer(op.B)], (m, n, k), starts, builder)
     return None
 
@@ -265,20 +259,13 @@ def product_of_buffers(
     buffers: Sequence[SSAValue],
     shapes: tuple[Sequence[int], Sequence[int]],
     builder: LoweringBuilder,
-) -> bool:
-    """
-    Emit products of the last two axes of two run-time buffers, whose other axes are broadcast.
-
-    Returns whether there is code for them: matrices that are not equally spaced may be too many.
-    """
+) -> None:
+    """Emit products of the last two axes of two run-time buffers, whose other axes are broadcast."""
     (*_, m, k), (*_, n) = shapes
     starts = _starts(*shapes)
-    if len(starts[0]) > MAX_IRREGULAR_MATRICES and not all(map(is_regular, starts)):
-        return False
     tile = gemm_tile(builder, element_of(output), (m, n, k))
     operands, attributes = _batch(buffers, (m, n, k), starts, tile, builder)
     call_gemm(output, operands, (m, n, k), tile, builder, attributes)
-    return True
 
 
 def _batch(

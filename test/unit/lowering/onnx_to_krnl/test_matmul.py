@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Array, Node, check
+from native_nodes import Array, Node, check, session_of
+
+from xonnc.artifacts import compile_artifact
+from xonnc.dialects.krnl.tiles import batch_axes
 
 RANDOM = np.random.default_rng(14)
 
@@ -57,6 +62,68 @@ def test_matmul(form: tuple[Sequence[int], Sequence[int]], dtype: str):
     to = known.get(dtype) or np.dtype(dtype)
     a, b = (np.round(np.abs(floats(*shape)) * 4).astype(to) for shape in form)
     check(Node("MatMul", [a, b], rtol=1e-5))
+
+
+BROADCAST: Sequence[tuple[Sequence[int], Sequence[int]]] = (
+    ((5, 1, 3, 7), (1, 6, 7, 2)),
+    ((5, 1, 9, 7), (6, 7, 33)),
+    ((4, 3, 1, 2, 5, 7), (1, 3, 6, 1, 7, 2)),
+    ((1, 3, 1, 5, 7), (4, 1, 6, 7, 2)),
+    ((9, 10, 1, 4), (9, 1, 4, 5)),
+)
+"""Shapes of products whose matrices are not equally spaced."""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", BROADCAST)
+def test_matmul_of_broadcast_matrices(
+    form: tuple[Sequence[int], Sequence[int]], dtype: type[np.floating], threads: int
+):
+    a, b = (floats(*shape).astype(dtype) for shape in form)
+    a.reshape(-1)[::17] = 0.0
+    a.reshape(-1)[3], a.reshape(-1)[-2], b.reshape(-1)[-1] = np.nan, -np.inf, np.inf
+    node = Node("MatMul", [a, b])
+    (found,) = session_of(node.model(), threads).run(None, node.feeds)
+    assert isinstance(found, np.ndarray)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(np.asarray(found, np.float64), np.matmul(a, b), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", [((2, 1, 5, 7), (1, 3, 7, 9)), ((40, 1, 5, 7), (1, 50, 7, 9))])
+def test_products_of_a_batch_share_their_code(form: tuple[Sequence[int], Sequence[int]], tmp_path: Path):
+    a, b = (floats(*shape) for shape in form)
+    compile_artifact(Node("MatMul", [a, b]).model(), tmp_path / "product.ll", "portable")
+    assert (tmp_path / "product.ll").read_text().count("@llvm.fmuladd") < 40
+
+
+def test_grouped_convolutions_of_a_batch_share_their_code(tmp_path: Path):
+    for images in (2, 60):
+        node = Node("Conv", [floats(images, 18, 9), floats(36, 3, 4)], {"group": 6}, [1])
+        check(node)
+        compile_artifact(node.model(), tmp_path / f"{images}.ll", "portable")
+    few, many = ((tmp_path / f"{images}.ll").stat().st_size for images in (2, 60))
+    assert many < 1.1 * few
+
+
+def test_axes_of_a_batch():
+    assert batch_axes([0]) == []
+    assert batch_axes([0, 6, 12]) == [(3, 6)]
+    assert batch_axes([0, 0, 6, 6, 12, 12]) == [(2, 0), (3, 6)]
+    assert batch_axes([0, 6, 0, 6]) == [(2, 6), (2, 0)]
+    assert batch_axes([0, 1, 3]) is None
+    assert batch_axes([6, 12]) is None
+    for full in product((1, 2, 3), repeat=4):
+        for is_kept in product((False, True), repeat=4):
+            shape = [size if keep else 1 for size, keep in zip(full, is_kept, strict=True)]
+            starts = np.broadcast_to(4 * np.arange(np.prod(shape)).reshape(shape), full).reshape(-1)
+            axes = batch_axes(starts.tolist())
+            assert axes is not None
+            numbers, found = np.arange(starts.size), np.zeros(starts.size, int)
+            for count, distance in axes:
+                found += numbers % count * distance
+                numbers //= count
+            assert np.array_equal(found, starts)
 
 
 EQUATIONS: Sequence[tuple[str, Sequence[Sequence[int]]]] = (
