@@ -5,7 +5,7 @@ Builder that lowering functions receive: cubes of tensors, constants as arrays, 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, NoReturn, TypeAlias
@@ -163,6 +163,11 @@ def cube_shape(shape: Sequence[int]) -> CubeShape | None:
     return CubeShape(prod(shape) // (height * shape[-1]), height, shape[-1])
 
 
+def _stored_float(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type in which constants of an FP16 network are held until they are packed."""
+    return dtype if dtype == np.float16 else np.dtype(np.float32)
+
+
 class DlaBuilder:
     """Builds the operations of one operator after another, inserted before it."""
 
@@ -294,6 +299,14 @@ class DlaBuilder:
         """Add convolution weights `KxCxRxS`."""
         return self._constant(array, ConstantLayout.KERNELS)
 
+    def deferred_kernels(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], make: Callable[[], Array]
+    ) -> SSAValue:
+        """Add FP16 convolution weights that `make` computes when they are first read."""
+        stored = _stored_float(dtype)
+        value = self._pool.create_deferred(shape, stored, lambda: make().astype(stored, copy=False))
+        return self(ConstantOp(value, ConstantLayout.KERNELS, tensor_type(shape, f16)))
+
     def per_kernel(self, array: Array) -> SSAValue:
         """Add an SDP operand with one value per channel."""
         return self._constant(array, ConstantLayout.PER_KERNEL)
@@ -351,7 +364,7 @@ class DlaBuilder:
 
     def _constant(self, array: Array, layout: ConstantLayout) -> SSAValue:
         if self.precision is Precision.FP16:
-            elements = array if array.dtype == np.float16 else array.astype(np.float32, copy=False)
+            elements = array.astype(_stored_float(array.dtype), copy=False)
             return self(ConstantOp(self._pool.create(elements), layout, tensor_type(array.shape, f16)))
         assert array.dtype in (np.int8, np.int16)
         element = i8 if array.dtype == np.int8 else i16

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -202,22 +203,30 @@ class Fp16Builder(OperatorBuilder[Cube]):
         return Kernels(numerators.astype(np.float32) / denominator)
 
     def convolution(
-        self, source: Cube, kernels: Kernels, bias: Array | None, window: Window2D, shape: tuple[int, ...]
+        self,
+        source: Cube,
+        kernels: Kernels,
+        bias: Array | None,
+        window: Window2D,
+        shape: tuple[int, ...],
+        groups: int = 1,
     ) -> Cube:
         """
         Build a convolution with bias from kernels `KxCxRxS`; factors of the source scale each position before
         the bias, or all positions if they are equal.
         """
-        return Cube(self._convolved(source, kernels.array, bias, window), shape)
+        return Cube(self._convolved(source, kernels.array, bias, window, groups), shape)
 
-    def _convolved(self, source: Cube, weights: Array, bias: Array | None, window: Window2D) -> SSAValue:
+    def _convolved(
+        self, source: Cube, weights: Array, bias: Array | None, window: Window2D, groups: int = 1
+    ) -> SSAValue:
         """
         If the kernels that run at once exceed the convolution buffer, parts of the kernel run one after
         another and the SDP adds their sums.
         """
-        cube = source.cube
-        if weights.shape[1] != cube.channels:
-            self.refuse(f"weights for {weights.shape[1]} channels, but the input has {cube.channels}")
+        cube, channels = source.cube, weights.shape[1] * groups
+        if channels != cube.channels:
+            self.refuse(f"weights for {channels} channels, but the input has {cube.channels}")
         output_size(window, cube, self)
         window = trim_padding(window, cube)
         parts = partial_convolutions(self.target, self.precision, cube, weights.shape[0], window)
@@ -228,10 +237,15 @@ class Fp16Builder(OperatorBuilder[Cube]):
                 f"convolution buffer even split to {self.target.atomic_c} channels; use a smaller kernel"
             )
         value: SSAValue | None = None
+        # Of dense kernels zeros are most; those of a partition that is refused are never read.
+        spread = cache(partial(dense, weights, groups))
         for part in parts:
-            accumulator = self.conv(
-                self._region(source.value, part), self.kernels(_taps(weights, part)), part.window
+            shape = weights.shape[0], part.end - part.begin, *part.window.kernel
+            made = partial(_taps_of, spread, part)
+            kernels = (
+                self.kernels(made()) if groups == 1 else self.deferred_kernels(shape, weights.dtype, made)
             )
+            accumulator = self.conv(self._region(source.value, part), kernels, part.window)
             stages: list[Operand] = [] if value is None else [(PER_POINT_SUM, value)]
             if source.factors is not None and part is parts[-1]:
                 stages.append(self.position_factors(source.factors, weights.shape[0]))
@@ -346,9 +360,9 @@ def _plain(value: SSAValue) -> Cube:
     return Cube(value, (1, *cube_of(value.type)))
 
 
-def _taps(weights: Array, part: PartialConvolution) -> Array:
+def _taps_of(made: Callable[[], Array], part: PartialConvolution) -> Array:
     rows, columns = part.rows, part.columns
-    return weights[:, part.begin : part.end, rows.begin : rows.end, columns.begin : columns.end]
+    return made()[:, part.begin : part.end, rows.begin : rows.end, columns.begin : columns.end]
 
 
 Fp16Lowering: TypeAlias = "Callable[[Any, Fp16Builder], Cube | Sequence[Cube]]"

@@ -30,14 +30,14 @@ def grouped(
         builder.refuse(f"group {groups} does not divide {inputs} input and {outputs} output channels")
     merged = merged_groups(builder.target, builder.precision, source.cube, outputs, window, groups)
     if merged == groups:
-        return builder.convolution(source, kernels.dense(groups), bias, window, shape)
+        return builder.convolution(source, kernels, bias, window, shape, groups)
     step_in, step_out = merged * inputs // groups, merged * outputs // groups
     parts: list[TensorT] = []
     for index in range(groups // merged):
         rows = slice(index * step_out, (index + 1) * step_out)
         part = builder.channels_of(source, index * step_in, (index + 1) * step_in)
         bias_part = None if bias is None else bias[rows]
-        made = builder.convolution(part, kernels.outputs(rows).dense(merged), bias_part, window, shape)
+        made = builder.convolution(part, kernels.outputs(rows), bias_part, window, shape, merged)
         parts.append(made)
 
     def join(values: list[SSAValue]) -> SSAValue:

@@ -188,9 +188,15 @@ class OperatorBuilder(DlaBuilder, ABC, Generic[TensorT]):
 
     @abstractmethod
     def convolution(
-        self, source: Cube, kernels: Kernels, bias: Array | None, window: Window2D, shape: tuple[int, ...]
+        self,
+        source: Cube,
+        kernels: Kernels,
+        bias: Array | None,
+        window: Window2D,
+        shape: tuple[int, ...],
+        groups: int = 1,
     ) -> TensorT:
-        """Build a convolution with bias from kernels `KxCxRxS`."""
+        """Build a convolution with bias from kernels `KxCxRxS`, `groups` groups as one dense layer."""
 
     @abstractmethod
     def pixel_convolution(self, found: PixelConvolution, shape: tuple[int, ...]) -> TensorT:

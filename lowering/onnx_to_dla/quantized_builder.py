@@ -405,10 +405,16 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
         return Kernels(numerators.astype(np.int16 if is_wide else np.int8), np.array([1 / denominator]))
 
     def convolution(
-        self, source: Cube, kernels: Kernels, bias: Array | None, window: Window2D, shape: tuple[int, ...]
+        self,
+        source: Cube,
+        kernels: Kernels,
+        bias: Array | None,
+        window: Window2D,
+        shape: tuple[int, ...],
+        groups: int = 1,
     ) -> Affine:
         """Build a convolution of stored integers, to be requantized."""
-        return convolution(source, kernels, bias, window, shape, self)
+        return convolution(source, kernels.dense(groups), bias, window, shape, self)
 
     def pixel_convolution(self, found: PixelConvolution, shape: tuple[int, ...]) -> Affine:
         """Build a convolution over 8-bit pixels, to be requantized."""

@@ -1,9 +1,10 @@
 """
-The payload of a constant: a view of a shared buffer, or deferred elementwise operations.
+The payload of a constant: a view of a shared buffer, or deferred operations.
 
-A pending expression consists of elementwise functions and views of other payloads. The first read evaluates
-it, block by block and into one output. Then the payload is a plain view and no longer refers to its operands.
-Operands that would make an expression longer than `MAX_STEPS` are evaluated first.
+A pending expression consists of elementwise functions and views of other payloads, or is any function without
+operands. The first read evaluates it, elementwise functions block by block and into one output. Then the
+payload is a plain view and no longer refers to its operands. Operands that would make an expression longer
+than `MAX_STEPS` are evaluated first.
 """
 
 from __future__ import annotations
@@ -53,6 +54,14 @@ class Seen:
         return self.view(numbers.reshape(self.source.shape))
 
 
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A payload that a function computes as a whole."""
+
+    make: Callable[[], Array]
+    steps: int = 1
+
+
 class Payload:
     """The elements of a constant, shared by the attributes and pending expressions that refer to them."""
 
@@ -64,7 +73,7 @@ class Payload:
         self._buffers = buffers
         self._array: Array | None = None
         self._buffer: Buffer | None = None
-        self._pending: Elementwise | Seen | None = None
+        self._pending: Elementwise | Seen | Made | None = None
         self._lent = False
         self._splat: bool | None = None
 
@@ -99,6 +108,13 @@ class Payload:
         splat = all(operand.is_structural_splat() for operand in operands)
         if splat or prod(shape) <= EAGER_ELEMENTS or payload._keeps_too_much():
             payload.array()
+        return payload
+
+    @staticmethod
+    def made(shape: tuple[int, ...], dtype: DType, make: Callable[[], Array], buffers: Buffers) -> Payload:
+        """Return a payload that the first read computes by `make`, with elements of that shape and type."""
+        payload = Payload(shape, dtype, buffers)
+        payload._pending = Made(make)
         return payload
 
     @property
@@ -192,7 +208,7 @@ class Payload:
             yield self._buffer
         elif isinstance(self._pending, Seen):
             yield from self._pending.source.buffers()
-        elif self._pending is not None:
+        elif isinstance(self._pending, Elementwise):
             for operand in self._pending.operands:
                 yield from operand.buffers()
 
@@ -203,6 +219,12 @@ class Payload:
     def _evaluate(self) -> Array:
         if isinstance(self._pending, Elementwise):
             return Loop(self._pending, self.shape).run()
+        if isinstance(self._pending, Made):
+            array = self._pending.make()
+            assert (array.shape, array.dtype) == (self.shape, self.dtype), (
+                "a payload is what it was said to be"
+            )
+            return array
         assert self._pending is not None
         return self._pending.view(self._pending.source.array())
 

@@ -10,7 +10,7 @@ survive in reference cycles: the rewrite driver drops their attributes at once (
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
@@ -103,6 +103,17 @@ class DisposablePool(DialectInterface):
         `!onnx.String`. Raises `ValueError` where `type` and array disagree.
         """
         return self._published(Payload.of(array, self._buffers), type)
+
+    def create_deferred(
+        self, shape: tuple[int, ...], dtype: DType, make: Callable[[], Array]
+    ) -> ElementsAttr:
+        """
+        Return a constant whose elements, of that shape and type, `make` computes at the first read.
+
+        It is for large ones that may never be read. What `make` refers to is not counted as memory of the
+        pool.
+        """
+        return self._published(Payload.made(shape, dtype, make, self._buffers), None)
 
     def adopt(self, attr: Attribute) -> DisposableElementsAttr | None:
         """Return `attr` if disposable, a disposable view of another elements attribute, else `None`."""

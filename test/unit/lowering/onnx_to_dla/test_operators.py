@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 from operator_cases import PICKED, REDUCED, case
+
+from xonnc.compiler import run_frontend
+from xonnc.dialects.dla.storage import ConstantOp
+from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import convert
+from xonnc.targets import load_target
 
 Build = Callable[..., onnx.ModelProto]
 Deviation = Callable[[onnx.ModelProto], float]
@@ -462,3 +469,26 @@ LEFT_OVER: dict[str, tuple[str, tuple[int, ...]]] = {
 def test_windows_that_leave_something_over(name: str, build: Build, deviation: Deviation):
     nodes, shape = LEFT_OVER[name]
     assert deviation(build(nodes, x=shape, weights={"w": (8, 3, 3, 3), "v": (8, 3, 3, 3)})) < TOLERANCE
+
+
+def test_rows_of_a_product_take_no_memory_until_they_are_packed():
+    """A partition that is refused later does not compute its kernels, of which most elements are zeros."""
+    rows, inputs, outputs = 24, 5, 12
+    weights = np.arange(1.0, 1 + inputs * outputs).reshape(inputs, outputs).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"], "product")],
+        "network",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (rows, inputs))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (rows, outputs))],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    front = run_frontend(model)
+    convert(front.module, load_target("nv_full"), DisposablePool.of(front.context))
+    found = [op.value for op in front.module.walk() if isinstance(op, ConstantOp)]
+    merged = rows // len(found)
+    assert merged > 1
+    for constant in found:
+        assert isinstance(constant, DisposableElementsAttr)
+        assert constant.payload.is_pending
+        assert np.array_equal(constant.array()[:, :, 0, 0], np.kron(np.eye(merged), weights.T))

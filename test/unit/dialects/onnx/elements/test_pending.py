@@ -16,7 +16,7 @@ import pytest
 from xdsl.dialects.builtin import IntegerType, bf16, f16, f32, i32
 from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool
+from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool, elements_array
 from xonnc.dialects.onnx.elements.blocks import BLOCK, block_indices
 from xonnc.dialects.onnx.elements.buffers import Array
 from xonnc.dialects.onnx.elements.payload import MAX_STEPS
@@ -308,3 +308,39 @@ def test_a_sample_of_what_repeats_or_is_empty():
     assert wide.sample((slice(1, 2), slice(0, 1), slice(None))).shape == (1, 0, 3)
     scalar = constant(pool, np.asarray(4, np.int64)).map(Counted())
     assert scalar.sample(()).tolist() == 5
+
+
+def test_a_deferred_constant_is_computed_at_the_first_read():
+    pool, calls = DisposablePool(), list[int]()
+
+    def make() -> npt.NDArray[np.float32]:
+        calls.append(1)
+        return np.arange(4096, dtype=np.float32).reshape(64, 64)
+
+    made = disposable(pool.create_deferred((64, 64), np.dtype(np.float32), make))
+    assert (made.get_shape(), calls, pool.live_bytes) == ((64, 64), [], 0)
+    moved = made.transpose((1, 0))
+    total = pool.combine(np.add, moved, made)
+    assert calls == []
+    assert np.array_equal(disposable(total).array(), make() + make().T)
+    assert np.array_equal(made.array(), make())
+    # Three by this test, one by the constant.
+    assert len(calls) == 4
+
+
+def test_elements_of_a_deferred_constant():
+    pool = DisposablePool()
+    made = disposable(pool.create_deferred((3, 5), np.dtype(np.int64), lambda: np.arange(15).reshape(3, 5)))
+    assert np.array_equal(made.payload.sample((slice(1, 2), slice(0, 5, 2))), [[5, 7, 9]])
+    assert np.array_equal(np.concatenate(list(made.payload.blocks())), np.arange(15))
+    assert not made.payload.is_splat()
+
+
+def test_a_closed_pool_computes_deferred_constants():
+    pool = DisposablePool()
+    pool.close()
+    made = pool.create_deferred((2,), np.dtype(np.float32), lambda: np.ones(2, np.float32))
+    assert not isinstance(made, DisposableElementsAttr)
+    array = elements_array(made)
+    assert array is not None
+    assert np.array_equal(array, [1, 1])
