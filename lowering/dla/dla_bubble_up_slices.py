@@ -185,25 +185,25 @@ def _take_rows(op: SliceOp, concat: ConcatOp) -> list[SliceOp]:
 
 def _take_columns(op: SliceOp, reshape: ReshapeOp) -> list[SliceOp]:
     """
-    Interleave only the columns that `op` reads: those of some of the sources, seen as rows of one position.
+    Interleave only the columns that `op`, and other slices of `reshape`, read: those of some of the sources,
+    seen as rows of one position.
 
     A column of the reshape is a row of one source, if the sources divide the columns.
     """
     concat, columns = reshape.source.owner, cube_of(reshape.result.type).width
-    if not isinstance(concat, ConcatOp) or concat.is_interleaved is None:
-        return []
-    if not reshape.result.has_one_use() or not concat.result.has_one_use():
+    readers = [use.operation for use in reshape.result.uses]
+    slices = [reader for reader in readers if isinstance(reader, SliceOp)]
+    if not isinstance(concat, ConcatOp) or concat.is_interleaved is None or len(slices) < len(readers):
         return []
     count, (channels, height, width) = len(concat.sources), cube_of(concat.sources[0].type)
-    channel, row, column = op.offsets.get_values()
-    taken = cube_of(op.result.type).width
-    if width != 1 or columns % count or taken >= count:
+    if not concat.result.has_one_use() or width != 1 or columns % count:
         return []
-    if not may_decide(DlaBubbleUpSlices.name, "columns", op):
+    # In their order, the kept columns of a group and of the next one follow each other.
+    kept = sorted({column % count for each in slices for column in _columns_of(each)})
+    taken = len(kept)
+    if taken == count or not may_decide(DlaBubbleUpSlices.name, "columns", op):
         return []
     element, location = tensor_of(concat.result.type).element_type, concat.location
-    # In their order, the kept columns of a group and of the next one follow each other.
-    kept = sorted((column + each) % count for each in range(taken))
     source = concat.sources[kept[0]]
     if taken > 1:
         rows = tensor_type((1, channels, height * taken, 1), element)
@@ -215,9 +215,18 @@ def _take_columns(op: SliceOp, reshape: ReshapeOp) -> list[SliceOp]:
     view = ReshapeOp(source, tensor_type(shape, element))
     view.location = reshape.location
     Rewriter.insert_op(view, InsertPoint.before(reshape))
-    return _slice_instead(
-        op, view.result, [channel, row, column // count * taken + kept.index(column % count)]
-    )
+    new: list[SliceOp] = []
+    for each in slices:
+        channel, row, column = each.offsets.get_values()
+        moved = column // count * taken + kept.index(column % count)
+        new += _slice_instead(each, view.result, [channel, row, moved])
+    return new
+
+
+def _columns_of(op: SliceOp) -> range:
+    """Return the columns that a slice reads."""
+    begin = op.offsets.get_values()[2]
+    return range(begin, begin + cube_of(op.result.type).width)
 
 
 def _concatenated(concat: ConcatOp, sources: Sequence[SSAValue]) -> SSAValue:

@@ -308,9 +308,9 @@ def prepare(
     """
     pool = DisposablePool.of(context)
     if nvdla is not None:
-        split_products(module, pool)
         if split_softmax(module, pool):
             Simplify().apply(context, module)
+        split_products(module, pool)
     if calibrate is not None:
         if not is_quantized(module):
             prepare_quantization(module, context)

@@ -58,6 +58,21 @@ FOUND = (
     ("nv_small", NetworkRecipe(3, (1, 1, 1), (RecipeLayer("nearest", 610441),), True)),
     ("nv_small", NetworkRecipe(5, (1, 1, 1), (RecipeLayer("transposed", 56550),), True)),
     (
+        "nv_small",
+        NetworkRecipe(
+            4294967321,
+            (8, 1, 2),
+            (RecipeLayer("linear", 664101), RecipeLayer("long_kernel", 802630), RecipeLayer("pool", 410745)),
+            True,
+        ),
+    ),
+    (
+        "nv_full",
+        NetworkRecipe(
+            3, (1, 1, 2), (RecipeLayer("weighed", 977764), RecipeLayer("added_product", 453330)), False
+        ),
+    ),
+    (
         "nv_full",
         NetworkRecipe(5, (40, 1, 1), (RecipeLayer("transposed", 56550), RecipeLayer("nearest", 3)), False),
     ),
@@ -73,7 +88,8 @@ FOUND = (
 )
 """
 What sweeps have found: sums of a value and its convolution, written over the value; a pass that reads while
-the one before still waits; larger images of a single position, which engines write without gaps.
+the one before still waits; larger images of a single position, which engines write without gaps; columns that
+no tap of a wide dilation reads.
 """
 
 

@@ -187,6 +187,22 @@ func.func @columns_of_two_groups(%x: tensor<1x8x4x1xf16>, %y: tensor<1x8x4x1xf16
 
 // -----
 
+// Two slices read columns of the second source alone.
+// CHECK-LABEL: @columns_of_two_slices
+// CHECK-NEXT:    %[[R:.*]] = "dla.reshape"(%arg1) : (tensor<1x8x6x1xf16>) -> tensor<1x8x3x2xf16>
+// CHECK-NEXT:    "dla.slice"(%[[R]]) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x8x3x2xf16>) -> tensor<1x8x3x1xf16>
+// CHECK-NEXT:    "dla.slice"(%[[R]]) <{offsets = array<i64: 0, 1, 1>}> : (tensor<1x8x3x2xf16>) -> tensor<1x8x2x1xf16>
+func.func @columns_of_two_slices(%x: tensor<1x8x6x1xf16>, %y: tensor<1x8x6x1xf16>) -> (tensor<1x8x3x1xf16>, tensor<1x8x2x1xf16>) {
+  %s = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x8x6x1xf16>) -> tensor<1x8x6x1xf16>
+  %c = "dla.concat"(%s, %y) <{axis = 2 : i64, is_interleaved}> : (tensor<1x8x6x1xf16>, tensor<1x8x6x1xf16>) -> tensor<1x8x12x1xf16>
+  %r = "dla.reshape"(%c) : (tensor<1x8x12x1xf16>) -> tensor<1x8x3x4xf16>
+  %0 = "dla.slice"(%r) <{offsets = array<i64: 0, 0, 1>}> : (tensor<1x8x3x4xf16>) -> tensor<1x8x3x1xf16>
+  %1 = "dla.slice"(%r) <{offsets = array<i64: 0, 1, 3>}> : (tensor<1x8x3x4xf16>) -> tensor<1x8x2x1xf16>
+  func.return %0, %1 : tensor<1x8x3x1xf16>, tensor<1x8x2x1xf16>
+}
+
+// -----
+
 // All sources are read: by as many columns, by another reader; or the sources do not divide the columns.
 // CHECK-LABEL: @all_columns
 // CHECK-COUNT-3: is_interleaved
