@@ -8,6 +8,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops import math
 from xonnc.dialects.onnx.types import NONE
@@ -111,8 +112,8 @@ DIGITS = 256
 """Values of a radix-sort digit of 8 bits, so that the histogram stays in the L1 cache."""
 DIGIT_BITS = 8
 
-MIN_RADIX_SORT = 128
-"""Elements of a row from which radix sort is faster than merge sort."""
+MIN_RADIX_SORT = 20
+"""Elements of a row from which radix sort by keys of 32 bits is faster than merge sort."""
 
 
 def sort_by_keys(
@@ -124,8 +125,9 @@ def sort_by_keys(
     Stable. Indices are in the first half before and (after an even number of passes) afterwards. `counts` is
     scratch for `i64[*outer, DIGITS]`.
     """
-    zero = kernel.constant(0, i64)
-    for iteration in range(KEY_BITS // DIGIT_BITS):
+    assert is_integer(keys.element), "keys are integers"
+    zero, bits = kernel.constant(0, i64), keys.element.width.data
+    for iteration in range(bits // DIGIT_BITS):
         source, target = iteration % 2, 1 - iteration % 2
 
         def index_and_digit(
@@ -134,7 +136,7 @@ def sort_by_keys(
             number = order[source, *outer, index]
             key = keys[*outer, number]
             digit = key.shift_right(iteration * DIGIT_BITS) & key.like(DIGITS - 1)
-            if iteration == KEY_BITS // DIGIT_BITS - 1:
+            if iteration == bits // DIGIT_BITS - 1:
                 # The top digit holds the sign bit: flip it, so that negative keys come first.
                 digit = digit ^ (DIGITS // 2)
             return number, digit.to(INDEX)
@@ -233,12 +235,13 @@ def _is_inserted(count: int, size: Size, element: Attribute) -> bool:
     """Whether the best are found by insertion: they are few, or few elements reach them."""
     if not is_static(size):
         return 0 < count <= MAX_INSERTION_K
-    by_keys = has_keys(element) and not _is_short(size) and count > MAX_INSERTION_K
+    by_keys = has_keys(element) and not is_short(size) and count > MAX_INSERTION_K
     return not by_keys and 0 < count * count <= MAX_INSERTION_RATIO * size
 
 
-def _is_short(size: Size) -> bool:
-    return is_static(size) and size < MIN_RADIX_SORT
+def is_short(size: Size, key_bits: int = KEY_BITS) -> bool:
+    """Whether merge sort is faster than radix sort for a row; longer keys take more passes of the latter."""
+    return is_static(size) and size < MIN_RADIX_SORT * key_bits // KEY_BITS
 
 
 @lowers(math.TopKOp)
@@ -256,7 +259,7 @@ def top_k(op: math.TopKOp, builder: LoweringBuilder) -> str | None:
     half_of = 0
     if is_static(count) and _is_inserted(count, rows.size, element):
         ordering = best_by_insertion(source, rows, count, element, is_largest, builder)
-    elif has_keys(element) and not _is_short(rows.size):
+    elif has_keys(element) and not is_short(rows.size):
         ordering = _sorted_by_keys(source, rows, count, element, is_largest, builder)
     else:
         ordering = argsort(source, rows, element, is_largest, builder)

@@ -1,4 +1,4 @@
-"""Unique, by merge sort of elements or slices."""
+"""Unique, by radix sort of elements or merge sort of slices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     supports_dynamic_shapes,
 )
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.sorting import sort_indices, sorted_half
+from xonnc.lowering.onnx_to_krnl.sort_keys import key_type, keys_of_rows
+from xonnc.lowering.onnx_to_krnl.sorting import DIGITS, is_short, sort_by_keys, sort_indices, sorted_half
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
 
 DATA_DEPENDENT.add(UniqueOp)
@@ -99,20 +100,38 @@ def _grouped(
     x: SSAValue, rows: AxisSplit, found: DataDependentResults, builder: LoweringBuilder
 ) -> tuple[SSAValue, SSAValue]:
     """Return, for each slice, the index of its group in sorted order, and whether it is the first of it."""
-    size = rows.size
-    ordering, groups, firsts = (builder.allocate(sizes, i64) for sizes in ([2, size], [size], [size]))
+    size, element = rows.size, builder.element(x)
+    ordering, groups, firsts = (builder.allocate(sizes, i64) for sizes in ([2, 1, 1, size], [size], [size]))
     outputs = [ordering, groups, firsts, found.count_buffer]
-    kernel = Kernel(builder, "unique_groups", outputs, [(x, rows.sizes)])
-    order, group_of, is_first, count_buffer, read = kernel.buffers
-    slices = _Slices(kernel, read, rows)
-    with kernel.loops([size]) as (index,):
-        order[0, index] = index
-    sort_indices(kernel, order, [], kernel.size(size), size, lambda a, b: slices.order(a, b) < 0)
-    half = sorted_half(size)
+    kind = key_type(element) if rows.before == rows.after == 1 else None
+    if kind is not None and not is_short(size, kind.width.data):
+        keys = keys_of_rows(x, rows, element, False, builder, is_nan_last=True)
+        digits = builder.allocate([1, 1, DIGITS], i64)
+        kernel = Kernel(builder, "unique_groups", [*outputs, digits], [keys])
+        order, group_of, is_first, count_buffer, counts, read = kernel.buffers
+        with kernel.loops([1, 1]) as outer:
+            _start(kernel, order, size)
+            sort_by_keys(kernel, order, read, counts, outer, size)
+            half = 0
+
+        def differs(a: Scalar, b: Scalar) -> Scalar:
+            return read[0, 0, a].differs(read[0, 0, b])
+    else:
+        kernel = Kernel(builder, "unique_groups", outputs, [(x, rows.sizes)])
+        order, group_of, is_first, count_buffer, read = kernel.buffers
+        slices = _Slices(kernel, read, rows)
+        with kernel.loops([1, 1]) as outer:
+            _start(kernel, order, size)
+            sort_indices(kernel, order, outer, kernel.size(size), size, lambda a, b: slices.order(a, b) < 0)
+        half = sorted_half(size)
+
+        def differs(a: Scalar, b: Scalar) -> Scalar:
+            return slices.order(a, b).differs(0)
+
     with kernel.reducing([size], [kernel.constant(0, i64)]) as ((index,), (known,), results):
-        position = order[half, index].to(INDEX)
-        before = order[half, (index - 1).maximum(0)].to(INDEX)
-        is_new = (index.equals(0) | slices.order(before, position).differs(0)).to(i64)
+        position = order[half, 0, 0, index].to(INDEX)
+        before = order[half, 0, 0, (index - 1).maximum(0)].to(INDEX)
+        is_new = (index.equals(0) | differs(before, position)).to(i64)
         count = known + is_new
         group_of[position] = count - 1
         is_first[position] = is_new
@@ -120,6 +139,12 @@ def _grouped(
     store_count(results[0], count_buffer)
     kernel.call()
     return groups, firsts
+
+
+def _start(kernel: Kernel, order: Buffer, size: Size) -> None:
+    """List all indices, before they are sorted."""
+    with kernel.loops([size]) as (index,):
+        order[0, 0, 0, index] = index
 
 
 def _renumber(groups: SSAValue, firsts: SSAValue, size: Size, builder: LoweringBuilder) -> None:

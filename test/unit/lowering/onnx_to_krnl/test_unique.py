@@ -38,6 +38,15 @@ def nodes() -> Iterator[Node]:
             yield node_of(few, axis, is_sorted)
     yield node_of(np.array([np.nan, 1, np.inf, np.nan, -0.0, 0.0, -np.inf], np.float32), None, True)
     yield node_of(np.array([4], np.int32), None, False)
+    # Radix sort takes these, by keys of 32 and 64 bits.
+    for dtype in (np.float32, np.float64, np.float16, np.int64, np.uint64, np.uint32, np.int8, np.uint8):
+        numbers = RANDOM.integers(-50, 50, 300).astype(dtype)
+        numbers[:2] = (0, 1) if numbers.dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        if numbers.dtype.kind == "f":
+            numbers[2:8] = (np.nan, -np.inf, np.inf, -0.0, np.nan, 1e-7)
+        yield node_of(numbers, None, True)
+        yield node_of(numbers.reshape(20, 15), None, False)
+        yield node_of(numbers, 0, True)
     yield node_of(RANDOM.integers(0, 40, 257), None, True)
 
 
