@@ -98,6 +98,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "xonnc report model.onnx --memory --target cpu --input-shape x:1,3,224,224",
         "xonnc report model.onnx --target nv_small --html report.html",
     ),
+    "bench": (
+        "xonnc bench model.onnx",
+        "xonnc bench models --target cpu --target nv_full",
+    ),
     "sweep": (
         "xonnc sweep sweep.toml",
         "xonnc sweep sweep.toml --html results.html",

@@ -48,6 +48,7 @@ COMMANDS = {
     "explain": "explain where each node of a model runs, or why it is refused",
     "report": "estimate the cycles, memory traffic and memory of a compiled model",
     "demo": "compile, simulate and check a trained classifier and a well-known network",
+    "bench": "measure time and memory of many models, as native code and on NVDLA",
     "sweep": "compile many models for many targets and compare the estimates",
     "size": "find the smallest NVDLA configuration that runs a model fast enough",
     "targets": "list the targets and their properties",

@@ -17,10 +17,9 @@ from xonnc.native import compile_native, resolve_processor
 from xonnc.runtime.native.roofline import MAX_WORKING_SET, MachinePeaks, least_times
 from xonnc.runtime.native.session import Session
 from xonnc.runtime.native.step_report import ReportLine
-from xonnc.runtime.reference import ModelParameter
-from xonnc.runtime.verification.trial_inputs import input_constraints, trial_feeds
 from xonnc.simplifier import simplify
 from xonnc.tools.console import plural, size
+from xonnc.tools.generated_inputs import accepted_feeds
 from xonnc.tools.html_report.document import Document, GraphNode, Memory, Roofline, Timeline
 from xonnc.tools.html_report.front_end import FrontEnd, ImportedNode, compute_nodes
 from xonnc.tools.html_report.kernel_timeline import kernel_tasks
@@ -93,15 +92,7 @@ def _fastest(
     session: Session, path: Path, input_shapes: Mapping[str, Sequence[int]] | None
 ) -> tuple[list[ReportLine], str]:
     """Run on made-up inputs; return the steps of the fastest run, and what the inputs were."""
-    constraints = input_constraints(path, new_context())
-    for feeds in trial_feeds(_ports(session, input_shapes or {}), 0, rules=constraints):
-        try:
-            session.run(None, feeds)
-        except XonncError:
-            continue
-        break
-    else:
-        raise XonncError(f"{path}: no generated inputs are accepted; give the sizes with --input-shape")
+    feeds = accepted_feeds(session, path, input_shapes)
     runs: list[list[ReportLine]] = []
     for _ in range(RUNS):
         session.run(None, feeds)
@@ -110,15 +101,6 @@ def _fastest(
         f"{name} {'x'.join(map(str, array.shape)) or 'scalar'}" for name, array in feeds.items()
     )
     return min(runs, key=lambda lines: sum(line.seconds for line in lines)), f"made-up numbers: {shapes}"
-
-
-def _ports(session: Session, input_shapes: Mapping[str, Sequence[int]]) -> list[ModelParameter]:
-    found: list[ModelParameter] = []
-    for spec in session.inputs:
-        if spec.dtype is None or spec.shape is None:
-            raise XonncError(f"input '{spec.name}': generated inputs need a tensor of known rank")
-        found.append(ModelParameter(spec.name, tuple(input_shapes.get(spec.name, spec.shape)), spec.dtype))
-    return found
 
 
 def _nodes(

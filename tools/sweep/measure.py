@@ -53,6 +53,7 @@ def measure(case: Case) -> Figures:
         "macs": macs,
         "utilisation": macs / (peak * cycles) if peak and cycles else 0.0,
         "traffic_bytes": sum(cost.traffic_bytes for cost in costs),
+        "activation_bytes": sum(one.report.activation_bytes for one in package.compiled),
         "cpu_nodes": len(package.cpu_nodes),
         "multipliers": target.atomic_c * target.atomic_k,
         "cbuf_bytes": target.cbuf_bytes,
