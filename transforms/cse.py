@@ -6,11 +6,10 @@ from collections import defaultdict
 from collections.abc import Generator, Hashable
 from contextlib import contextmanager
 
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, ModuleOp
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region
 from xdsl.traits import IsolatedFromAbove, is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
-from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.locations import NODE_NAME
 from xonnc.dialects.onnx.ops.builtin import CustomOp
@@ -106,16 +105,10 @@ def _spelling(op: Operation) -> Hashable:
     return (
         op.name,
         tuple(op.result_types),
-        frozenset((name, _exactly(value)) for name, value in op.properties.items()),
-        frozenset((name, _exactly(value)) for name, value in op.attributes.items() if name != NODE_NAME),
+        # Attributes of floats are equal if their bits are: 0.0 and -0.0 differ.
+        frozenset(op.properties.items()),
+        frozenset((name, value) for name, value in op.attributes.items() if name != NODE_NAME),
     )
-
-
-def _exactly(attribute: Attribute) -> Hashable:
-    # xDSL compares float attributes by value, where 0.0 == -0.0; the text tells them apart.
-    if isa(attribute, FloatAttr) or isa(attribute, ArrayAttr[Attribute]):
-        return str(attribute)
-    return attribute
 
 
 def _same_regions(one: Operation, other: Operation) -> bool:

@@ -85,7 +85,7 @@ class KernelBuilder:
         ]
         self.entry = Block(arg_types=self.types)
         self.block = self.entry
-        self._constants: dict[tuple[Attribute, str], SSAValue] = {}
+        self._constants: dict[Attribute, SSAValue] = {}
         self.extents: dict[SymbolicSize, SSAValue] = {}
         """Dynamic dimensions, and the arguments that hold them."""
         self.buffers: Sequence[SSAValue] = [
@@ -194,16 +194,15 @@ class KernelBuilder:
         self, value: IntegerAttr[IntegerType | IndexType] | FloatAttr[AnyFloat], type_: Attribute
     ) -> SSAValue:
         """Return a constant, created once at the start of the kernel."""
-        key = type_, str(value)
-        if key not in self._constants:
+        if value not in self._constants:
             op = arith.ConstantOp(value, type_)
             first = self.entry.first_op
             if first is None:
                 self.entry.add_op(op)
             else:
                 self.entry.insert_op_before(op, first)
-            self._constants[key] = op.result
-        return self._constants[key]
+            self._constants[value] = op.result
+        return self._constants[value]
 
     def plus(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """Return the sum of two indices."""

@@ -76,8 +76,11 @@ def attached_core(module: ModuleOp) -> Core | None:
     Raises XonncError for invalid values.
     """
     spec = module.attributes.get(SPEC)
-    if not isinstance(spec, TargetSystemSpecAttr):
-        return None
+    return _core_of(spec) if isinstance(spec, TargetSystemSpecAttr) else None
+
+
+@lru_cache
+def _core_of(spec: TargetSystemSpecAttr) -> Core | None:
     device = next((entry.value for entry in spec.entries if entry.key == StringAttr(DEVICE)), None)
     if not isinstance(device, TargetDeviceSpecAttr):
         return None

@@ -98,15 +98,18 @@ func.func @dead(%x: tensor<2xf32>) -> tensor<2xf32> {
 // Float attributes are compared by bits too.
 // CHECK-LABEL: @signs
 // CHECK-COUNT-2: "onnx.LeakyRelu"
-// CHECK-COUNT-2: onnx.Constant
+// CHECK-COUNT-4: onnx.Constant
 // CHECK-NOT:     onnx.Constant
-func.func @signs(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+func.func @signs(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) {
   %0 = "onnx.LeakyRelu"(%x) <{alpha = 0.0 : f32}> : (tensor<2xf32>) -> tensor<2xf32>
   %1 = "onnx.LeakyRelu"(%x) <{alpha = -0.0 : f32}> : (tensor<2xf32>) -> tensor<2xf32>
   %2 = onnx.Constant {value_float = 0.0 : f32} : tensor<f32>
   %3 = onnx.Constant {value_float = -0.0 : f32} : tensor<f32>
   %4 = onnx.Constant {value_float = 0.0 : f32} : tensor<f32>
-  onnx.Return %0, %1, %2, %3, %4 : tensor<2xf32>, tensor<2xf32>, tensor<f32>, tensor<f32>, tensor<f32>
+  %5 = onnx.Constant {value_floats = [0.0 : f32]} : tensor<1xf32>
+  %6 = onnx.Constant {value_floats = [-0.0 : f32]} : tensor<1xf32>
+  %7 = onnx.Constant {value_floats = [0.0 : f32]} : tensor<1xf32>
+  onnx.Return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<2xf32>, tensor<2xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>
 }
 
 // -----
