@@ -68,6 +68,12 @@ class Node:
             if each is not None and index not in self.constant
         }
 
+    @property
+    def may_determine_shapes(self) -> bool:
+        """Whether integers that a run tells, such as axes, may determine shapes."""
+        fed = [each for index, each in enumerate(self.inputs) if index and index not in self.constant]
+        return any(each is not None and each.dtype == np.int64 and each.ndim < 2 for each in fed)
+
     def wanted(self) -> Sequence[Array]:
         """Return the expected outputs, by default those of the reference evaluator."""
         return self._wanted
@@ -200,10 +206,15 @@ class Batch:
 
 
 def batches(nodes: Iterable[Node], size: int = 24) -> list[Batch]:
-    """Return batches of nodes of the same opsets, each operator next to itself."""
-    groups: dict[tuple[int, str, int], dict[str, list[Node]]] = {}
+    """
+    Return batches of nodes of the same opsets, each operator next to itself.
+
+    A run compiles a model again for values that determine shapes: nodes that have some are apart.
+    """
+    groups: dict[tuple[int, str, int, bool], dict[str, list[Node]]] = {}
     for node in nodes:
-        group = groups.setdefault((node.opset, node.domain, node.domain_opset), {})
+        key = node.opset, node.domain, node.domain_opset, node.may_determine_shapes
+        group = groups.setdefault(key, {})
         group.setdefault(node.operator, []).append(node)
     chained = [list(chain.from_iterable(group.values())) for group in groups.values()]
     return [Batch(each[start : start + size]) for each in chained for start in range(0, len(each), size)]
