@@ -17,7 +17,7 @@ from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.operators import JoiningPass, Plugin, PluginError
 from xonnc.rewriting.extensions import is_taken
 from xonnc.targets import target_names
-from xonnc.targets.cpu import cpu_names
+from xonnc.targets.cpu import CODE_SUFFIXES, cpu_names
 from xonnc.targets.toml_tables import read_toml
 
 
@@ -111,6 +111,10 @@ def require_target(name: str, *others: str) -> None:
     """
     own = ["cpu", *cpu_names(), *others, *target_names()]
     known = [*own, *(target for backend in backends() for target in backend.targets)]
+    if name not in known and (suffix := f".{name.lower()}") in CODE_SUFFIXES:
+        raise UnknownNameError(
+            f"no target '{name}': the name of the output selects the kind of code, such as -o model{suffix}"
+        )
     if name not in known and not name.endswith(".toml"):
         raise UnknownNameError(
             f"no target '{name}'{suggest(name, known) or '.'} There are {', '.join(known)}; "

@@ -13,6 +13,10 @@ from xonnc.targets.toml_tables import read_toml, values_of
 FOLDER = Path(__file__).parent / "processors"
 
 
+CODE_SUFFIXES = (".so", ".o", ".ll", ".c")
+"""Suffixes of files with native code."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CpuTarget:
     """A CPU target: an instruction set and a core to tune for (docs/internals/cpu-kernels.md §4.1)."""

@@ -37,6 +37,7 @@ from xonnc.runtime.native.onnxruntime_api import (
     require_request,
 )
 from xonnc.runtime.native.step_report import ProfileLine, ReportLine, profile_lines, report_lines
+from xonnc.targets.cpu import CODE_SUFFIXES
 
 InputShapes = Mapping[str, tuple[int, ...]]
 InputValues = Mapping[str, Array]
@@ -84,10 +85,6 @@ class _FallbackInstance(Instance):
             return super().run_again(fed)
         except XonncError:
             raise self._error from None
-
-
-CODE_SUFFIXES = (".so", ".o", ".ll", ".c")
-"""Suffixes of files with native code."""
 
 
 class SessionSource(Protocol):

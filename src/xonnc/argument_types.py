@@ -57,10 +57,7 @@ def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
         # Missing and unknown arguments are left to the call, whose error names the function.
         for name, value in _bound(signature, args, kwargs).items():
             if name in expected and not accepts(expected[name], value):
-                raise ArgumentTypeError(
-                    f"{name}: {_shown(value)} is of type {type(value).__name__}; "
-                    f"it takes {describe(expected[name])}"
-                )
+                raise ArgumentTypeError(_misfit(name, expected[name], value))
         return function(*args, **kwargs)
 
     return checked
@@ -113,6 +110,17 @@ def _elements_fit(kind: type, args: Sequence[Any], value: Any) -> bool:
     if issubclass(kind, Collection) and len(args) == 1:
         return all(accepts(args[0], each) for each in value)
     return True
+
+
+def _misfit(name: str, annotation: Any, value: Any) -> str:
+    """Return the message on an argument of a wrong type, or on the element of it that is."""
+    for kind in get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,):
+        args = get_args(kind)
+        if get_origin(kind) is Mapping and len(args) == 2 and accepts(Mapping, value):
+            for key, element in value.items():
+                if accepts(args[0], key) and not accepts(args[1], element):
+                    return _misfit(f"{name}[{key!r}]", args[1], element)
+    return f"{name}: {_shown(value)} is of type {type(value).__name__}; it takes {describe(annotation)}"
 
 
 def describe(annotation: Any) -> str:

@@ -48,13 +48,11 @@ from xonnc.runtime.native.c_compiler import with_c_kernels
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
 from xonnc.simplifier import simplify, specialize_shapes
-from xonnc.targets.cpu import CpuTarget
+from xonnc.targets.cpu import CODE_SUFFIXES, CpuTarget
 from xonnc.transforms.constprop_onnx import ConstProp
 from xonnc.transforms.models.set_layouts_onnx import Layouts
 from xonnc.transforms.models.signatures import Signature
 from xonnc.transforms.optimization_levels import DEFAULT_LEVEL
-
-SUFFIXES = (".so", ".o", ".ll", ".c")
 
 STAGES = (*NATIVE_STAGES, "llvm", "emitted")
 """
@@ -143,8 +141,8 @@ def compile_artifact(
         >>> xonnc.compile_artifact("model.onnx", "model.so", input_shapes={"x": (1, 3, 224, 224)})
     """
     path = Path(output)
-    if path.suffix not in SUFFIXES:
-        raise XonncError(f"{path}: native code is written to {', '.join(SUFFIXES)}")
+    if path.suffix not in CODE_SUFFIXES:
+        raise XonncError(f"{path}: native code is written to {', '.join(CODE_SUFFIXES)}")
     prefix = prefix_of(path) if prefix is None else prefix
     if re.fullmatch(PREFIX, prefix) is None:
         raise XonncError(f"prefix '{prefix}': it must be a C identifier: letters, digits and _")

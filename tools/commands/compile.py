@@ -152,7 +152,11 @@ def _require_outputs(args: argparse.Namespace, output: Path | None, is_text: boo
     if output is None:
         return
     endings = (
-        (".mlir",) if is_text else (".xpkg",) if args.package else (".nvdla", ".xpkg", *native_code.SUFFIXES)
+        (".mlir",)
+        if is_text
+        else (".xpkg",)
+        if args.package
+        else (".nvdla", ".xpkg", *native_code.CODE_SUFFIXES)
     )
     require_output(output, endings, *inputs, takes_others=args.package)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
 from xonnc.rewriting.extensions import NATIVE_STAGES, with_joined
+from xonnc.targets.cpu import CODE_SUFFIXES
 from xonnc.tools.commands import calibration_options, compile_stats, pass_options, stages
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import plural, progress, row, size, wrote
@@ -20,7 +21,6 @@ from xonnc.transforms.optimization_levels import BF16_PASS
 if TYPE_CHECKING:
     from xonnc.artifacts import Artifact
 
-SUFFIXES = (".so", ".o", ".ll", ".c")
 
 CPU_ONLY_STAGES = (*NATIVE_STAGES[1:], "llvm")
 """Stages of native code generation alone."""
@@ -37,7 +37,7 @@ NVDLA_ONLY_OPTIONS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    group = parser.add_argument_group(f"native code (--output ends in {', '.join(SUFFIXES)})")
+    group = parser.add_argument_group(f"native code (--output ends in {', '.join(CODE_SUFFIXES)})")
     group.add_argument(
         "--prefix", metavar="NAME", help="prefix of exported C symbols (default: the name of the output)"
     )
@@ -79,7 +79,7 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
     from xonnc.targets.cpu import cpu_names
 
     targets = ("cpu", *cpu_names())
-    is_code = args.output is not None and args.output.suffix in SUFFIXES
+    is_code = args.output is not None and args.output.suffix in CODE_SUFFIXES
     is_own_stage = args.target is None and args.stop_after in with_joined(CPU_ONLY_STAGES)
     is_text = args.stop_after is not None and (args.target in targets or is_own_stage)
     if not is_code and not is_text and args.target not in targets:
@@ -93,10 +93,10 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
             "--print-fusion-groups": args.print_fusion_groups,
         }
         for option in [name for name, value in given.items() if value]:
-            raise XonncError(f"{option} is for native code: -o model{' or -o model'.join(SUFFIXES)}")
+            raise XonncError(f"{option} is for native code: -o model{' or -o model'.join(CODE_SUFFIXES)}")
         return False
     if not is_code and not is_text and args.output is not None:
-        raise XonncError(f"{args.output}: native code is written to {', '.join(SUFFIXES)}")
+        raise XonncError(f"{args.output}: native code is written to {', '.join(CODE_SUFFIXES)}")
     if args.target not in (None, *targets):
         raise XonncError(f"{args.output}: code for {args.target}; targets of it are {', '.join(targets)}")
     for name, option in NVDLA_ONLY_OPTIONS.items():
@@ -123,7 +123,7 @@ def _run(args: argparse.Namespace, folder: Path | None = None) -> int:
         option = "--stats" if args.stats else "--print-fusion-groups"
         raise XonncError(f"{option}: --stop-after {args.stop_after} stops before all of it is known")
     output: Path = args.output or args.model.with_suffix(".mlir" if is_text else ".so")
-    require_output(output, (".mlir",) if is_text else SUFFIXES, *calibration_options.inputs(args))
+    require_output(output, (".mlir",) if is_text else CODE_SUFFIXES, *calibration_options.inputs(args))
     calibration_options.require_output_of(args)
     if folder is not None:
         output = folder / output.name

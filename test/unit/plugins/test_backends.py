@@ -321,6 +321,12 @@ def test_unknown_targets(toy: Backend, tmp_path: Path, capsys: pytest.CaptureFix
         assert "no target 'toyy'; did you mean 'toy'? There are cpu, " in capsys.readouterr().err
 
 
+def test_kinds_of_code_are_no_targets(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["compile", str(saved(tmp_path)), "--target", "C", "-o", str(tmp_path / "m.c")]) == 2
+    expected = "no target 'C': the name of the output selects the kind of code, such as -o model.c"
+    assert expected in capsys.readouterr().err
+
+
 def _raises(node: BackendNode, target: ToyTarget) -> UnaryOp:
     raise KeyError("lanes")
 
