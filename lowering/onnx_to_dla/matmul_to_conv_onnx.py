@@ -24,6 +24,7 @@ from xonnc.dialects.onnx.ops.math import AddOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp, TransposeOp
 from xonnc.dialects.onnx.types import static_shape
+from xonnc.lowering.onnx_to_dla.layer_norm_to_conv_onnx import columns_before, to_rows
 from xonnc.lowering.onnx_to_dla.op_inserter import OpInserter
 from xonnc.lowering.onnx_to_dla.qdq_pairs import elements
 from xonnc.targets.limits import DIMENSION, KERNEL
@@ -40,18 +41,21 @@ class MatMulToConv(ModulePass):
     Rewrite products of `[1, M, K]` and constant weights `[K, N]` to convolutions of `[1, K, M]`.
 
     On NVDLA the `M` rows are the channels of `[1, M, K]`, and `K` is a kernel's width, of up to 32. The same
-    holds for `[1, H, W, K]`, as linear layers of images with channels last have it. Transposes before and
-    after that do not cancel run on the CPU, so the product must be worth it. More than 8192 outputs, such as
-    the characters of an OCR model, are several convolutions.
+    holds for `[1, H, W, K]`, as linear layers of images with channels last have it. A Transpose before the
+    product moves behind it. Other transposes that do not cancel run on the CPU, so the product must be worth
+    them, which with `transposed-only` none is. More than 8192 outputs, such as the characters of an OCR
+    model, are several convolutions.
     """
 
     name = "matmul-to-conv-onnx"
 
+    transposed_only: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        matmul_to_conv(op, DisposablePool.of(ctx))
+        matmul_to_conv(op, DisposablePool.of(ctx), self.transposed_only)
 
 
-def matmul_to_conv(module: ModuleOp, pool: DisposablePool) -> bool:
+def matmul_to_conv(module: ModuleOp, pool: DisposablePool, transposed_only: bool = False) -> bool:
     """Rewrite the products of `module` that the pass is about; return whether there were any."""
     has_changed = False
     for op in [op for op in module.walk() if isinstance(op, MatMulOp)]:
@@ -59,7 +63,8 @@ def matmul_to_conv(module: ModuleOp, pool: DisposablePool) -> bool:
         if shape is None or weights is None or len(shape) not in (3, 4) or shape[0] != 1 or weights.ndim != 2:
             continue
         _, *positions, depth = shape
-        if KERNEL.broken(depth) is not None and prod(positions) * weights.size >= WORTH_TRANSPOSING:
+        is_large = KERNEL.broken(depth) is not None and prod(positions) * weights.size >= WORTH_TRANSPOSING
+        if columns_before(op.A) is not None or (is_large and not transposed_only):
             _rewrite(op, positions, weights, pool)
             has_changed = True
     return has_changed
@@ -71,11 +76,8 @@ def _rewrite(op: MatMulOp, positions: Sequence[int], weights: Array, pool: Dispo
     depth, outputs = weights.shape
     rank = len(positions) + 2
     to_columns = int_array_attr(0, rank - 1, *range(1, rank - 1))
-    to_rows = int_array_attr(0, *range(2, rank), 1)
-    before = op.A.owner
-    if isinstance(before, TransposeOp) and before.perm == to_rows:
-        columns = before.data
-    else:
+    columns = columns_before(op.A)
+    if columns is None:
         columns = builder.op(TransposeOp, (op.A,), (1, depth, *positions), perm=to_columns)
     count = -(-outputs // DIMENSION.most)
     parts: list[SSAValue] = []
@@ -86,7 +88,7 @@ def _rewrite(op: MatMulOp, positions: Sequence[int], weights: Array, pool: Dispo
         kernels = builder.constant(array)
         addends = builder.none() if bias is None else builder.constant(bias[begin:end])
         made = builder.op(ConvOp, (columns, kernels, addends), (1, end - begin, *positions))
-        parts.append(builder.op(TransposeOp, (made,), (1, *positions, end - begin), perm=to_rows))
+        parts.append(builder.op(TransposeOp, (made,), (1, *positions, end - begin), perm=to_rows(rank)))
     result = parts[0]
     if count > 1:
         result = builder.op(ConcatOp, parts, (1, *positions, outputs), axis=int_attr(rank - 1))

@@ -37,6 +37,7 @@ from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, compile_conv
 from xonnc.lowering.onnx_to_dla.batch import set_batch, shapes_of_one_image
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import convert, has_dynamic_inputs
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
+from xonnc.lowering.onnx_to_dla.layer_norm_to_conv_onnx import layer_norm_to_conv
 from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
 from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import propagate_pairs
 from xonnc.lowering.onnx_to_dla.qdq_pairs import inserted_pairs, is_quantized
@@ -54,7 +55,6 @@ from xonnc.targets import NvdlaTarget, load_target
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized
 from xonnc.transforms.dense_constants_onnx import make_dense
-from xonnc.transforms.fuse_channels_onnx import FuseChannels
 from xonnc.transforms.legalize_versions_onnx import legalize_versions, newest_opset_of
 from xonnc.transforms.models.signatures import Shapes, set_input_shapes
 from xonnc.transforms.move_transposes_onnx import MoveTransposes
@@ -316,6 +316,8 @@ def prepare(
             prepare_quantization(module, context)
         quantize(module, calibrate(module), pool, nvdla)
     elif nvdla is not None:
+        if not is_quantized(module) and "fp16" in nvdla.precisions:
+            move_channels_first(module, context, in_fp16=True)
         propagate_pairs(module, pool, target=nvdla)
     if nvdla is not None:
         assign_precision(module, nvdla)
@@ -357,9 +359,27 @@ def prepare_quantization(module: ModuleOp, context: Context) -> None:
     opset = int(min(RECOMPOSED_OPSET, newest_opset_of(module)))
     apply_rules(module, context, standard_rules(opset), pass_name=Recompose.name)
     split_sums(module, pool)
-    if matmul_to_conv(module, pool):
+    move_channels_first(module, context)
+
+
+def move_channels_first(module: ModuleOp, context: Context, in_fp16: bool = False) -> None:
+    """
+    Rewrite layer normalization and products of images with channels last, as NVDLA takes images.
+
+    Parameters:
+        module: the simplified module.
+        context: its context.
+        in_fp16: whether it is not quantized. Then products that need transposes of their own stay, and
+            vectors are normalized.
+    """
+    pool = DisposablePool.of(context)
+    has_changed = False
+    # Each round moves transposes to the next normalization or product of a block.
+    while layer_norm_to_conv(module, pool, in_fp16) | matmul_to_conv(module, pool, in_fp16):
         MoveTransposes().apply(context, module)
-        FuseChannels().apply(context, module)
+        has_changed = True
+    if has_changed:
+        Simplify().apply(context, module)
 
 
 def _opset(module: ModuleOp) -> int:

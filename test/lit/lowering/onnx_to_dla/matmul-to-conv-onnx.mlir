@@ -1,6 +1,9 @@
 // RUN: onnx-opt %s --matmul-to-conv-onnx --split-input-file | filecheck %s
+// RUN: onnx-opt %s --matmul-to-conv-onnx=transposed-only=true --split-input-file | filecheck %s --check-prefix=TRANSPOSED
 
 // The bias is that of the convolution.
+// TRANSPOSED-LABEL: @with_bias
+// TRANSPOSED:     "onnx.MatMul"
 // CHECK-LABEL: @with_bias
 // CHECK-NOT:     tensor<256x256xf32>
 // CHECK:         %[[X:.*]] = "onnx.Transpose"(%arg0) <{perm = [0, 2, 1]}> : (tensor<1x70x256xf32>) -> tensor<1x256x70xf32>
@@ -20,16 +23,24 @@ func.func @with_bias(%x: tensor<1x70x256xf32>) -> tensor<1x70x256xf32> {
 
 // -----
 
-// Columns that were transposed to rows are taken as they are.
+// Columns that were transposed to rows are taken as they are, whatever the work.
+// TRANSPOSED-LABEL: @transposed
+// TRANSPOSED:     "onnx.Conv"(%arg0, {{.*}} -> tensor<1x256x70xf32>
+// TRANSPOSED:     "onnx.Conv"({{.*}} -> tensor<1x3x70xf32>
 // CHECK-LABEL: @transposed
 // CHECK:         "onnx.Conv"(%arg0, {{.*}} -> tensor<1x256x70xf32>
 // CHECK-NEXT:    %[[R:.*]] = "onnx.Transpose"
-// CHECK-NEXT:    onnx.Return %[[R]]
-func.func @transposed(%x: tensor<1x256x70xf32>) -> tensor<1x70x256xf32> {
+// CHECK:         %[[N:.*]] = "onnx.Conv"({{.*}} -> tensor<1x3x70xf32>
+// CHECK-NEXT:    %[[S:.*]] = "onnx.Transpose"(%[[N]])
+// CHECK-NEXT:    onnx.Return %[[R]], %[[S]]
+func.func @transposed(%x: tensor<1x256x70xf32>, %z: tensor<1x4x70xf32>) -> (tensor<1x70x256xf32>, tensor<1x70x3xf32>) {
   %w = onnx.Constant dense<0.5> : tensor<256x256xf32>
   %t = "onnx.Transpose"(%x) <{perm = [0, 2, 1]}> : (tensor<1x256x70xf32>) -> tensor<1x70x256xf32>
   %y = "onnx.MatMul"(%t, %w) : (tensor<1x70x256xf32>, tensor<256x256xf32>) -> tensor<1x70x256xf32>
-  onnx.Return %y : tensor<1x70x256xf32>
+  %v = onnx.Constant dense<0.5> : tensor<4x3xf32>
+  %s = "onnx.Transpose"(%z) <{perm = [0, 2, 1]}> : (tensor<1x4x70xf32>) -> tensor<1x70x4xf32>
+  %n = "onnx.MatMul"(%s, %v) : (tensor<1x70x4xf32>, tensor<4x3xf32>) -> tensor<1x70x3xf32>
+  onnx.Return %y, %n : tensor<1x70x256xf32>, tensor<1x70x3xf32>
 }
 
 // -----

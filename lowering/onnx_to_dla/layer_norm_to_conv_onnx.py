@@ -1,0 +1,130 @@
+"""`layer-norm-to-conv-onnx`: layer normalization of channels as convolutions and products, for NVDLA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from xonnc.dialects.onnx.attribute_builders import float_attr, int_array_attr, int_attr
+from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
+from xonnc.dialects.onnx.locations import derived, node_location, node_name, output_names
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
+from xonnc.dialects.onnx.ops.math import AddOp, ExpandOp, GemmOp, MulOp, PowOp
+from xonnc.dialects.onnx.ops.nn import ConvOp, LayerNormalizationOp
+from xonnc.dialects.onnx.ops.tensor import TransposeOp
+from xonnc.dialects.onnx.types import NONE, static_shape
+from xonnc.lowering.onnx_to_dla.dla_builder import Array
+from xonnc.lowering.onnx_to_dla.op_inserter import OpInserter
+from xonnc.lowering.onnx_to_dla.qdq_pairs import elements
+from xonnc.targets.limits import DIMENSION
+
+
+@dataclass(frozen=True)
+class LayerNormToConv(ModulePass):
+    """
+    Rewrite layer normalization of what was transposed to channels last to convolutions of what comes before.
+
+    The mean of the channels is a convolution with one kernel of `1/C`, and another with `C` kernels of one
+    element copies it to all channels; so is the power `(variance + epsilon)^-0.5` of the mean of squares.
+    The engines then add, square and multiply images with channels first. Without a Transpose before, the
+    normalization stays on the CPU, except with `vectors` that of `[1, C]`, by products of matrices. A vector
+    has one variance, and 8 bits do not hold that of every input.
+    """
+
+    name = "layer-norm-to-conv-onnx"
+
+    vectors: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        layer_norm_to_conv(op, DisposablePool.of(ctx), self.vectors)
+
+
+def layer_norm_to_conv(module: ModuleOp, pool: DisposablePool, vectors: bool = False) -> bool:
+    """Rewrite the normalizations of `module` that the pass is about; return whether there were any."""
+    has_changed = False
+    for op in [op for op in module.walk() if isinstance(op, LayerNormalizationOp)]:
+        shape, scale = static_shape(op.X.type), elements(op.Scale)
+        shift = None if op.B.type == NONE else elements(op.B)
+        if shape is None or shape[0] != 1 or scale is None or (shift is None and op.B.type != NONE):
+            continue
+        columns = op.X if vectors and len(shape) == 2 else columns_before(op.X)
+        is_of_channels = op.axis.value.data in (-1, len(shape) - 1) and DIMENSION.broken(shape[-1]) is None
+        has_statistics = any(value.first_use is not None for value in (op.Mean, op.InvStdDev))
+        if columns is not None and is_of_channels and not has_statistics:
+            _rewrite(op, columns, scale, shift, pool)
+            has_changed = True
+    return has_changed
+
+
+def columns_before(value: SSAValue) -> SSAValue | None:
+    """Return the images with channels first of which a Transpose made `value`, with channels last."""
+    before, shape = value.owner, static_shape(value.type)
+    if shape is None or len(shape) not in (3, 4) or not isinstance(before, TransposeOp):
+        return None
+    if before.perm != to_rows(len(shape)):
+        return None
+    return before.data
+
+
+def to_rows(rank: int) -> Attribute:
+    """Return the permutation that moves channels last."""
+    return int_array_attr(0, *range(2, rank), 1)
+
+
+def _rewrite(
+    op: LayerNormalizationOp, columns: SSAValue, scale: Array, shift: Array | None, pool: DisposablePool
+) -> None:
+    shape = static_shape(columns.type)
+    assert shape is not None, "the result has the same sizes"
+    builder = _Builder(op, pool)
+    depth, positions = shape[1], shape[2:]
+    window, dtype = (1,) * len(positions), scale.dtype
+
+    def product(value: SSAValue, number: float, kernels: int, channels: int, bias: float = 0.0) -> SSAValue:
+        """Multiply the channels of each position by a matrix of one number."""
+        weights = builder.constant(np.full((kernels, channels, *window), number, dtype))
+        addend = builder.constant(np.full(kernels, bias, dtype)) if bias else builder.none()
+        given, result = (value, weights, addend), (1, kernels, *positions)
+        if positions:
+            return builder.op(ConvOp, given, result)
+        return builder.op(GemmOp, given, result, transB=int_attr(1))
+
+    mean = product(columns, 1 / depth, 1, depth)
+    centered = builder.op(AddOp, (columns, product(mean, -1.0, depth, 1)), shape)
+    squares = builder.op(MulOp, (centered, centered), shape)
+    variance = product(squares, 1 / depth, 1, depth, op.epsilon.value.data)
+    exponent = builder.constant(np.array(-0.5, dtype))
+    factor = builder.op(PowOp, (variance, exponent), (1, 1, *positions))
+    sizes = builder.constant(np.array(shape, np.int64))
+    factors = builder.op(ExpandOp, (factor, sizes), shape)
+    result = builder.op(MulOp, (centered, factors), shape)
+    shift = np.zeros(depth, dtype) if shift is None else shift
+    if np.any(scale != 1) or np.any(shift != 0):
+        zeros, ones = np.zeros(depth, dtype), np.ones(depth, dtype)
+        affine = [builder.constant(each.reshape(depth)) for each in (scale, shift, zeros, ones)]
+        epsilon = float_attr(0.0)
+        result = builder.op(BatchNormalizationInferenceModeOp, (result, *affine), shape, epsilon=epsilon)
+    if positions:
+        result = builder.op(TransposeOp, (result,), (1, *positions, depth), perm=to_rows(len(shape)))
+    last = result.owner
+    assert isinstance(last, OnnxOp)
+    last.location = node_location(node_name(last), output_names(op))
+    drop_attributes(op)
+    Rewriter.replace_op(op, [], [result, None, None])
+
+
+@dataclass(frozen=True)
+class _Builder(OpInserter):
+    """Inserts operators before the normalization, each named after its operator."""
+
+    def location_of(self, kind: type[OnnxOp]) -> LocationAttr:
+        """Return the location of an operator."""
+        name = node_name(self.root)
+        return node_location(f"{name}/{kind.OP_TYPE}") if name else derived(self.root.location)
