@@ -304,7 +304,11 @@ def prepare(
     """
     Quantize a simplified module if calibration is asked for, and assign precisions.
 
-    Parameters: `calibrate` and `nvdla`, as in `run_frontend`.
+    Parameters:
+        module: the simplified module, changed in place.
+        context: the context of its constants.
+        calibrate: returns the ranges of its values, as in `run_frontend`.
+        nvdla: the configuration; `None` leaves precisions alone.
     """
     pool = DisposablePool.of(context)
     if nvdla is not None:

@@ -41,9 +41,11 @@ def nodes() -> Iterator[Node]:
     # Radix sort takes these, by keys of 32 and 64 bits.
     for dtype in (np.float32, np.float64, np.float16, np.int64, np.uint64, np.uint32, np.int8, np.uint8):
         numbers = RANDOM.integers(-50, 50, 300).astype(dtype)
-        numbers[:2] = (0, 1) if numbers.dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         if numbers.dtype.kind == "f":
-            numbers[2:8] = (np.nan, -np.inf, np.inf, -0.0, np.nan, 1e-7)
+            numbers[:8] = (0, 1, np.nan, -np.inf, np.inf, -0.0, np.nan, 1e-7)
+        else:
+            limits = np.iinfo(numbers.dtype.name)
+            numbers[:2] = (limits.min, limits.max)
         yield node_of(numbers, None, True)
         yield node_of(numbers.reshape(20, 15), None, False)
         yield node_of(numbers, 0, True)
