@@ -1,4 +1,4 @@
-"""Inputs for a model that nobody gave any for, such that it runs."""
+"""Generated inputs that a model accepts."""
 
 from __future__ import annotations
 

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 
 def report_memory(args: argparse.Namespace, calibrate: Calibrate | None) -> int:
     """Compile a model up to its memory plan and print the plan; `calibrate` gives value ranges for NVDLA."""
-    if args.model.suffix in (".nvdla", ".xpkg"):
-        raise XonncError(f"{args.model}: --memory takes an ONNX model; a compiled file has no memory plan")
     name: str = args.target or DEFAULT_TARGET
+    if args.model.suffix == ".nvdla":
+        return _report_loadable(args, name)
+    if args.model.suffix == ".xpkg":
+        raise XonncError(f"{args.model}: --memory takes a model or a loadable; 'xonnc explain' has the parts")
     is_processor = name in ("cpu", *cpu_names())
     plans = _of_processor(args, name) if is_processor else _of_nvdla(args, name, calibrate)
     found = plans[args.mem_alloc]
@@ -40,6 +42,23 @@ def report_memory(args: argparse.Namespace, calibrate: Calibrate | None) -> int:
         row(label, text)
     if found.peak is not None:
         row("allocators", ", ".join(f"{allocator} {size} B" for allocator, size in sizes.items()))
+    for line in () if args.total or not found.buffers else (*_table(found), *_map(found)):
+        print(line)
+    return 0
+
+
+def _report_loadable(args: argparse.Namespace, name: str) -> int:
+    """Print what the layers of a loadable write, from its descriptors."""
+    from xonnc.formats.nvdla.reader import read_loadable
+    from xonnc.lowering.dla.loadable_memory_map import memory_map
+
+    found = memory_map(read_loadable(args.model), load_target(name))
+    if args.json:
+        print(json.dumps({"model": str(args.model), "target": name, **as_json(found)}, indent=2))
+        return 0
+    print(f"{args.model.name} on {name}: {plural(len(found.buffers), 'result')} in {_steps(found)}")
+    row("memory", f"{found.size} B ({size(found.size)})")
+    row("peak", f"{found.peak} B alive at once")
     for line in () if args.total or not found.buffers else (*_table(found), *_map(found)):
         print(line)
     return 0

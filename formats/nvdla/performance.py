@@ -214,7 +214,7 @@ def _layers(task: DlaTask | EmuTask, target: NvdlaTarget, timeline: Timeline) ->
     layer_of: dict[int, int] = {}
     awaited = _awaited(task)
     cached = (0, 0)
-    for chain in _chains(task):
+    for chain in hardware_chains(task):
         demand = demand_of(chain, target, cached)
         cached = demand.held_data, demand.held_weights
         members = {operation.index for operation in chain}
@@ -245,7 +245,7 @@ def _precision(chain: Sequence[Operation]) -> str:
     return " to ".join(dict.fromkeys(names))
 
 
-def _chains(task: DlaTask) -> Iterator[list[Operation]]:
+def hardware_chains(task: DlaTask) -> Iterator[list[Operation]]:
     """Yield the operations that run as one, ordered by the last of each."""
     for index, chain in enumerate(chains_of(task)):
         if chain[-1] == index:
@@ -483,7 +483,7 @@ def _compulsory(tasks: Sequence[DlaTask | EmuTask], target: NvdlaTarget) -> int:
             continue
         weights: object = None
         touched: list[Access] = []
-        for chain in _chains(task):
+        for chain in hardware_chains(task):
             surface = chain[0].surface
             cube = surface.weight_data if isinstance(surface, ConvSurface) else None
             here = None if cube is None else (cube.address, cube.offset)
@@ -518,10 +518,10 @@ def _boundary(loadable: Loadable, tasks: Sequence[DlaTask | EmuTask], target: Nv
         )
         for access in touched:
             region = access.region(task.addresses)
-            if region is not None and _is_boundary(loadable, region.memory):
+            if region is not None and is_boundary(loadable, region.memory):
                 sets[region.memory] = sets.get(region.memory, ByteSet.none()) | ByteSet.of(region)
     return sum(map(len, sets.values()))
 
 
-def _is_boundary(loadable: Loadable, memory: int) -> bool:
+def is_boundary(loadable: Loadable, memory: int) -> bool:
     return bool(loadable.memories[memory].flags & (MemoryFlags.SET | MemoryFlags.INPUT | MemoryFlags.OUTPUT))

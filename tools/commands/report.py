@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--memory",
         action="store_true",
         help="memory plan of a model: offsets and lifetimes of tensors, peak and lower bound; "
-        "--target may also be a processor (cpu, avx2)",
+        "--target may also be a processor (cpu, avx2). Of a loadable: what its layers write",
     )
     parser.add_argument(
         "--mem-alloc",

@@ -164,6 +164,21 @@ def test_options_of_memory_that_do_not_fit(
     assert message in capsys.readouterr().err
 
 
-def test_a_loadable_has_no_memory_plan(model: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["report", str(model.with_suffix(".nvdla")), "--memory"]) == 1
-    assert "--memory takes an ONNX model; a compiled file has no memory plan" in capsys.readouterr().err
+def test_the_memory_of_a_loadable(model: Path, capsys: pytest.CaptureFixture[str]):
+    path = model.with_suffix(".nvdla")
+    assert main(["report", str(path), "--memory"]) == 1
+    assert "small.nvdla: no such file" in capsys.readouterr().err
+    assert main(["compile", str(model), "-o", str(path), "-q"]) == 0
+    assert main(["report", str(path), "--memory"]) == 0
+    head, memory, peak, _, titles, *rows = capsys.readouterr().out.splitlines()
+    assert head.startswith("small.nvdla on nv_full: ")
+    assert int(memory.split()[1]) >= int(peak.split()[1]) > 0
+    assert titles.split() == ["first", "last", "offset", "bytes", "buffer"]
+    assert rows[0].endswith("layer 0: CONV+SDP+PDP")
+    assert main(["report", str(path), "--memory", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["lower_bound"] is None
+
+
+def test_a_package_has_no_memory_of_its_own(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["report", str(model.with_suffix(".xpkg")), "--memory"]) == 1
+    assert "--memory takes a model or a loadable; 'xonnc explain' has the parts" in capsys.readouterr().err
