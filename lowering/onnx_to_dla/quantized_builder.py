@@ -92,6 +92,8 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
         self._values: dict[SSAValue, Quantized] = {}
         self._functions: dict[SSAValue, TableLookup] = {}
         """Results of elementwise operators as functions of what they derive from."""
+        self._rounded: dict[SSAValue, TableLookup] = {}
+        """Stored integers as functions of the stored integers that they derive from."""
         self._quantized: dict[tuple[SSAValue, QuantizationParameters], SSAValue] = {}
         self._reals = MixedFp16Builder(target, pool, self)
 
@@ -165,23 +167,41 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
             return None
         shape = self.result_shape(op)
         parts: list[Callable[[Array], Array | None]] = []
-        sources: list[TableLookup] = []
-        for operand in op.operands:
+        computed: dict[int, list[TableLookup]] = {}
+        for index, operand in enumerate(op.operands):
             constant = self.real_constant(operand)
-            if (found := self._function(operand)) is not None and found.shape == shape:
-                sources.append(found)
-                parts.append(found.function)
+            if found := [each for each in self._derivations(operand) if each.shape == shape]:
+                computed[index] = found
+                parts.append(found[0].function)
             elif operand.type == NONE:
                 parts.append(lambda _: None)
             elif constant is not None and constant.size == 1:
                 parts.append(partial(_always, constant.astype(np.float64).reshape(())))
             else:
                 return None
-        if not sources or not all(other.reads(sources[0].source) for other in sources):
+        common = _of_one_source(list(computed.values()))
+        if common is None:
             return None
-        result = TableLookup(sources[0].source, shape, lambda x: arithmetic([part(x) for part in parts]))
+        for index, found in zip(computed, common, strict=True):
+            parts[index] = found.function
+        result = TableLookup(common[0].source, shape, lambda x: arithmetic([part(x) for part in parts]))
         self._functions[op.results[0]] = result
         return result
+
+    def _derivations(self, value: SSAValue) -> list[TableLookup]:
+        """
+        Return `value` as a function of the nearest stored integers that it derives from, then of those that
+        these are rounded functions of, and so on.
+        """
+        found = self._function(value)
+        derivations = [] if found is None else [found]
+        while found is not None and isinstance(found.source, QuantizedCube):
+            integers, nearer = self._rounded.get(found.source.value), found
+            if integers is None:
+                break
+            found = integers.then(partial(_of_integers, nearer, found.source.qparams))
+            derivations.append(found)
+        return derivations
 
     def _function(self, value: SSAValue) -> TableLookup | None:
         """
@@ -324,7 +344,10 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
         """Return the float tensor `value` quantized with these parameters, emitted once for each."""
         key = value, qparams
         if key not in self._quantized:
-            self._quantized[key] = self.tensor(value).quantized(qparams, self)
+            stored = self._quantized[key] = self.tensor(value).quantized(qparams, self)
+            function = self._function(value)
+            if function is not None and isinstance(function.source, QuantizedCube):
+                self._rounded[stored] = function.then(qparams.quantize)
         return self._quantized[key]
 
     def input_on(self, value: SSAValue, qparams: QuantizationParameters) -> SSAValue | None:
@@ -517,6 +540,20 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
     def real_constant(self, value: SSAValue) -> Array | None:
         """Return the values of a constant, dequantized if needed; `None` for other values."""
         return dequantized_constant(value, self)
+
+
+def _of_integers(function: TableLookup, qparams: QuantizationParameters, integers: Array) -> Array:
+    """Return a function of what stored integers stand for."""
+    return function.function(qparams.dequantize(integers).astype(np.float64))
+
+
+def _of_one_source(operands: Sequence[Sequence[TableLookup]]) -> list[TableLookup] | None:
+    """Return each operand as a function of the nearest integers that all derive from, `None` without any."""
+    for first in operands[0] if operands else ():
+        found = [next((each for each in one if each.reads(first.source)), None) for one in operands]
+        if None not in found:
+            return [each for each in found if each is not None]
+    return None
 
 
 def _always(constant: Array, _: Array) -> Array:
