@@ -19,10 +19,25 @@ from xonnc.lowering.krnl_to_llvm import llvm_ops
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lowered_type, returned_type
 from xonnc.lowering.krnl_to_llvm.llvm_ops import POINTER
 from xonnc.lowering.krnl_to_llvm.loops import BodyLowering
-from xonnc.lowering.native.read_program import CallSequence, Conditional, KernelCall, KernelGroup, WhileLoop
+from xonnc.lowering.native.read_program import (
+    CallSequence,
+    Conditional,
+    KernelCall,
+    KernelGroup,
+    Step,
+    WhileLoop,
+)
 
 STACK_ALIGNMENT = 16
 """Alignment of the stack in bytes that every calling convention in use guarantees."""
+
+
+MAX_STEPS = 512
+"""
+Steps of a function that calls kernels.
+
+LLVM schedules and allocates registers of a block in more than linear time: 12,800 calls take 14 s at once.
+"""
 
 
 def lower_kernel(kernel: FuncOp, vector_bytes: int) -> llvm.FuncOp:
@@ -80,14 +95,48 @@ def emit_global(op: GlobalOp) -> llvm.GlobalOp:
     return llvm.GlobalOp(element, name, "internal", constant=True, value=value, alignment=alignment)
 
 
-def emit_call_sequence(name: str, sequence: CallSequence) -> llvm.FuncOp:
-    """Emit a function that runs a call sequence; its argument is the table of pointers to all values."""
+def emit_call_sequence(name: str, sequence: CallSequence) -> list[llvm.FuncOp]:
+    """
+    Emit a function that runs a call sequence; its argument is the table of pointers to all values.
+
+    Longer sequences than `MAX_STEPS` become several functions, which the last one calls.
+    """
+    functions: list[llvm.FuncOp] = []
+    divided = _divided(name, sequence, functions)
+    return [*functions, _sequence_function(name, divided, "external")]
+
+
+def _divided(name: str, sequence: CallSequence, functions: list[llvm.FuncOp]) -> CallSequence:
+    """Return a sequence that calls functions where it is long; they are appended to `functions`."""
+    steps = [_with_divided_bodies(name, step, functions) for step in sequence]
+    if len(steps) <= MAX_STEPS:
+        return steps
+    parts: list[KernelGroup] = []
+    for begin in range(0, len(steps), MAX_STEPS):
+        parts.append(KernelGroup(f"{name}_steps_{len(functions)}"))
+        part = steps[begin : begin + MAX_STEPS]
+        functions.append(_sequence_function(parts[-1].function, part, "internal"))
+    return parts
+
+
+def _with_divided_bodies(name: str, step: Step, functions: list[llvm.FuncOp]) -> Step:
+    match step:
+        case Conditional():
+            branches = (_divided(name, each, functions) for each in (step.then, step.otherwise))
+            return Conditional(step.condition, *branches)
+        case WhileLoop():
+            return WhileLoop(step.condition, _divided(name, step.body, functions))
+        case _:
+            return step
+
+
+def _sequence_function(name: str, sequence: CallSequence, linkage: str) -> llvm.FuncOp:
     region = Region(Block(arg_types=[POINTER]))
     builder = LLVMBuilder(region)
     _emit_sequence(builder, region.block.args[0], sequence)
     builder.insert(llvm.ReturnOp())
-    linkage = llvm.LinkageAttr("external")
-    return llvm.FuncOp(name, llvm.LLVMFunctionType([POINTER]), linkage=linkage, body=region)
+    type_ = llvm.LLVMFunctionType([POINTER])
+    return llvm.FuncOp(name, type_, linkage=llvm.LinkageAttr(linkage), body=region)
 
 
 def declare_step_function(name: str) -> llvm.FuncOp:

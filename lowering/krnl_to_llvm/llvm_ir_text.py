@@ -32,7 +32,7 @@ def llvm_module(
 def step_functions(steps: StepFunctions, threads: int = 1) -> list[llvm.FuncOp]:
     """Return functions that run call sequences or, for several threads, one kernel call each."""
     if threads == 1:
-        return [emit_call_sequence(name, sequence) for name, sequence in steps]
+        return [function for step in steps for function in emit_call_sequence(*step)]
     shared, controlled = _parallel_steps(steps)
     functions = [
         emit_single_call(step_name(name, index), step)
@@ -41,7 +41,7 @@ def step_functions(steps: StepFunctions, threads: int = 1) -> list[llvm.FuncOp]:
     ]
     parts = {name for name, _ in shared} - {name for name, _ in steps}
     functions += [declare_step_function(name) for name in sorted(parts)]
-    return [*functions, *(emit_call_sequence(name, sequence) for name, sequence in controlled)]
+    return [*functions, *(function for step in controlled for function in emit_call_sequence(*step))]
 
 
 def _parallel_steps(steps: StepFunctions) -> tuple[list[tuple[str, Sequence[KernelCall]]], StepFunctions]:

@@ -97,7 +97,7 @@ class KernelCall:
 
 @dataclass(frozen=True)
 class KernelGroup:
-    """A function that runs consecutive kernel calls, each parallelised over the threads."""
+    """A function that runs consecutive steps, kernel calls parallelised over the threads or any others."""
 
     function: str
 
@@ -119,7 +119,10 @@ class WhileLoop:
     body: CallSequence
 
 
-CallSequence: TypeAlias = "Sequence[KernelCall | KernelGroup | Conditional | WhileLoop]"
+Step: TypeAlias = KernelCall | KernelGroup | Conditional | WhileLoop
+"""A call, or control flow."""
+
+CallSequence: TypeAlias = Sequence[Step]
 """Calls and control flow in order of execution."""
 
 StepFunctions = Sequence[tuple[str, CallSequence]]
@@ -175,10 +178,8 @@ def split_kernel_groups(
 class _ProgramBuilder:
     program: Program = field(default_factory=Program)
     indices: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    functions: list[tuple[str, CallSequence]] = field(default_factory=list[tuple[str, "CallSequence"]])
-    sequence: list[KernelCall | KernelGroup | Conditional | WhileLoop] = field(
-        default_factory=list["KernelCall | KernelGroup | Conditional | WhileLoop"]
-    )
+    functions: list[tuple[str, CallSequence]] = field(default_factory=list[tuple[str, CallSequence]])
+    sequence: list[Step] = field(default_factory=list[Step])
     """Kernel calls since the last step that is not native."""
     checks: list[RangeCheck] = field(default_factory=list[RangeCheck])
     """The checks to run after these calls."""
