@@ -29,23 +29,46 @@ def fill_halo(
     `shape` is that of the buffer as four axes: planes, rows, columns, and contiguous elements of a pixel.
     """
     planes, (rows, columns, lanes) = shape[0], static_sizes(shape[1:])
-    top, left, bottom, right = images.halo
     types: list[BufferType] = [buffer_type([planes, rows, columns * lanes], element)]
-    kernel = KernelBuilder([*types, buffer_type([1], element)] if isinstance(number, tuple) else types)
-    out, *given = kernel.buffers
-    with kernel.loops([planes]) as (plane,):
-        if isinstance(number, tuple):
-            fill = number[1](kernel, kernel.load(given[0], [kernel.index(0)]))
-        else:
-            fill = kernel.constant(number, element)
-        for first, count in ((0, top), (rows - bottom, bottom)):
-            if count:
-                with kernel.loops([count, columns * lanes]) as (row, index):
-                    kernel.store(fill, out, [plane, kernel.affine(row, 1, first), index])
-        # The rows above have filled the corners.
-        for first, count in ((0, left), (columns - right, right)):
-            if count:
-                with kernel.loops([rows - top - bottom, count * lanes]) as (row, index):
-                    indices = [plane, kernel.affine(row, 1, top), kernel.affine(index, 1, first * lanes)]
-                    kernel.store(fill, out, indices)
-    builder.call("halo", kernel, [images.buffer], [number[0]] if isinstance(number, tuple) else [])
+    if isinstance(number, tuple):
+        types.append(buffer_type([1], element))
+
+    def build() -> KernelBuilder:
+        kernel = KernelBuilder(types)
+        with kernel.loops([planes]) as (plane,):
+            if isinstance(number, tuple):
+                fill = number[1](kernel, kernel.load(kernel.buffers[1], [kernel.index(0)]))
+            else:
+                fill = kernel.constant(number, element)
+            _store_halo(kernel, plane, fill, (rows, columns, lanes), images.halo)
+        return kernel
+
+    if isinstance(number, tuple):
+        builder.call("halo", build(), [images.buffer], [number[0]])
+        return
+    # 0 and -0 are equal, but not the same.
+    key = tuple(shape), element, images.halo, repr(number)
+    builder.call_built("halo", key, build, [images.buffer], [])
+
+
+def _store_halo(
+    kernel: KernelBuilder,
+    plane: SSAValue,
+    fill: SSAValue,
+    sizes: Sequence[int],
+    halo: Sequence[int],
+) -> None:
+    """Store a value in the halo of a plane of rows, columns, and contiguous elements of a pixel."""
+    out = kernel.buffers[0]
+    rows, columns, lanes = sizes
+    top, left, bottom, right = halo
+    for first, count in ((0, top), (rows - bottom, bottom)):
+        if count:
+            with kernel.loops([count, columns * lanes]) as (row, index):
+                kernel.store(fill, out, [plane, kernel.affine(row, 1, first), index])
+    # The rows above have filled the corners.
+    for first, count in ((0, left), (columns - right, right)):
+        if count:
+            with kernel.loops([rows - top - bottom, count * lanes]) as (row, index):
+                indices = [plane, kernel.affine(row, 1, top), kernel.affine(index, 1, first * lanes)]
+                kernel.store(fill, out, indices)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
@@ -154,6 +154,8 @@ class LoweringBuilder:
         self.written: set[SSAValue] = set()
         """Images that are written in NCHWc or NHWC by the time that they are read."""
         self._shared = SharedKernels()
+        self._built: dict[tuple[str, Hashable], FuncOp] = {}
+        """Kernels by their name and what they are built from."""
         self._buffers: dict[SSAValue, SSAValue] = {}
         self._contents: dict[SSAValue, tuple[Sequence[Size], Attribute]] = {}
         self.materialized: set[SSAValue] = set()
@@ -342,9 +344,7 @@ class LoweringBuilder:
 
         `iterations` is their number in a kernel that takes a range of them.
         """
-        function = self._shared.shared(kernel.function(f"{name}_{self._shared.count}"))
-        symbol = function.sym_name.data
-        self.kernels[symbol] = function
+        symbol = self._shared_kernel(name, kernel).sym_name.data
         sizes = [self.extent(extent) for extent in kernel.extents]
         count = self.extent(iterations) if isinstance(iterations, SymbolicSize) else iterations
         if isinstance(count, SSAValue) and count not in sizes:
@@ -352,6 +352,35 @@ class LoweringBuilder:
         call = CallOp.of(symbol, outputs, inputs, count, sizes)
         self.insert(call)
         return call
+
+    def call_built(
+        self,
+        name: str,
+        key: Hashable,
+        build: Callable[[], KernelBuilder],
+        outputs: Sequence[SSAValue],
+        inputs: Sequence[SSAValue],
+    ) -> CallOp:
+        """
+        Insert a call of the kernel that `build` returns.
+
+        Kernels of one name and key are equal, so that those without dynamic sizes are built once.
+        """
+        function = self._built.get((name, key))
+        if function is None:
+            kernel = build()
+            if kernel.extents:
+                return self.call(name, kernel, outputs, inputs)
+            function = self._built[name, key] = self._shared_kernel(name, kernel)
+        call = CallOp.of(function.sym_name.data, outputs, inputs, 0, [])
+        self.insert(call)
+        return call
+
+    def _shared_kernel(self, name: str, kernel: KernelBuilder) -> FuncOp:
+        """Return the function of a kernel, the same one for equal kernels."""
+        function = self._shared.shared(kernel.function(f"{name}_{self._shared.count}"))
+        self.kernels[function.sym_name.data] = function
+        return function
 
     def existing_buffer(self, value: SSAValue) -> SSAValue | None:
         """Return the buffer of a value if there is one, or None."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import StringIO
+from struct import pack
+from typing import cast
 
+from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.printer import Printer
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 
 @dataclass(frozen=True)
@@ -16,11 +18,11 @@ class _Kernel:
     function: FuncOp
 
     @cached_property
-    def text(self) -> str:
-        """The body as text: kernels of one type are equal if their bodies have equal texts."""
-        stream = StringIO()
-        Printer(stream).print_region(self.function.body)
-        return stream.getvalue()
+    def contents(self) -> list[object]:
+        """All that the body says: kernels of one type are equal if these are."""
+        found: list[object] = []
+        _add_contents(self.function.body, {}, found)
+        return found
 
 
 @dataclass
@@ -33,10 +35,10 @@ class SharedKernels:
     def shared(self, function: FuncOp) -> FuncOp:
         """Return the kernel that equals `function`, which is `function` itself for the first of its kind."""
         kernel = _Kernel(function)
-        # Printing takes longer than building a kernel, and most differ from all others in their operations.
+        # Most kernels differ from all others in their operations, so that contents are not collected.
         alike = self._alike.setdefault(_outline(function), [])
         for other in alike:
-            if other.text == kernel.text:
+            if other.contents == kernel.contents:
                 return other.function
         alike.append(kernel)
         self.count += 1
@@ -45,3 +47,32 @@ class SharedKernels:
 
 def _outline(function: FuncOp) -> Hashable:
     return function.function_type, tuple(op.name for op in function.body.walk())
+
+
+def _add_contents(region: Region, numbers: dict[SSAValue | Block, int], found: list[object]) -> None:
+    """Add the operations of a region, with a number for each value; printing them would take longer."""
+    for block in region.blocks:
+        numbers[block] = len(numbers)
+    for block in region.blocks:
+        for argument in block.args:
+            numbers[argument] = len(numbers)
+            found.append(argument.type)
+        for op in block.ops:
+            found.append((op.name, len(op.operands), len(op.results), len(op.regions)))
+            found += [numbers[operand] for operand in op.operands]
+            found += [numbers[successor] for successor in op.successors]
+            for attributes in (op.properties, op.attributes):
+                found += [(name, _exact(value)) for name, value in attributes.items()]
+            for result in op.results:
+                numbers[result] = len(numbers)
+                found.append(result.type)
+            for inner in op.regions:
+                _add_contents(inner, numbers, found)
+
+
+def _exact(value: Attribute) -> object:
+    """Return what attributes have to be equal in: 0 and -0 compare as equal numbers, but are not the same."""
+    if isinstance(value, FloatAttr):
+        number = cast("FloatAttr[AnyFloat]", value)
+        return pack("<d", number.value.data), number.type
+    return value

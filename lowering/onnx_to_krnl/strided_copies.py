@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -61,6 +61,11 @@ class AffineAccess:
     def buffer_type_of(self) -> BufferType:
         """Return the buffer type in this shape."""
         return buffer_type(self.shape, element_of(self.buffer))
+
+    @property
+    def key(self) -> Hashable:
+        """What a kernel that accesses the buffer depends on."""
+        return tuple(self.shape), tuple(self.exprs), element_of(self.buffer)
 
     def strides(self, count: int) -> list[Size]:
         """Return how many elements the address advances per iteration of each loop."""
@@ -156,11 +161,16 @@ def _copy_transposed(
     if len(tiles) == 1 or all(count == 1 for count in outer):
         outer = sizes[:0]
     for group in [tiles] if outer else [[each] for each in tiles]:
-        kernel = KernelBuilder([side.buffer_type_of() for side in sides])
-        with kernel.loops(outer) if outer else nullcontext[Sequence[SSAValue]](()) as around:
-            for each in group:
-                _copy_tiles(kernel, sizes, sides, loops, each, around)
-        builder.call(name, kernel, [sides[0].buffer], [sides[1].buffer])
+
+        def build(group: Sequence[_Tiles] = group) -> KernelBuilder:
+            kernel = KernelBuilder([side.buffer_type_of() for side in sides])
+            with kernel.loops(outer) if outer else nullcontext[Sequence[SSAValue]](()) as around:
+                for each in group:
+                    _copy_tiles(kernel, sizes, sides, loops, each, around)
+            return kernel
+
+        key = tuple(sizes), sides[0].key, sides[1].key, loops, tuple(outer), tuple(group)
+        builder.call_built(name, key, build, [sides[0].buffer], [sides[1].buffer])
 
 
 def _copy_tiles(
@@ -198,12 +208,15 @@ def _copy_tiles(
 def _copy(
     name: str, sizes: Sequence[Size], target: AffineAccess, source: AffineAccess, builder: LoweringBuilder
 ) -> None:
-    kernel = KernelBuilder([target.buffer_type_of(), source.buffer_type_of()])
-    out, read = kernel.buffers
-    with kernel.loops(sizes) as loops:
-        value = kernel.load(read, [index.emit(kernel, loops) for index in source.exprs])
-        kernel.store(value, out, [index.emit(kernel, loops) for index in target.exprs])
-    builder.call(name, kernel, [target.buffer], [source.buffer])
+    def build() -> KernelBuilder:
+        kernel = KernelBuilder([target.buffer_type_of(), source.buffer_type_of()])
+        out, read = kernel.buffers
+        with kernel.loops(sizes) as loops:
+            value = kernel.load(read, [index.emit(kernel, loops) for index in source.exprs])
+            kernel.store(value, out, [index.emit(kernel, loops) for index in target.exprs])
+        return kernel
+
+    builder.call_built(name, (tuple(sizes), target.key, source.key), build, [target.buffer], [source.buffer])
 
 
 def fill(buffer: SSAValue, count: Size, value: float, builder: LoweringBuilder) -> None:
