@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from xonnc.plugins import loading
 from xonnc.tools.usage import UsageError
 
 
@@ -28,6 +27,9 @@ def take_plugin_options(argv: Sequence[str]) -> list[str]:
 
     Before anything else, since commands list the operators, passes and targets that there are.
     """
+    # Imported late: it defines all operators, which the version and the list of commands need not wait for.
+    from xonnc.plugins import loading
+
     files: list[str] = []
     rest: list[str] = []
     arguments = iter(argv)

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from xonnc.errors import CollectedError, InvalidModelError, UnknownNameError, XonncError
 from xonnc.formats.input_files import protect_inputs
-from xonnc.rewriting.remarks import listening
 
 
 class Exit(IntEnum):
@@ -45,6 +44,9 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
     A mistake in the input is exit 1; anything unforeseen is a bug of ours, exit 3, with a reproducer file.
     What passes warn of goes to standard error too.
     """
+    # Imported late: they are about operations, which the version and lists of commands need not wait for.
+    from xonnc.rewriting.remarks import listening
+
     try:
         with (
             protect_inputs(),

@@ -439,3 +439,13 @@ def test_help_ends_with_examples_that_parse(name: str, capsys: pytest.CaptureFix
         assert words[:2] == ["xonnc", name]
         rest = take_peer_flags(words[2:], "xonnc emit")[1] if name == "emit" else words[2:]
         parser.parse_args(rest)
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_lists_and_versions_wait_for_no_operators(option: str):
+    code = (
+        f"import sys; from xonnc.tools.driver import main; assert main(['{option}']) == 0;"
+        "print(sorted({'numpy', 'onnx', 'rich', 'xdsl'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
