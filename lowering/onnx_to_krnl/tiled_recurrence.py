@@ -7,7 +7,7 @@ One matrix product projects the inputs of all steps; each step has one product o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects import memref
 from xdsl.dialects.arith import SubiOp
@@ -161,12 +161,14 @@ def _products(
 
 @dataclass(frozen=True)
 class _StepOfCalls(StepBuilder):
-    """A step of kernel calls, so that each product runs in parallel."""
+    """Steps of kernel calls, so that each product runs in parallel."""
 
     batch: int
     hidden: int
     products: Sequence[_Product]
     builder: LoweringBuilder
+    cell: object = field(default_factory=object)
+    """Stands for the cell whose steps these are: each of its computations has a name of its own."""
 
     def product(self, result: Matrix, state: Matrix, number: int) -> None:
         found = self.products[number]
@@ -177,13 +179,18 @@ class _StepOfCalls(StepBuilder):
         self, name: str, results: Sequence[Matrix], operands: Sequence[Matrix], body: ElementwiseBody
     ) -> None:
         matrices = [*results, *operands]
-        kernel = KernelBuilder(
-            [buffer_type([1 if each.has_one_row else self.batch, each.columns], f32) for each in matrices]
-        )
-        inside = [replace(each, buffer=buffer) for each, buffer in zip(matrices, kernel.buffers, strict=True)]
-        written, read = inside[: len(results)], inside[len(results) :]
-        _emit_elements(kernel, written, read, (self.batch, self.hidden), body)
-        self.builder.call(name, kernel, [each.buffer for each in results], [each.buffer for each in operands])
+        shapes = [(1 if each.has_one_row else self.batch, each.columns) for each in matrices]
+
+        def build() -> KernelBuilder:
+            kernel = KernelBuilder([buffer_type(shape, f32) for shape in shapes])
+            given = zip(matrices, kernel.buffers, strict=True)
+            inside = [replace(each, buffer=buffer) for each, buffer in given]
+            written, read = inside[: len(results)], inside[len(results) :]
+            _emit_elements(kernel, written, read, (self.batch, self.hidden), body)
+            return kernel
+
+        outputs, inputs = [each.buffer for each in results], [each.buffer for each in operands]
+        self.builder.call_built(name, (self.cell, *shapes), build, outputs, inputs)
 
 
 @dataclass(frozen=True)
