@@ -27,7 +27,7 @@ def take_plugin_options(argv: Sequence[str]) -> list[str]:
 
     Before anything else, since commands list the operators, passes and targets that there are.
     """
-    # Imported late: it defines all operators, which the version and the list of commands need not wait for.
+    # Imported late: it defines all operators, which the version and the list of commands do without.
     from xonnc.plugins import loading
 
     files: list[str] = []

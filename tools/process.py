@@ -44,7 +44,7 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
     A mistake in the input is exit 1; anything unforeseen is a bug of ours, exit 3, with a reproducer file.
     What passes warn of goes to standard error too.
     """
-    # Imported late: they are about operations, which the version and lists of commands need not wait for.
+    # Imported late: they are about operations, which the version and lists of commands do without.
     from xonnc.rewriting.remarks import listening
 
     try:

@@ -442,7 +442,7 @@ def test_help_ends_with_examples_that_parse(name: str, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
-def test_lists_and_versions_wait_for_no_operators(option: str):
+def test_the_version_and_the_help_import_no_operators(option: str):
     code = (
         f"import sys; from xonnc.tools.driver import main; assert main(['{option}']) == 0;"
         "print(sorted({'numpy', 'onnx', 'rich', 'xdsl'} & set(sys.modules)))"
