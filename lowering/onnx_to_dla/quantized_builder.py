@@ -346,8 +346,13 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
         if key not in self._quantized:
             stored = self._quantized[key] = self.tensor(value).quantized(qparams, self)
             function = self._function(value)
-            if function is not None and isinstance(function.source, QuantizedCube):
-                self._rounded[stored] = function.then(qparams.quantize)
+            # What has the parameters already is the same cube.
+            if (
+                function is not None
+                and isinstance(function.source, QuantizedCube)
+                and function.source.value is not stored
+            ):
+                self._rounded.setdefault(stored, function.then(qparams.quantize))
         return self._quantized[key]
 
     def input_on(self, value: SSAValue, qparams: QuantizationParameters) -> SSAValue | None:

@@ -25,6 +25,10 @@ NETWORKS = {
     "SiLU": """
         g = Sigmoid (d)  qg = QuantizeLinear (g, t, u)  dg = DequantizeLinear (qg, t, u)
         m = Mul (d, dg)""",
+    "quantized twice": """
+        q2 = QuantizeLinear (d, s, z)  d2 = DequantizeLinear (q2, s, z)
+        g = Sigmoid (d2)  qg = QuantizeLinear (g, t, u)  dg = DequantizeLinear (qg, t, u)
+        m = Mul (d2, dg)""",
     "hard swish in parts": """
         a = Add (d, three)  qa = QuantizeLinear (a, s, z)  da = DequantizeLinear (qa, s, z)
         c = Clip (da, none, six)  qc = QuantizeLinear (c, v, u)  dc = DequantizeLinear (qc, v, u)
