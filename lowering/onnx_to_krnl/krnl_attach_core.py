@@ -79,7 +79,6 @@ def attached_core(module: ModuleOp) -> Core | None:
     return _core_of(spec) if isinstance(spec, TargetSystemSpecAttr) else None
 
 
-@lru_cache
 def _core_of(spec: TargetSystemSpecAttr) -> Core | None:
     device = next((entry.value for entry in spec.entries if entry.key == StringAttr(DEVICE)), None)
     if not isinstance(device, TargetDeviceSpecAttr):
