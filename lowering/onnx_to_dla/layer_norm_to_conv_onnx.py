@@ -34,8 +34,8 @@ class LayerNormToConv(ModulePass):
     The mean of the channels is a convolution with one kernel of `1/C`, and another with `C` kernels of one
     element copies it to all channels; so is the power `(variance + epsilon)^-0.5` of the mean of squares.
     The engines then add, square and multiply images with channels first. Without a Transpose before, the
-    normalization stays on the CPU, except with `vectors` that of `[1, C]`, by products of matrices. A vector
-    has one variance, and 8 bits do not hold that of every input.
+    normalization stays on the CPU, except with `vectors` that of `[1, C]`, by products of matrices. A vector,
+    of a single position too, has one variance, and 8 bits do not hold that of every input.
     """
 
     name = "layer-norm-to-conv-onnx"
@@ -54,10 +54,11 @@ def layer_norm_to_conv(module: ModuleOp, pool: DisposablePool, vectors: bool = F
         shift = None if op.B.type == NONE else elements(op.B)
         if shape is None or shape[0] != 1 or scale is None or (shift is None and op.B.type != NONE):
             continue
-        columns = op.X if vectors and len(shape) == 2 else columns_before(op.X)
+        columns = op.X if len(shape) == 2 else columns_before(op.X)
+        is_vector = all(size == 1 for size in shape[:-1])
         is_of_channels = op.axis.value.data in (-1, len(shape) - 1) and DIMENSION.broken(shape[-1]) is None
         has_statistics = any(value.first_use is not None for value in (op.Mean, op.InvStdDev))
-        if columns is not None and is_of_channels and not has_statistics:
+        if columns is not None and is_of_channels and not has_statistics and (vectors or not is_vector):
             _rewrite(op, columns, scale, shift, pool)
             has_changed = True
     return has_changed

@@ -61,6 +61,22 @@ func.func @vector(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
 
 // -----
 
+// CHECK-LABEL:   @position
+// CHECK:           "onnx.LayerNormalization"
+// VECTORS-LABEL: @position
+// VECTORS:         "onnx.Conv"(%arg0, {{.*}} -> tensor<1x1x1x1xf32>
+// VECTORS-NOT:     "onnx.LayerNormalization"
+// VECTORS:         onnx.Return
+func.func @position(%x: tensor<1x4x1x1xf32>) -> tensor<1x1x1x4xf32> {
+  %scale = onnx.Constant dense<2.0> : tensor<4xf32>
+  %t = "onnx.Transpose"(%x) <{perm = [0, 2, 3, 1]}> : (tensor<1x4x1x1xf32>) -> tensor<1x1x1x4xf32>
+  %y, %m, %s = "onnx.LayerNormalization"(%t, %scale, %scale)
+    : (tensor<1x1x1x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<1x1x1x4xf32>, none, none)
+  onnx.Return %y : tensor<1x1x1x4xf32>
+}
+
+// -----
+
 // No transpose before; another one; a computed scale; a batch; several axes; statistics that are read.
 // CHECK-LABEL: @others
 // CHECK-COUNT-6: "onnx.LayerNormalization"
