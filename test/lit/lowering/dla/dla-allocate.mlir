@@ -1,6 +1,11 @@
 // RUN: onnx-opt %s --dla-allocate --split-input-file | filecheck %s
+// RUN: onnx-opt %s --dla-allocate=allocator=first-fit --split-input-file | filecheck %s --check-prefix=LOWEST
+// RUN: onnx-opt %s --dla-allocate=allocator=best-fit --split-input-file | filecheck %s --check-prefix=TIGHTEST
 
 // Inputs and outputs have their own memory; of the inner cubes, the third reuses the memory of the first.
+// With three cubes of one size each allocator finds it.
+// LOWEST:      "dla.memory"() <{lower_bound = 1024 : i64, peak = 1024 : i64, role = "activations", size = 1024 : i64, sym_name = "activations"}>
+// TIGHTEST:    "dla.memory"() <{lower_bound = 1024 : i64, peak = 1024 : i64, role = "activations", size = 1024 : i64, sym_name = "activations"}>
 // CHECK:       "dla.memory"() <{lower_bound = 1024 : i64, peak = 1024 : i64, role = "activations", size = 1024 : i64, sym_name = "activations"}>
 // CHECK:       "dla.memory"() <{role = "input", size = 512 : i64, sym_name = "input_0"}>
 // CHECK:       "dla.memory"() <{role = "output", size = 512 : i64, sym_name = "output_0"}>

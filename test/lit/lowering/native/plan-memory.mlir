@@ -1,4 +1,6 @@
 // RUN: onnx-opt %s --plan-memory --split-input-file | filecheck %s
+// RUN: onnx-opt %s --plan-memory=allocator=first-fit --split-input-file | filecheck %s --check-prefix=FIRST
+// RUN: onnx-opt %s --plan-memory=allocator=best-fit --split-input-file | filecheck %s --check-prefix=BEST
 
 // A result is written in place of an operand with no later use; outputs of the model have their own memory.
 // CHECK-LABEL: func.func @chain
@@ -573,4 +575,37 @@ func.func @read_again(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -
   %4 = builtin.unrealized_conversion_cast %b : memref<4xf32> to tensor<4xf32>
   %5 = builtin.unrealized_conversion_cast %d : memref<4xf32> to tensor<4xf32>
   onnx.Return %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// After the fifth call 512 bytes are free below 256 that are free too. First fit puts the next 256 bytes into the lower
+// gap, so that the 512 of the one after do not fit it; best fit takes the gap of its size, and no plan takes less.
+// CHECK-LABEL: func.func @gaps
+// CHECK-SAME:    size = 1536 : i64
+// BEST-LABEL:  func.func @gaps
+// BEST-SAME:     size = 1536 : i64
+// FIRST-LABEL: func.func @gaps
+// FIRST-SAME:    lower_bound = 1536 : i64
+// FIRST-SAME:    size = 2048 : i64
+func.func @gaps(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<64xf32> to memref<64xf32>
+  %a = memref.alloc() : memref<128xf32>
+  "krnl.call"(%a, %0) {funcName = "k", numOfOutput = 1 : si64} : (memref<128xf32>, memref<64xf32>) -> ()
+  %b = memref.alloc() : memref<64xf32>
+  "krnl.call"(%b, %0) {funcName = "k", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  %c = memref.alloc() : memref<64xf32>
+  "krnl.call"(%c, %0) {funcName = "k", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  %d = memref.alloc() : memref<64xf32>
+  "krnl.call"(%d, %0) {funcName = "k", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  %z = memref.alloc() : memref<64xf32>
+  "krnl.call"(%z, %a, %c) {funcName = "k", numOfOutput = 1 : si64} : (memref<64xf32>, memref<128xf32>, memref<64xf32>) -> ()
+  %e = memref.alloc() : memref<64xf32>
+  "krnl.call"(%e, %b) {funcName = "k", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  %f = memref.alloc() : memref<128xf32>
+  "krnl.call"(%f, %d) {funcName = "k", numOfOutput = 1 : si64} : (memref<128xf32>, memref<64xf32>) -> ()
+  %y = memref.alloc() : memref<64xf32>
+  "krnl.call"(%y, %b, %d, %e, %f, %z) {funcName = "k", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>, memref<64xf32>, memref<64xf32>, memref<128xf32>, memref<64xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %y : memref<64xf32> to tensor<64xf32>
+  onnx.Return %1 : tensor<64xf32>
 }
