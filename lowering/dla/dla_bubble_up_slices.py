@@ -60,7 +60,7 @@ def bubble_up_slices(module: ModuleOp) -> None:
                 # Slices of a layer that nothing reads any more have gone with it.
                 worklist += _bubble_up(op) if op.parent is not None else []
             concats = [op for op in block.ops if isinstance(op, ConcatOp)]
-            worklist = [op for concat in concats for op in _drop_unread_sources(concat)]
+            worklist = [op for concat in concats for op in drop_unread_sources(concat)]
 
 
 def _bubble_up(op: SliceOp) -> list[SliceOp]:
@@ -132,7 +132,7 @@ def _slice_source(op: SliceOp, concat: ConcatOp) -> list[SliceOp]:
     return []
 
 
-def _drop_unread_sources(concat: ConcatOp) -> list[SliceOp]:
+def drop_unread_sources(concat: ConcatOp) -> list[SliceOp]:
     """Drop the sources of `concat` of which its slices read nothing; return the slices that replace these."""
     slices = [use.operation for use in concat.result.uses if isinstance(use.operation, SliceOp)]
     if not slices or len(slices) < concat.result.uses.get_length() or concat.alignment is not None:

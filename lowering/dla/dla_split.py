@@ -22,6 +22,7 @@ from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import ImageType, cube_of, flow_type, image_of, tensor_of
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
+from xonnc.lowering.dla.dla_bubble_up_slices import drop_unread_sources
 from xonnc.lowering.dla.fused_layers import EMULATED_OPS
 from xonnc.lowering.dla.network_checks import blocks
 from xonnc.lowering.dla.pipelined_plans import pipelined_plans, weights_stay
@@ -45,6 +46,8 @@ class DlaSplit(ModulePass):
 def split(module: ModuleOp, target: NvdlaTarget) -> None:
     """Fit every convolution of `module` into the convolution buffer."""
     for block in blocks(module):
+        for op in [op for op in block.ops if isinstance(op, ConvOp)]:
+            _drop_unread_rows(op)
         last: tuple[ConvOp, ConvolutionPlan] | None = None
         tasks = _tasks(block)
         plans = pipelined_plans(block, target)
@@ -63,6 +66,18 @@ def split(module: ModuleOp, target: NvdlaTarget) -> None:
             last = parts[-1], plan
         for pool, tiles in plans.pools.items():
             _split_pool(pool, tiles)
+
+
+def _drop_unread_rows(op: ConvOp) -> None:
+    """Drop what is concatenated to the source for rows below the last window: nothing would read it."""
+    joined, source = op.source.owner, cube_of(op.source.type)
+    top, _, bottom, _ = op.pads.get_values()
+    stride, dilation = op.strides.get_values()[0], op.dilations.get_values()[0]
+    outputs = cube_of(op.accumulator.type).height
+    rows = (outputs - 1) * stride + (op.kernel[0] - 1) * dilation + 1 - top
+    if isinstance(joined, ConcatOp) and not bottom and 0 < rows < source.height:
+        op.operands[0] = _rows(op.source, 0, rows, op)
+        drop_unread_sources(joined)
 
 
 def _split_pool(op: PdpOp, tiles: Sequence[RowTile]) -> None:

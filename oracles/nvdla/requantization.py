@@ -28,6 +28,9 @@ GUARD_BITS = 8
 
 NEGLIGIBLE = 2.0**-6
 
+STAGES = 2
+"""Stages of a pass that take operands in INT8."""
+
 
 @dataclass(frozen=True)
 class QuantizationParameters:
@@ -107,6 +110,9 @@ class Affine:
         if self.stored is not None and self.stored.qparams == qparams:
             return self.stored.integers
         result = saturate(self._pass(qparams), 8)
+        for bound in self._later_clamps(qparams):
+            limit = quantize(np.array(bound.number), qparams)
+            result = np.maximum(result, limit) if bound.is_minimum else np.minimum(result, limit)
         exact = np.clip(self.exact() / qparams.scale + qparams.zero_point, -128, 127)
         deviations.append(float(np.abs(result - exact).max(initial=0.0)))
         return result
@@ -133,12 +139,32 @@ class Affine:
             scaled = saturate(rounding_shift(source * self._along(factors), right), 32)
             sums, left = addend_operands(self.bias / unit)
             found = saturate(scaled + self._along(sums << left), 32)
+        later = self._later_clamps(qparams)
         for step in self.steps:
             if isinstance(step, StoredIntegers):
                 found = saturate(found + (step.integers << finer), 32)
-            else:
+            elif step not in later:
                 found = _bounded(found, step, unit)
         return convert(found, unit, qparams, rest)
+
+    def _later_clamps(self, qparams: QuantizationParameters) -> list[ClampBound]:
+        """
+        Return the clamps that follow in a pass of their own, on rounded integers: a pass has two stages, and
+        a ReLU is part of one.
+        """
+        sums = [index for index, step in enumerate(self.steps) if isinstance(step, StoredIntegers)]
+        stages = (self.spread is not None) + (2 if sums or not self._is_exact else 1)
+        has_relu = False
+        bounds = [step for step in self.steps[sums[0] if sums else 0 :] if isinstance(step, ClampBound)]
+        bounds = [bound for bound in bounds if _has_effect(bound, qparams)]
+        for index, bound in enumerate(bounds):
+            if bound == ClampBound(0.0, True) and not has_relu:
+                has_relu = True
+            elif stages < STAGES:
+                stages, has_relu = stages + 1, False
+            else:
+                return bounds[index:]
+        return []
 
     def in_units(self, unit: float) -> Integers:
         """Return sums and bias as integers of 32 bits in units of `unit`, without steps."""
@@ -178,6 +204,11 @@ class Affine:
                 case ClampBound():
                     result = _limited(result, step)
         return result
+
+
+def _has_effect(bound: ClampBound, qparams: QuantizationParameters) -> bool:
+    level = bound.number / qparams.scale + qparams.zero_point
+    return level > -127.5 if bound.is_minimum else level < 126.5
 
 
 def _bounded(numbers: Integers, bound: ClampBound, unit: float) -> Integers:

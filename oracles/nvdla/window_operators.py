@@ -67,6 +67,32 @@ def taps(images: Array, window: SlidingWindow, outputs: tuple[int, int], fill: i
     ]
 
 
+@dataclass(frozen=True)
+class Tap:
+    """An element of kernels, by row and column."""
+
+    row: int
+    column: int
+
+    def read(self, images: Integers, window: SlidingWindow) -> Integers:
+        """Return the part of images that the tap reads, from the first position to the last."""
+        (rows, columns), (sy, sx) = window.outputs(images.shape[2:]), window.strides
+        y = self.row * window.dilations[0] - window.pads[0]
+        x = self.column * window.dilations[1] - window.pads[1]
+        return images[:, :, y : y + (rows - 1) * sy + 1, x : x + (columns - 1) * sx + 1]
+
+
+def only_reading_tap(sizes: Sequence[int], window: SlidingWindow) -> Tap | None:
+    """Return the tap that reads the image for all results if all others read padding alone, else `None`."""
+    outputs = window.outputs(sizes)
+    if max(window.kernel) == 1 or min(outputs) < 1:
+        return None
+    reads = [tap.mean() for tap in taps(np.ones((1, 1, *sizes)), window, outputs, 0)]
+    if sorted(reads) != [0.0] * (len(reads) - 1) + [1.0]:
+        return None
+    return Tap(*divmod(reads.index(1.0), window.kernel[1]))
+
+
 def convolve(images: Integers, weights: Integers, window: SlidingWindow, groups: int, fill: int) -> Integers:
     """Return exact sums of products; padding has the value `fill`."""
     kernels, depth = weights.shape[:2]

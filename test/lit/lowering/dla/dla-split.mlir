@@ -95,3 +95,24 @@ func.func @pooling(%x: tensor<1x32x128x64xf16>, %w: tensor<16x32x3x3xf16>) -> te
      : (tensor<1x16x128x64xf16>) -> tensor<1x16x64x32xf16>
   func.return %y : tensor<1x16x64x32xf16>
 }
+
+// -----
+
+// With a stride of two, rows and no window below: the second source of the concatenation is read by none.
+// CHECK-LABEL: @unread
+// CHECK:         dla.sdp
+// CHECK-NOT:     dla.concat
+// CHECK:         dla.conv
+// CHECK-NOT:     dla.conv
+// CHECK:         return
+func.func @unread(%x: tensor<1x16x1x8xf16>, %w: tensor<16x16x1x1xf16>) -> tensor<1x16x1x4xf16> {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x1x8xf16>) -> tensor<1x16x1x8xf16>
+  %s = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}>
+     : (tensor<1x16x1x8xf16>, tensor<16x16x1x1xf16>) -> !dla.flow<tensor<1x16x1x8xf32>>
+  %b = "dla.sdp"(%s) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x16x1x8xf32>>) -> tensor<1x16x1x8xf16>
+  %c = "dla.concat"(%a, %b) <{axis = 2 : i64}> : (tensor<1x16x1x8xf16>, tensor<1x16x1x8xf16>) -> tensor<1x16x2x8xf16>
+  %d = "dla.conv"(%c, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}>
+     : (tensor<1x16x2x8xf16>, tensor<16x16x1x1xf16>) -> !dla.flow<tensor<1x16x1x4xf32>>
+  %y = "dla.sdp"(%d) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x16x1x4xf32>>) -> tensor<1x16x1x4xf16>
+  func.return %y : tensor<1x16x1x4xf16>
+}
