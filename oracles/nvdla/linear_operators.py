@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,9 +28,12 @@ from oracles.nvdla.requantization import (
 )
 from oracles.nvdla.transposed_convolution import TransposedGeometry, dense_kernels
 from oracles.nvdla.window_operators import (
+    Region,
     SlidingWindow,
     convolve,
+    is_wide,
     only_reading_tap,
+    regions,
     window_of,
 )
 
@@ -65,16 +69,55 @@ def _conv(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> Va
         images = tap.read(images, window)
         weights = weights[:, :, tap.row : tap.row + 1, tap.column : tap.column + 1]
         window = SlidingWindow((1, 1), window.strides)
-    sums = convolve(images, weights, window, groups, source.qparams.zero_point)
-    per_group = sums.shape[1] // groups
-    merged = here.layers.groups_at_once(images.shape[1:], sums.shape[1], window, groups)
-    step = merged * per_group
-    parts: list[Dequantized] = [
-        products(sums[:, rows], weights[rows], _part(scales, rows), _part(bias, rows), source.qparams)
-        for rows in (slice(begin, begin + step) for begin in range(0, sums.shape[1], step))
-    ]
-    found = parts[0] if len(parts) == 1 else side_by_side(parts, 1)
+    layer = _Convolution(images, weights, window, groups, scales, bias, source.qparams)
+    found = layer.by_regions() if is_wide(window) else layer.by_groups(here)
     return found if batch == 1 else MovedElements(found, lambda y: y.reshape(batch, -1, *y.shape[2:]))
+
+
+@dataclass(frozen=True)
+class _Convolution:
+    """A convolution of one image."""
+
+    images: Integers
+    weights: Integers
+    window: SlidingWindow
+    groups: int
+    scales: Array
+    bias: Array
+    qparams: QuantizationParameters
+
+    def by_groups(self, here: Evaluation) -> Dequantized:
+        """Return the groups of the result, those of a layer together."""
+        sums = convolve(self.images, self.weights, self.window, self.groups, self.qparams.zero_point)
+        merged = here.layers.groups_at_once(self.images.shape[1:], sums.shape[1], self.window, self.groups)
+        step = merged * sums.shape[1] // self.groups
+        parts: list[Dequantized] = [
+            products(
+                sums[:, rows],
+                self.weights[rows],
+                _part(self.scales, rows),
+                _part(self.bias, rows),
+                self.qparams,
+            )
+            for rows in (slice(begin, begin + step) for begin in range(0, sums.shape[1], step))
+        ]
+        return parts[0] if len(parts) == 1 else side_by_side(parts, 1)
+
+    def by_regions(self) -> Dequantized:
+        """Return the regions of the result, each with the taps alone that read the image there."""
+        sizes = self.images.shape[2:]
+        rows, columns = (regions(sizes, self.window, axis) for axis in (0, 1))
+        return side_by_side(
+            [side_by_side([self._region(row, column) for column in columns], 3) for row in rows], 2
+        )
+
+    def _region(self, row: Region, column: Region) -> Affine:
+        read = np.zeros(self.weights.shape[2:], np.int64)
+        read[np.ix_(row.taps, column.taps)] = 1
+        weights = self.weights * read
+        sums = convolve(self.images, weights, self.window, self.groups, self.qparams.zero_point)
+        part = sums[:, :, row.begin : row.end, column.begin : column.end]
+        return products(part, weights, self.scales, self.bias, self.qparams)
 
 
 def _part(numbers: Array, rows: slice) -> Array:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, groupby
 from math import prod
 from typing import Any
 
@@ -91,6 +91,41 @@ def only_reading_tap(sizes: Sequence[int], window: SlidingWindow) -> Tap | None:
     if sorted(reads) != [0.0] * (len(reads) - 1) + [1.0]:
         return None
     return Tap(*divmod(reads.index(1.0), window.kernel[1]))
+
+
+MAX_DILATION = 32
+MAX_PAD_BEFORE = 31
+"""Padding at the top and left of dilated kernels."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """Results `begin` to `end` in a dimension, for which the same taps read the image."""
+
+    begin: int
+    end: int
+    taps: tuple[int, ...]
+
+
+def is_wide(window: SlidingWindow) -> bool:
+    """Whether each region of results is a layer of its own: the engine takes no such dilation or pads."""
+    dilation = max(window.dilations)
+    return dilation > MAX_DILATION or (dilation > 1 and max(window.pads[:2]) > MAX_PAD_BEFORE)
+
+
+def regions(sizes: Sequence[int], window: SlidingWindow, axis: int) -> list[Region]:
+    """Return the regions in rows (0) or columns (1)."""
+
+    def reading(result: int) -> tuple[int, ...]:
+        begin = result * window.strides[axis] - window.pads[axis]
+        inside = range(window.kernel[axis])
+        return tuple(tap for tap in inside if 0 <= begin + tap * window.dilations[axis] < sizes[axis])
+
+    found: list[Region] = []
+    for read, group in groupby(range(window.outputs(sizes)[axis]), reading):
+        results = list(group)
+        found.append(Region(results[0], results[-1] + 1, read))
+    return found
 
 
 def convolve(images: Integers, weights: Integers, window: SlidingWindow, groups: int, fill: int) -> Integers:

@@ -45,6 +45,12 @@ def test_networks_that_failed(seed: int):
     assert outcome_of(random_recipe(seed, is_integer=True), "nv_full").kind == "agrees"
 
 
+@pytest.mark.parametrize("seed", [755, 1079, 1721])
+def test_long_kernels_whose_regions_have_biases_of_their_own(seed: int):
+    recipe = random_recipe(seed, is_integer=True, layers=1)
+    assert outcome_of(recipe, "nv_small").kind == "agrees"
+
+
 @pytest.mark.parametrize("kind", LAYERS)
 def test_every_kind_of_layer(kind: str):
     outcome = outcome_of(
