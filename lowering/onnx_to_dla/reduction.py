@@ -40,6 +40,9 @@ EXTREMES: Mapping[type[OnnxOp], tuple[PoolMode, AluFunction]] = {
 MAX_KERNEL_BYTES = 1 << 16
 """Largest kernel of ones, which adds integers exactly; beyond it the PDP averages and rounds."""
 
+MAX_MATRIX_BYTES = 1 << 20
+"""Largest matrix of ones that adds channels alone, for which the PDP has no mode."""
+
 MAX_CHANNELS = 32
 """Most channels that are reduced by comparing one after another."""
 
@@ -126,7 +129,8 @@ def total(op: OnnxOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     found = reduction_of(op, source.shape, source.cube, builder)
     count, window = found.count(source.cube), found.window(source.cube)
     if source.qparams is not None:
-        if found.outputs * source.cube.channels * prod(window) <= MAX_KERNEL_BYTES and max(window) <= 32:
+        limit = MAX_KERNEL_BYTES if max(window) > 1 else MAX_MATRIX_BYTES
+        if found.outputs * source.cube.channels * prod(window) <= limit and max(window) <= 32:
             ones = summing(found, source.cube, np.int8)
             kernels = builder.fractions(ones, count if isinstance(op, MEANS) else 1)
             return builder.convolution(source, kernels, None, Window2D(window), shape)
