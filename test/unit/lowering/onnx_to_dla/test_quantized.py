@@ -449,11 +449,11 @@ def test_reductions_of_rows_and_columns(op: str, shape: tuple[int, ...], compile
     assert np.abs(output.tensor.reshape(levels.shape) - levels).max() < 1.5
 
 
-def test_sums_over_halves_of_many_channels(compiled: Any):
+def test_sums_over_branches_of_many_channels(compiled: Any):
     """As selective kernels (SKNet) add their branches: a matrix of ones of 180 kB."""
     net = Net()
-    halves = net("Reshape", net.rounded("x0", 0.1, -9), net.held(np.array([1, 2, 300, 3, 3])))
-    total = net.rounded(net("ReduceSum", halves, net.held(np.array([1])), keepdims=0), 0.2, 4)
+    branches = net("Reshape", net.rounded("x0", 0.1, -9), net.held(np.array([1, 2, 300, 3, 3])))
+    total = net.rounded(net("ReduceSum", branches, net.held(np.array([1])), keepdims=0), 0.2, 4)
     simulator = Simulator(compiled(net.model(total, (1, 600, 3, 3)), "nv_small"), load_target("nv_small"))
     integers = np.random.default_rng(2).integers(-40, 40, (1, 600, 3, 3)).astype(np.int8)
     (output,) = simulator.run([integers])
