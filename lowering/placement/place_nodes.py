@@ -8,6 +8,7 @@ the partitions are compiled, each from its converted module.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -374,12 +375,15 @@ class _Placer:
                 on_cpu = sum(map(cpu_milliseconds, self._ops_of(each)))
                 times[each] = (compiled.report.milliseconds + moved, on_cpu)
         slow = sorted(times, key=lambda each: times[each][0] - times[each][1])[1:]
+        # A DequantizeLinear may be a node of several partitions; what others on the DLA read stays there.
+        uses = Counter(node for each in times for node in each.nodes)
         found: dict[int, str] = {}
         for each in slow:
             on_dla, on_cpu = times[each]
             if on_cpu + CLEAR_GAIN < on_dla:
                 reason = f"its part takes {on_dla:.2g} ms with transfers, the CPU {on_cpu:.2g} ms"
-                found |= {node: refusal_of(self._graph.nodes[node], reason) for node in each.nodes}
+                own = [node for node in each.nodes if uses[node] == 1]
+                found |= {node: refusal_of(self._graph.nodes[node], reason) for node in own}
         return found
 
     def _ops_of(self, partition: Partition) -> list[Operation]:

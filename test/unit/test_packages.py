@@ -325,6 +325,28 @@ def test_a_value_that_skips_a_part_on_the_cpu_stays_on_the_dla(tmp_path: Path):
     assert agreement(model, package, {"x": image()}) < 0.05
 
 
+def test_a_part_that_moves_to_the_cpu_takes_no_node_of_another_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # The second part reads the integers of the first by a DequantizeLinear of its own.
+    nodes = """
+        a = Conv(x, w)
+        b = Conv<pads = [1, 1, 1, 1]>(a, v)
+        c = Conv<pads = [1, 1, 1, 1]>(b, v)
+        p = GlobalAveragePool(c)
+        h = Hardmax<axis = 1>(p)
+        s = Sigmoid(h)
+        m = Mul(c, s)
+        y = Conv(m, v)
+        """
+    monkeypatch.setattr(place_nodes, "CLEAR_GAIN", -np.inf)
+    package = compile_package(
+        saved(tmp_path, nodes), "nv_small", calibrate=lambda each: calibrate_module(each, [{"x": image()}])
+    )
+    assert kinds(package) == ["dla", "cpu"]
+    assert not {"GlobalAveragePool"} & {node.operator for node in package.cpu_nodes}
+
+
 def test_a_part_that_is_much_slower_on_the_dla_runs_on_the_cpu(tmp_path: Path):
     # Rows of 100 channels are no views of cubes with atoms of 8: 20 groups are one matrix, nearly all zeros.
     nodes = """
