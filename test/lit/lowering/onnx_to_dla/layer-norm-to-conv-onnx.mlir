@@ -1,5 +1,5 @@
 // RUN: onnx-opt %s --layer-norm-to-conv-onnx --split-input-file | filecheck %s
-// RUN: onnx-opt %s --layer-norm-to-conv-onnx=vectors=true --split-input-file | filecheck %s --check-prefix=VECTORS
+// RUN: onnx-opt %s --layer-norm-to-conv-onnx=fp16=true --split-input-file | filecheck %s --check-prefix=FP16
 
 // As torch writes the normalization of a ConvNeXt block: the transpose moves behind it.
 // CHECK-LABEL: @image
@@ -47,11 +47,11 @@ func.func @rows(%x: tensor<1x4x20xf32>) -> tensor<1x20x4xf32> {
 
 // CHECK-LABEL:   @vector
 // CHECK:           "onnx.LayerNormalization"
-// VECTORS-LABEL: @vector
-// VECTORS:         %[[M:.*]] = "onnx.Gemm"(%arg0, {{.*}} transB = 1 : si64{{.*}} -> tensor<1x1xf32>
-// VECTORS-NOT:     "onnx.Transpose"
-// VECTORS-NOT:     "onnx.LayerNormalization"
-// VECTORS:         onnx.Return
+// FP16-LABEL: @vector
+// FP16:         %[[M:.*]] = "onnx.Gemm"(%arg0, {{.*}} transB = 1 : si64{{.*}} -> tensor<1x1xf32>
+// FP16-NOT:     "onnx.Transpose"
+// FP16-NOT:     "onnx.LayerNormalization"
+// FP16:         onnx.Return
 func.func @vector(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %scale = onnx.Constant dense<2.0> : tensor<4xf32>
   %y, %m, %s = "onnx.LayerNormalization"(%x, %scale, %scale)
@@ -63,10 +63,10 @@ func.func @vector(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
 
 // CHECK-LABEL:   @position
 // CHECK:           "onnx.LayerNormalization"
-// VECTORS-LABEL: @position
-// VECTORS:         "onnx.Conv"(%arg0, {{.*}} -> tensor<1x1x1x1xf32>
-// VECTORS-NOT:     "onnx.LayerNormalization"
-// VECTORS:         onnx.Return
+// FP16-LABEL: @position
+// FP16:         "onnx.Conv"(%arg0, {{.*}} -> tensor<1x1x1x1xf32>
+// FP16-NOT:     "onnx.LayerNormalization"
+// FP16:         onnx.Return
 func.func @position(%x: tensor<1x4x1x1xf32>) -> tensor<1x1x1x4xf32> {
   %scale = onnx.Constant dense<2.0> : tensor<4xf32>
   %t = "onnx.Transpose"(%x) <{perm = [0, 2, 3, 1]}> : (tensor<1x4x1x1xf32>) -> tensor<1x1x1x4xf32>

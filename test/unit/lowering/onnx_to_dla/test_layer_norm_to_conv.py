@@ -26,7 +26,7 @@ DATA = Path(__file__).parents[3] / "data" / "exports"
 DIGITS = Path(__file__).parents[4] / "tools" / "demo_data" / "digits.npz"
 
 
-def normalized(folder: Path, shape: tuple[int, ...], is_shifted: bool) -> Path:
+def normalized(folder: Path, shape: tuple[int, ...], is_shifted: bool, epsilon: float = 0.001) -> Path:
     """A model that normalizes the channels of images with these sizes, channels first."""
     depth, rank = shape[1], len(shape)
     last = [0, *range(2, rank), 1]
@@ -36,7 +36,7 @@ def normalized(folder: Path, shape: tuple[int, ...], is_shifted: bool) -> Path:
         f"""<ir_version: 8, opset_import: ["": 17]>
         g (float[{sizes}] x) => (float[{", ".join(map(str, (shape[0], *shape[2:], depth)))}] y) {{
             {before}
-            y = LayerNormalization<epsilon = 0.001>(t, scale{shift})
+            y = LayerNormalization<epsilon = {epsilon:f}>(t, scale{shift})
         }}"""
     )
     generator = np.random.default_rng(depth)
@@ -54,7 +54,7 @@ def test_the_numbers_are_those_of_the_operator(shape: tuple[int, ...], is_shifte
     path = normalized(tmp_path, shape, is_shifted)
     front = run_frontend(path)
     module = front.module
-    assert layer_norm_to_conv(module, DisposablePool.of(front.context), vectors=True)
+    assert layer_norm_to_conv(module, DisposablePool.of(front.context), in_fp16=True)
     assert not any(isinstance(op, LayerNormalizationOp) for op in module.walk())
     rewritten = tmp_path / "rewritten.onnx"
     rewritten.write_bytes(export_proto(module).SerializeToString())
@@ -110,3 +110,22 @@ def test_a_trained_network_is_one_loadable_in_fp16(tmp_path: Path):
     expected, found, cosine = classes(path, package, tmp_path)
     assert found == expected
     assert cosine > 0.99999
+
+
+@pytest.mark.parametrize(
+    ("spread", "outlier", "error"),
+    [(0.001, 1, 0.06), (0.01, 1, 0.003), (1, 1, 0.002), (100, 1, 0.002), (1, 300, 0.002)],
+)
+def test_fp16_holds_squares_of_small_and_of_large_numbers(
+    spread: float, outlier: float, error: float, tmp_path: Path
+):
+    path = normalized(tmp_path, (1, 64, 6, 6), is_shifted=False, epsilon=1e-6)
+    images = spread * np.random.default_rng(2).standard_normal((1, 64, 6, 6))
+    images[:, 3] *= outlier
+    feeds = {"x": images.astype(np.float32)}
+    package = compile_package(path, "nv_full")
+    assert {node.operator for node in package.cpu_nodes} == {"Transpose"}
+    package.write(tmp_path / "model.xpkg")
+    (found,) = load_package(tmp_path / "model.xpkg").run(feeds).values()
+    (expected,) = ReferenceModel(path).run(feeds)
+    assert np.linalg.norm(found - expected) < error * np.linalg.norm(expected)
