@@ -50,7 +50,8 @@ from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
 from xonnc.lowering.dla.convolution_plans import window_of
 from xonnc.lowering.dla.fused_layers import FusedLayer
 from xonnc.lowering.dla.network_checks import blocks
-from xonnc.lowering.dla.pipelined_plans import cycles_of, kind_of
+from xonnc.lowering.dla.pipelined_plans import cycles_of
+from xonnc.lowering.dla.planned_layers import kind_of
 from xonnc.lowering.dla_planning.feasibility import fits_buffer
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.rewriting.decision_limit import may_decide

@@ -24,7 +24,8 @@ from xonnc.lowering.dla.dla_schedule import reorder
 from xonnc.lowering.dla.fused_layers import EMULATED_OPS, FusedLayer, fused_layers
 from xonnc.lowering.dla.layer_graph import LayerGraph
 from xonnc.lowering.dla.network_checks import blocks
-from xonnc.lowering.dla.pipelined_plans import PlannedLayers, PlanSequence
+from xonnc.lowering.dla.pipelined_plans import PlannedLayers
+from xonnc.lowering.dla.plan_sequence import PlanSequence
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.targets import NvdlaTarget, load_target
 

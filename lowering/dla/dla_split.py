@@ -25,7 +25,8 @@ from xonnc.dialects.onnx.types import tensor_type
 from xonnc.lowering.dla.dla_bubble_up_slices import drop_unread_sources
 from xonnc.lowering.dla.fused_layers import EMULATED_OPS
 from xonnc.lowering.dla.network_checks import blocks
-from xonnc.lowering.dla.pipelined_plans import pipelined_plans, weights_stay
+from xonnc.lowering.dla.pipelined_plans import pipelined_plans
+from xonnc.lowering.dla.plan_sequence import weights_stay
 from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan, RowTile
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.targets import NvdlaTarget, load_target

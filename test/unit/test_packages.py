@@ -244,16 +244,16 @@ def test_what_does_not_fit_the_buffer_goes_to_the_cpu(tmp_path: Path):
 
 
 def test_errors_of_later_stages_send_their_nodes_to_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from xonnc.lowering.dla import pipelined_plans
+    from xonnc.lowering.dla import planned_layers
 
-    window_of = pipelined_plans.window_of
+    window_of = planned_layers.window_of
 
     def does_not_fit(op: ConvOp) -> Window2D:
         if "conv2" in str(op.location):
             raise XonncError("conv2: no space; use a smaller kernel")
         return window_of(op)
 
-    monkeypatch.setattr(pipelined_plans, "window_of", does_not_fit)
+    monkeypatch.setattr(planned_layers, "window_of", does_not_fit)
     model = saved(tmp_path, "c = Conv(x, w)\n s = Relu(c)\n d = Conv(s, v)\n y = Relu(d)")
     package = compile_package(model)
     assert kinds(package) == ["dla", "cpu"]

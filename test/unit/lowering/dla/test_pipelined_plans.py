@@ -21,14 +21,8 @@ from xonnc.formats.nvdla.timeline import Span, Timeline
 from xonnc.lowering.dla.dla_split import split
 from xonnc.lowering.dla.fused_layers import fused_layers
 from xonnc.lowering.dla.network_checks import blocks
-from xonnc.lowering.dla.pipelined_plans import (
-    PlannedLayers,
-    PlanSequence,
-    RowsDone,
-    cycles_of,
-    pipelined_plans,
-    source_rows,
-)
+from xonnc.lowering.dla.pipelined_plans import PlannedLayers, cycles_of, pipelined_plans
+from xonnc.lowering.dla.plan_sequence import PlanSequence, RowsDone, source_rows
 from xonnc.lowering.dla.rows_read import rows_read
 from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan
 from xonnc.targets import load_target
