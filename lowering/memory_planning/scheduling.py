@@ -57,7 +57,7 @@ def min_peak_schedule(
     """
     costs = _Costs(steps, sizes, pinned)
     given = tuple(range(len(steps)))
-    candidates = (given, costs.least_growth(), _depth_first(steps), costs.by_operands())
+    candidates = (given, costs.min_growth(), _depth_first(steps), costs.by_operands())
     peaks = [costs.peak(order) for order in candidates]
     least = min(peaks)
     best = candidates[peaks.index(least)]
@@ -182,7 +182,7 @@ class _Costs:
             )
         return highest
 
-    def least_growth(self) -> tuple[int, ...]:
+    def min_growth(self) -> tuple[int, ...]:
         """Greedy list scheduling: always the step with the least memory growth; ties by position."""
         waiting, dependents = _dependents(self.steps)
         left = {buffer: accessing.bit_count() for buffer, accessing in self._accessing.items()}

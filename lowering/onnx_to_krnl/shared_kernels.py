@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
-from struct import pack
-from typing import cast
 
-from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 
 @dataclass(frozen=True)
@@ -62,17 +59,10 @@ def _add_contents(region: Region, numbers: dict[SSAValue | Block, int], found: l
             found += [numbers[operand] for operand in op.operands]
             found += [numbers[successor] for successor in op.successors]
             for attributes in (op.properties, op.attributes):
-                found += [(name, _exact(value)) for name, value in attributes.items()]
+                # Attributes of floats are equal if their bits are: 0.0 and -0.0 differ.
+                found += attributes.items()
             for result in op.results:
                 numbers[result] = len(numbers)
                 found.append(result.type)
             for inner in op.regions:
                 _add_contents(inner, numbers, found)
-
-
-def _exact(value: Attribute) -> object:
-    """Return what attributes have to be equal in: 0 and -0 compare as equal numbers, but are not the same."""
-    if isinstance(value, FloatAttr):
-        number = cast("FloatAttr[AnyFloat]", value)
-        return pack("<d", number.value.data), number.type
-    return value

@@ -70,9 +70,9 @@ PASSES: Mapping[str, str] = {
         "transforms.instrument_onnx_runtime_signature:InstrumentOnnxRuntimeSignature"
     ),
     "krnl-attach-core": "lowering.onnx_to_krnl.krnl_attach_core:KrnlAttachCore",
+    "layer-norm-to-conv-onnx": "lowering.onnx_to_dla.layer_norm_to_conv_onnx:LayerNormToConv",
     "legalize-onnx": "transforms.legalize_onnx:Legalize",
     "legalize-versions-onnx": "transforms.legalize_versions_onnx:LegalizeVersions",
-    "layer-norm-to-conv-onnx": "lowering.onnx_to_dla.layer_norm_to_conv_onnx:LayerNormToConv",
     "matmul-to-conv-onnx": "lowering.onnx_to_dla.matmul_to_conv_onnx:MatMulToConv",
     "move-transposes-onnx": "transforms.move_transposes_onnx:MoveTransposes",
     "onnx-cse-with-node-name": "transforms.onnx_cse_with_node_name:OnnxCseWithNodeName",

@@ -82,9 +82,9 @@ def random_tree(generator: random.Random) -> tuple[list[ScheduleStep], list[int]
     return steps, [generator.choice([1, 2, 4, 8, 16]) for _ in range(12)]
 
 
-def least_peak_of_tree(steps: Sequence[ScheduleStep], sizes: Sequence[int], root: int) -> int:
+def min_peak_of_tree(steps: Sequence[ScheduleStep], sizes: Sequence[int], root: int) -> int:
     """The least peak of the orders that finish one operand of a step before they begin the next."""
-    operands = {need: least_peak_of_tree(steps, sizes, need) for need in steps[root].needs}
+    operands = {need: min_peak_of_tree(steps, sizes, need) for need in steps[root].needs}
     peaks: list[int] = []
     for order in permutations(operands):
         live = list(accumulate((sizes[need] for need in order), initial=0))
@@ -98,7 +98,7 @@ def test_operands_of_trees_are_computed_in_the_best_order_without_a_search():
     for _ in range(100):
         steps, sizes = random_tree(generator)
         found = min_peak_schedule(steps, sizes, frozenset(), 0)
-        assert found.peak <= least_peak_of_tree(steps, sizes, len(steps) - 1)
+        assert found.peak <= min_peak_of_tree(steps, sizes, len(steps) - 1)
 
 
 def test_the_search_finds_an_order_that_no_rule_does():

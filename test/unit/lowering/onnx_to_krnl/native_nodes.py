@@ -70,7 +70,7 @@ class Node:
 
     @property
     def may_determine_shapes(self) -> bool:
-        """Whether integers that a run tells, such as axes, may determine shapes."""
+        """Whether integers known only at run time, such as axes, may determine shapes."""
         fed = [each for index, each in enumerate(self.inputs) if index and index not in self.constant]
         return any(each is not None and each.dtype == np.int64 and each.ndim < 2 for each in fed)
 

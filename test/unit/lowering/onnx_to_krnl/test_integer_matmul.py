@@ -54,7 +54,7 @@ def test_products(dtypes: tuple[str, str]):
 def products(
     dtypes: tuple[str, str], case: tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
 ) -> Iterator[Node]:
-    """With zero points that a run tells, and with none."""
+    """With zero points known only at run time, and with none."""
     a, b = (integers(dtype, *shape) for dtype, shape in zip(dtypes, case[:2], strict=True))
     zeros = [integers(dtype, *shape) for dtype, shape in zip(dtypes, case[2:], strict=True)]
     zeros = [zero.reshape(-1, 1) if index == 0 and zero.ndim else zero for index, zero in enumerate(zeros)]
@@ -176,7 +176,7 @@ DYNAMIC: dict[str, tuple[Sequence[int], Sequence[int], Mapping[str, object]]] = 
     "of few channels": ((1, 3, 12, 12), (16, 3, 5, 5), {"pads": [2, 2, 2, 2], "strides": [2, 2]}),
     "nothing": ((0, 3, 6, 6), (16, 3, 3, 3), {"pads": [1, 1, 1, 1]}),
 }
-"""Convolutions of bytes whose zero point a run tells."""
+"""Convolutions of bytes whose zero point is known only at run time."""
 
 
 @pytest.mark.parametrize("dtypes", [("uint8", "int8"), ("uint8", "uint8"), ("int8", "uint8")])
