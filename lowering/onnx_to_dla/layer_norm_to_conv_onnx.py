@@ -21,7 +21,7 @@ from xonnc.dialects.onnx.ops.nn import ConvOp, LayerNormalizationOp
 from xonnc.dialects.onnx.ops.tensor import TransposeOp
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.lowering.onnx_to_dla.dla_builder import Array
-from xonnc.lowering.onnx_to_dla.op_inserter import OpInserter
+from xonnc.lowering.onnx_to_dla.op_inserter import OpInserter, erase_unread
 from xonnc.lowering.onnx_to_dla.qdq_pairs import elements
 from xonnc.targets.limits import DIMENSION
 
@@ -142,8 +142,10 @@ def _rewrite(
     last = result.owner
     assert isinstance(last, OnnxOp)
     last.location = node_location(node_name(last), output_names(op))
+    read = op.X, op.Scale, op.B
     drop_attributes(op)
     Rewriter.replace_op(op, [], [result, None, None])
+    erase_unread(read)
 
 
 @dataclass(frozen=True)

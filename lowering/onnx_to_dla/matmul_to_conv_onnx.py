@@ -19,13 +19,12 @@ from xonnc.dialects.onnx.attribute_builders import int_array_attr, int_attr
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.locations import derived, joined, node_location, node_name, output_names
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp, TransposeOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.lowering.onnx_to_dla.layer_norm_to_conv_onnx import columns_before, to_rows
-from xonnc.lowering.onnx_to_dla.op_inserter import OpInserter
+from xonnc.lowering.onnx_to_dla.op_inserter import OpInserter, erase_unread
 from xonnc.lowering.onnx_to_dla.qdq_pairs import elements
 from xonnc.targets.limits import DIMENSION, KERNEL
 
@@ -96,15 +95,12 @@ def _rewrite(op: MatMulOp, positions: Sequence[int], weights: Array, pool: Dispo
     assert isinstance(last, Operation)
     # The last operation keeps the name of the result; the node's own name is that of the convolution.
     last.location = node_location(node_name(last), output_names(total))
-    read = op.A.owner, op.B.owner
+    read = op.A, op.B
     drop_attributes(total)
     Rewriter.replace_op(total, [], [result])
     if total is not op:
         Rewriter.erase_op(op)
-    for old in read:
-        if isinstance(old, TransposeOp | ConstantOp) and old.results[0].first_use is None:
-            drop_attributes(old)
-            Rewriter.erase_op(old)
+    erase_unread(read)
 
 
 def _with_bias(op: MatMulOp, outputs: int) -> tuple[MatMulOp | AddOp, Array | None]:

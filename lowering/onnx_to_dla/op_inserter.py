@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
-from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.tensor import TransposeOp
 from xonnc.dialects.onnx.types import element_type, tensor_type
 from xonnc.lowering.onnx_to_dla.dla_builder import Array
 from xonnc.lowering.onnx_to_dla.qdq_pairs import constant_op
+
+
+def erase_unread(values: Iterable[SSAValue]) -> None:
+    """Erase the constants and transposes among what an erased operator read, if nothing else reads them."""
+    for value in dict.fromkeys(values):
+        op = value.owner
+        if isinstance(op, ConstantOp | TransposeOp) and value.first_use is None:
+            drop_attributes(op)
+            Rewriter.erase_op(op)
 
 
 @dataclass(frozen=True)
