@@ -185,9 +185,9 @@ class LLVMBuilder:
 
     def intrinsic(self, name: str, *values: SSAValue, result: Attribute | None = None) -> SSAValue:
         """Call an LLVM intrinsic that is overloaded on the type of its operands, and on `result` if given."""
-        suffix = _suffix(values[0].type)
+        suffix = intrinsic_suffix(values[0].type)
         if result is not None:
-            suffix = f"{_suffix(result)}.{suffix}"
+            suffix = f"{intrinsic_suffix(result)}.{suffix}"
         return self.add(llvm_ops.intrinsic(f"llvm.{name}.{suffix}", values, [result or values[0].type]))
 
     def size(self, size: int | SSAValue) -> SSAValue:
@@ -336,7 +336,7 @@ def _splat(value: float, element: Attribute, lanes: int) -> Attribute:
     return DenseIntOrFPElementsAttr.from_list(integers, [int(value)] * lanes)
 
 
-def _suffix(type_: Attribute) -> str:
+def intrinsic_suffix(type_: Attribute) -> str:
     if is_vector(type_):
-        return f"v{type_.get_shape()[0]}{_suffix(type_.element_type)}"
+        return f"v{type_.get_shape()[0]}{intrinsic_suffix(type_.element_type)}"
     return f"i{type_.width.data}" if is_integer(type_) else type_.name

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
-from xdsl.backend.llvm.convert import convert_module
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.utils.hints import isa
 
 from xonnc.lowering.krnl_to_llvm.kernels import (
     declare_step_function,
@@ -17,6 +14,7 @@ from xonnc.lowering.krnl_to_llvm.kernels import (
     emit_single_call,
     lower_kernel,
 )
+from xonnc.lowering.krnl_to_llvm.llvm_printer import module_text
 from xonnc.lowering.krnl_to_llvm.thread_pool import step_name, thread_pool_ir
 from xonnc.lowering.native.read_program import CallSequence, KernelCall, StepFunctions, split_kernel_groups
 
@@ -67,33 +65,9 @@ def llvm_text(
 
     If `is_local`, all functions get internal linkage.
     """
-    text = _with_attributes(module, str(convert_module(module, fallback_target_triple=triple or None)))
-    if is_local:
-        text = re.sub(r"^define (?!internal)(?:external )?", "define internal ", text, flags=re.MULTILINE)
-    # Without an FMA instruction, `llvm.fma` calls the C library per element, 30 times as slow as the multiply
-    # and add that `llvm.fmuladd` becomes; on processors with FMA both are the same instruction.
-    text = text.replace('@"llvm.fma.', '@"llvm.fmuladd.')
     if threads == 1:
-        return text
+        return module_text(module, triple, is_local=is_local)
     shared, _ = _parallel_steps(steps)
     # LLVM IR must not declare functions that it also defines; the pool appended below defines these.
-    for name, _ in shared:
-        text = text.replace(f'declare void @"{name}"(ptr %".1")\n', "")
+    text = module_text(module, triple, is_local=is_local, elsewhere={name for name, _ in shared})
     return f"{text}\n{thread_pool_ir(shared, threads)}"
-
-
-def _with_attributes(module: ModuleOp, text: str) -> str:
-    """Add to LLVM IR the attributes of functions in `passthrough`, which xDSL leaves out."""
-    attributes: dict[str, str] = {}
-    for op in module.ops:
-        if isinstance(op, llvm.FuncOp) and isa(op.passthrough, ArrayAttr[ArrayAttr[StringAttr]]):
-            pairs = [[each.data for each in pair] for pair in op.passthrough]
-            attributes[op.sym_name.data] = "".join(f" {name}({value})" for name, value in pairs)
-    if not attributes:
-        return text
-    return re.sub(
-        r'^define [^@]*@"([^"]+)"\(.*\)$',
-        lambda found: found[0] + attributes.get(found[1], ""),
-        text,
-        flags=re.MULTILINE,
-    )
