@@ -14,7 +14,21 @@ from xonnc.contrib.microsoft.cached_attention import (
     sunk_softmax,
 )
 from xonnc.contrib.microsoft.common import Array, Samples, allowed, contrib, normal, range_of, softmax, wide
+from xonnc.contrib.microsoft.windowed_cache import (
+    build_kept,
+    build_resident,
+    build_with_new_rows,
+    kept,
+    resident,
+    with_new_rows,
+)
 from xonnc.plugin import Builder, TensorType, Value, attribute, one, optional
+
+
+def normalized_heads(x: Array, weight: Array, epsilon: float) -> Array:
+    """Compute the RMS normalization of each head."""
+    deviation = np.sqrt(np.square(x).mean(-1, keepdims=True) + np.float32(epsilon))
+    return x / deviation * wide(weight)
 
 
 def rotated(x: Array, positions: Array, cosines: Array, sines: Array, interleaved: bool) -> Array:
@@ -33,7 +47,8 @@ class GroupQueryAttention:
     """
     Attention whose queries share the key-value heads in groups, with a key-value cache.
 
-    The cache has a fixed length if it is long enough for all tokens, else it grows.
+    The cache has a fixed length if it is long enough for all tokens, else it grows. With
+    `sliding_window_cache` it holds the last tokens alone.
     """
 
     inputs = (
@@ -49,6 +64,11 @@ class GroupQueryAttention:
         optional(np.int64, name="positions"),
         optional("T", name="attention_bias"),
         optional("T", name="head_sink"),
+        optional(np.float32, name="k_scale"),
+        optional(np.float32, name="v_scale"),
+        optional("T", name="q_norm_weight"),
+        optional("T", name="k_norm_weight"),
+        optional(np.int32, name="query_lengths"),
     )
     outputs = (
         one("T", name="output"),
@@ -58,14 +78,21 @@ class GroupQueryAttention:
     types = allowed(T=(np.float32, np.float16))
     causal = attribute(int, default=1)
     do_rotary = attribute(int, default=0)
+    k_norm_epsilon = attribute(float, default=None)
+    k_quant_type = attribute(str, default="NONE")
+    kv_cache_bit_width = attribute(int, default=0)
     kv_num_heads = attribute(int)
     local_window_size = attribute(int, default=-1)
     num_heads = attribute(int)
+    q_norm_epsilon = attribute(float, default=None)
+    qk_norm_epsilon = attribute(float, default=1e-6)
     qk_output = attribute(int, default=0, choices=(0,))
     rotary_interleaved = attribute(int, default=0)
     scale = attribute(float, default=None)
+    sliding_window_cache = attribute(int, default=0)
     smooth_softmax = attribute(int, default=0, choices=(0, -1, 1))
     softcap = attribute(float, default=0.0)
+    v_quant_type = attribute(str, default="NONE")
 
     @staticmethod
     def require_supported(op: Any) -> None:
@@ -78,6 +105,21 @@ class GroupQueryAttention:
             )
         if op.do_rotary and (op.cosines is None or op.sines is None):
             raise op.fail("do_rotary needs cos_cache and sin_cache")
+        if (op.q_norm_weight is None) != (op.k_norm_weight is None):
+            raise op.fail("q_norm_weight and k_norm_weight are needed both, or neither")
+        GroupQueryAttention.require_supported_cache(op)
+
+    @staticmethod
+    def require_supported_cache(op: Any) -> None:
+        """Raise `XonncError` for a cache that is refused."""
+        if op.kv_cache_bit_width or {op.k_quant_type, op.v_quant_type} != {"NONE"}:
+            raise op.fail("a quantized cache is not supported; export the model with a cache of floats")
+        if not op.sliding_window_cache:
+            return
+        if op.past_key is None or op.local_window_size <= 0:
+            raise op.fail("sliding_window_cache needs past_key, past_value and a local_window_size")
+        if op.attention_bias is not None:
+            raise op.fail("attention_bias with sliding_window_cache is not supported; mask by the window")
 
     @staticmethod
     def size(op: Any) -> int:
@@ -95,6 +137,8 @@ class GroupQueryAttention:
             return [unknown] * 3
         size = GroupQueryAttention.size(op)
         output = op.q.with_shape((*op.q.shape[:2], op.num_heads * size))
+        if op.sliding_window_cache:
+            return [output, op.past_key, op.past_value]
         total = (op.integers(6) or [None])[0]
         past = 0 if op.past_key is None else None if op.past_key.shape is None else op.past_key.shape[2]
         if not isinstance(past, int) or total is None:
@@ -106,7 +150,7 @@ class GroupQueryAttention:
     def reference(op: Any, *operands: Array) -> list[Array]:
         GroupQueryAttention.require_supported(op)
         q, k, v, past_key, past_value, lengths, total, cosines, sines, positions, *others = operands
-        added, sink = others
+        added, sink, _, _, q_weight, k_weight, query_lengths = others
         absent: Any = None
         size = GroupQueryAttention.size(op)
         if k is absent:
@@ -114,7 +158,13 @@ class GroupQueryAttention:
             q, k, v = np.split(q, widths, -1)
         query, key = heads(wide(q), op.num_heads), heads(wide(k), op.kv_num_heads)
         value, length = heads(wide(v), op.kv_num_heads), q.shape[1]
-        starts: Array = np.maximum(lengths.reshape(-1).astype(np.int64) + 1 - length, 0)
+        if q_weight is not absent:
+            epsilons = GroupQueryAttention.epsilons(op)
+            query = normalized_heads(query, q_weight, epsilons[0])
+            key = normalized_heads(key, k_weight, epsilons[1])
+        tokens = lengths.reshape(-1).astype(np.int64) + 1
+        new_tokens = length if query_lengths is absent else query_lengths.reshape(-1).astype(np.int64)
+        starts: Array = np.maximum(tokens - new_tokens, 0)
         own = np.asarray(starts[:, None] + np.arange(length, dtype=np.int64), np.int64)
         if op.do_rotary:
             positions_used = own if positions is absent else positions
@@ -125,27 +175,32 @@ class GroupQueryAttention:
         if past_key is absent:
             empty: Array = np.zeros((*key.shape[:2], 0, size), q.dtype)
             past_key = past_value = empty
-        longest = max(past_key.shape[2], int(total.reshape(-1)[0]))
-        presents: list[Array] = []
-        for past_state, new in ((past_key, key), (past_value, value)):
-            present = np.zeros((*past_state.shape[:2], longest, size), np.float32)
-            present[:, :, : past_state.shape[2]] = wide(past_state)
-            for batch, start in enumerate(starts):
-                present[batch, :, start : start + length] = new[batch]
-            presents.append(present)
+        capacity = past_key.shape[2]
+        rows, added_rows = starts, max(int(total.reshape(-1)[0]) - capacity, 0)
+        if op.sliding_window_cache:
+            rows, added_rows = resident(starts, capacity, op.local_window_size), length
+        presents = [
+            with_new_rows(wide(past), new, rows, added_rows)
+            for past, new in ((past_key, key), (past_value, value))
+        ]
+        longest = capacity + added_rows
         everything = [np.repeat(each, op.num_heads // op.kv_num_heads, 1) for each in presents]
+        if op.sliding_window_cache:
+            dropped = rows + tokens - starts - resident(tokens, capacity, op.local_window_size)
+            presents = [kept(each, dropped, capacity) for each in presents]
         scores = query @ everything[0].swapaxes(-1, -2) * np.float32(scale_of(op, size))
         scores = np.tanh(scores / op.softcap) * np.float32(op.softcap) if op.softcap else scores
         if added is not absent:
             missing = longest - added.shape[3]
             scores = scores + np.pad(wide(added), [(0, 0), (0, 0), (0, 0), (0, missing)])
-        distance = np.asarray(own[:, None, :, None] - np.arange(longest, dtype=np.int64), np.int64)
+        rows_of_queries = rows[:, None, None, None] + np.arange(length, dtype=np.int64)[:, None]
+        distance = np.asarray(rows_of_queries - np.arange(longest, dtype=np.int64), np.int64)
         window = op.local_window_size if op.local_window_size > 0 else longest
         is_seen = np.asarray(distance < window, np.bool_)
         if op.causal:
             is_seen = np.asarray(is_seen & (distance >= 0), np.bool_)
-        past_state = (starts + length)[:, None, None, None] > np.arange(longest, dtype=np.int64)
-        scores = np.where(is_seen & past_state, scores, -np.inf)
+        is_filled = (rows + length)[:, None, None, None] > np.arange(longest, dtype=np.int64)
+        scores = np.where(is_seen & is_filled, scores, -np.inf)
         sinks = np.zeros(op.num_heads, np.float32) if sink is absent else wide(sink)
         has_sinks = sink is not absent or op.smooth_softmax == 1
         y = merged((sunk_softmax(scores, sinks) if has_sinks else softmax(scores)) @ everything[1])
@@ -163,28 +218,76 @@ class GroupQueryAttention:
             split_heads(b, each, count)
             for each, count in ((q, op.num_heads), (k, op.kv_num_heads), (v, op.kv_num_heads))
         )
+        if op.q_norm_weight is not None:
+            epsilons = GroupQueryAttention.epsilons(op)
+            query = b.RMSNormalization(query, op.q_norm_weight, axis=-1, epsilon=epsilons[0])
+            key = b.RMSNormalization(key, op.k_norm_weight, axis=-1, epsilon=epsilons[1])
         length = b.Shape(q, start=1, end=2)
-        lengths = b.Reshape(b.Cast(op.lengths, to=np.int64), [-1])
+        tokens = b.Add(b.Reshape(b.Cast(op.lengths, to=np.int64), [-1]), np.int64(1))
+        new_tokens = length
+        if op.query_lengths is not None:
+            new_tokens = b.Reshape(b.Cast(op.query_lengths, to=np.int64), [-1])
         # A prompt may be shorter than its padded length; it starts at position 0.
-        starts = b.Max(b.Sub(b.Add(lengths, np.int64(1)), length), np.int64(0))
+        starts = b.Max(b.Sub(tokens, new_tokens), np.int64(0))
         if op.do_rotary:
-            position_ids = op.positions
-            if position_ids is None:
-                position_ids = b.Add(b.Unsqueeze(starts, [1]), b.Unsqueeze(range_of(b, length), [0]))
             query, key = (
-                b.RotaryEmbedding(each, op.cosines, op.sines, position_ids, interleaved=op.rotary_interleaved)
-                for each in (query, key)
+                GroupQueryAttention.rotate(op, b, each, starts, length, size) for each in (query, key)
             )
-        keys, values = (
-            new if past is None else GroupQueryAttention.updated(op, b, past, new, starts)
-            for past, new in ((op.past_key, key), (op.past_value, value))
-        )
+        keys, values = key, value
+        if op.sliding_window_cache:
+            return GroupQueryAttention.attend_window(op, b, [query, key, value], tokens, starts)
+        if op.past_key is not None:
+            total = b.Reshape(b.Cast(op.total, to=np.int64), [1])
+            added_rows = b.Max(b.Sub(total, b.Shape(op.past_key, start=2, end=3)), np.int64(0))
+            keys = build_with_new_rows(b, op.past_key, key, starts, added_rows)
+            values = build_with_new_rows(b, op.past_value, value, starts, added_rows)
         y = merge_heads(b, GroupQueryAttention.attend(op, b, [query, keys, values], starts))
         return [y, keys, values]
 
     @staticmethod
+    def epsilons(op: Any) -> list[float]:
+        """Return the epsilons of the normalizations of queries and of keys."""
+        own = (op.q_norm_epsilon, op.k_norm_epsilon)
+        return [op.qk_norm_epsilon if each is None else each for each in own]
+
+    @staticmethod
+    def rotate(op: Any, b: Builder, x: Value, starts: Value, length: Value, size: int) -> Value:
+        """Build the rotary embedding of the elements of heads that the tables have columns for."""
+        positions = op.positions
+        if positions is None:
+            positions = b.Add(b.Unsqueeze(starts, [1]), b.Unsqueeze(range_of(b, length), [0]))
+        columns = None if op.cosines.shape is None else op.cosines.shape[-1]
+        width = 2 * columns if isinstance(columns, int) else size
+        return b.RotaryEmbedding(
+            x,
+            op.cosines,
+            op.sines,
+            positions,
+            interleaved=op.rotary_interleaved,
+            rotary_embedding_dim=0 if width == size else width,
+        )
+
+    @staticmethod
+    def attend_window(
+        op: Any, b: Builder, parts: list[Value], tokens: Value, starts: Value
+    ) -> list[Value | None]:
+        """Build the attention over caches of the last tokens alone, and these caches with the new tokens."""
+        query, *new = parts
+        capacity, length = b.Shape(op.past_key, start=2, end=3), b.Shape(query, start=2, end=3)
+        rows, remaining = (
+            build_resident(b, each, capacity, op.local_window_size) for each in (starts, tokens)
+        )
+        pasts = (op.past_key, op.past_value)
+        staged = [
+            build_with_new_rows(b, past, each, rows, length) for past, each in zip(pasts, new, strict=True)
+        ]
+        y = merge_heads(b, GroupQueryAttention.attend(op, b, [query, *staged], rows))
+        dropped = b.Sub(b.Add(rows, b.Sub(tokens, starts)), remaining)
+        return [y, *(build_kept(b, each, dropped, capacity) for each in staged)]
+
+    @staticmethod
     def attend(op: Any, b: Builder, parts: list[Value], starts: Value) -> Value:
-        """Build the attention of queries that start at the positions `starts` of the cache."""
+        """Build the attention of queries that start at the rows `starts` of the cache."""
         length, scale = b.Shape(op.q, start=1, end=2), scale_of(op, GroupQueryAttention.size(op))
         window = op.local_window_size - 1 if op.local_window_size > 0 else -1
         lengths = b.Add(starts, length)
@@ -216,16 +319,6 @@ class GroupQueryAttention:
         )
 
     @staticmethod
-    def updated(op: Any, b: Builder, past: Value, new: Value, starts: Value) -> Value:
-        """Build the cache with new rows, as long as all tokens; it does not grow if it was already."""
-        total = b.Reshape(b.Cast(op.total, to=np.int64), [1])
-        missing = b.Max(b.Sub(total, b.Shape(past, start=2, end=3)), np.int64(0))
-        shape = b.Concat(b.Shape(past, start=0, end=2), missing, b.Shape(past, start=3, end=4), axis=0)
-        zeros = b.ConstantOfShape(shape)
-        zeros = zeros if past.dtype == np.float32 else b.CastLike(zeros, past)
-        return b.TensorScatter(b.Concat(past, zeros, axis=2), new, starts, axis=2)
-
-    @staticmethod
     def samples(rng: np.random.Generator) -> Samples:
         for count, kv, length, past, fixed, options in (
             (4, 2, 1, 5, 0, {}),
@@ -238,9 +331,16 @@ class GroupQueryAttention:
             (4, 1, 1, 6, 0, {"smooth_softmax": 1, "local_window_size": 4}),
             (4, 2, 3, -1, 0, {"causal": 0}),
             (4, 2, 3, -1, 0, {"smooth_softmax": 1, "causal": 0}),
+            (4, 2, 1, 9, 1, {"do_rotary": 1, "columns": 8}),
+            # Windowed caches that are full, so that no row of them holds anything.
+            (4, 2, 1, 4, 9, {"do_rotary": 1, "local_window_size": 4, "sliding_window_cache": 1}),
+            (4, 1, 6, 5, 13, {"do_rotary": 1, "local_window_size": 4, "sliding_window_cache": 1}),
+            (6, 2, 2, 5, 8, {"local_window_size": 3, "sliding_window_cache": 1, "sink": 1}),
         ):
-            size, batch = 16, 1 if length > 1 else 2
-            cache_length = int(rng.integers(length, past + 1)) if fixed else max(past, 0) + length
+            size, batch = 32 if "columns" in options else 16, 1 if length > 1 else 2
+            cache_length = max(past, 0) + length
+            if fixed:
+                cache_length = int(rng.integers(length, past + 1)) if fixed == 1 else fixed
             widths = [each * size for each in (count, kv, kv)]
             q, k, v = (normal(rng, batch, length, width) for width in widths)
             packed: list[Array | None] = (
@@ -251,15 +351,16 @@ class GroupQueryAttention:
                 cache = [normal(rng, batch, kv, past, size) for _ in range(2)]
             for each in cache:
                 # onnxruntime clears rows that hold no token, unless the cache is updated in place.
-                if each is not None:
+                if each is not None and fixed <= 1:
                     each[:, :, cache_length - length :] = 0
-            angles = rng.uniform(0, 6, (16, size // 2)).astype(np.float32)
+            columns = int(options.get("columns", size // 2))
+            angles = rng.uniform(0, 6, (16, columns)).astype(np.float32)
             tables: list[Array | None] = [None, None]
             if "do_rotary" in options:
                 tables = [np.cos(angles), np.sin(angles)]
             added = normal(rng, 1, count, length, cache_length) if "bias" in options else None
             sink = normal(rng, count) if "sink" in options else None
             numbers = [np.full((batch,), cache_length - 1, np.int32), np.asarray(cache_length, np.int32)]
-            given = {name: each for name, each in options.items() if name not in ("bias", "sink")}
+            given = {name: each for name, each in options.items() if name not in ("bias", "sink", "columns")}
             operands: list[Array | None] = [*packed, *cache, *numbers, *tables, None, added, sink]
             yield operands, {"num_heads": count, "kv_num_heads": kv, **given}
