@@ -329,7 +329,9 @@ def _module_text(job: Translation, module: ModuleOp) -> Callable[[BinaryIO], Non
 
     def write(stream: BinaryIO) -> None:
         text = TextIOWrapper(stream, "utf-8", errors="surrogateescape", write_through=True)
-        printer = OnnxPrinter(text, print_debuginfo=job.locations, elide_larger=job.elide_larger)
+        printer = OnnxPrinter(
+            text, print_debuginfo=job.locations, elide_larger=job.elide_larger, portable=True
+        )
         printer.print_op(module)
         text.write("\n")
         text.detach()

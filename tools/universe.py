@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from xdsl.universe import Universe
+from xdsl.universe import XDSL_UNIVERSE, Universe
 
 from xonnc.passes import dialect_factories, pass_factories
 
@@ -18,13 +18,8 @@ if TYPE_CHECKING:
 
 
 def installed_dialects() -> dict[str, Callable[[], Dialect]]:
-    """
-    The dialects of everything installed.
-
-    Of xDSL's, `llvm` has the vectors that code for the CPU has, and `tosa` the ops that it lacks.
-    """
-    found = {**Universe.get_multiverse().all_dialects, **dialect_factories()}
-    return {**found, "llvm": _vector_llvm, "tosa": _tosa}
+    """The dialects of everything installed, with those of plug-in files."""
+    return {**Universe.get_multiverse().all_dialects, **dialect_factories()}
 
 
 def _vector_llvm() -> Dialect:
@@ -38,5 +33,14 @@ def _tosa() -> Dialect:
 
     return get_tosa()
 
+
+XDSL_UNIVERSE.all_dialects.update({"llvm": _vector_llvm, "tosa": _tosa})
+"""
+xDSL's `llvm` with vectors in `fcmp` and `select`, which code for the CPU has, and its `tosa` with the ops
+that it lacks.
+
+They take the place of xDSL's entries, since xDSL refuses a second dialect of one name. With them, every xDSL
+tool reads the IR that these dialects print.
+"""
 
 XONNC_UNIVERSE = Universe(all_dialects=dialect_factories(), all_passes=pass_factories())

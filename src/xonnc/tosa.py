@@ -72,7 +72,7 @@ class TosaOutput(OnnxruntimeApi):
         Raises: `XonncError` if the file cannot be written.
         """
         with atomic_write(Path(path)) as file, TextIOWrapper(file, encoding="utf-8") as text:
-            OnnxPrinter(stream=text, print_generic_format=True).print_op(self.module)
+            OnnxPrinter(stream=text, print_generic_format=True, portable=True).print_op(self.module)
             text.write("\n")
         return Path(path).stat().st_size
 

@@ -87,5 +87,5 @@ def write_ir(module: ModuleOp, path: Path, elide_larger: int | None = None) -> N
 def _print_ir(module: ModuleOp, text: TextIO, elide_larger: int | None) -> None:
     from xonnc.dialects.onnx.assembly import OnnxPrinter
 
-    OnnxPrinter(stream=text, print_debuginfo=True, elide_larger=elide_larger).print_op(module)
+    OnnxPrinter(stream=text, print_debuginfo=True, elide_larger=elide_larger, portable=True).print_op(module)
     text.write("\n")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,8 @@ class OnnxPrinter(Printer):
     number_disposables: bool = field(default=False, kw_only=True)
     local_scope: bool = field(default=False, kw_only=True)
     """Whether attributes and locations are printed inline, without aliases."""
+    portable: bool = field(default=False, kw_only=True)
+    """Whether xDSL's own parser, which takes some literals of MLIR for others, reads the same constants."""
     _names: Names | None = field(default=None, init=False)
     _aliases: Aliases = field(default_factory=Aliases, init=False)
     _default_dialects: list[str] = field(default_factory=lambda: ["builtin"], init=False)
@@ -238,7 +241,7 @@ class OnnxPrinter(Printer):
             attribute.print_without_type(self)
         else:
             self.print_string("dense<")
-            for piece in elements_text(attribute, self.hex_larger):
+            for piece in elements_text(attribute, self.hex_larger, self.portable):
                 self.print_string(piece)
             self.print_string(">")
 
@@ -312,7 +315,8 @@ class OnnxPrinter(Printer):
     def _print_array_element(self, element: Attribute) -> None:
         if type(element) is IntegerAttr and element.get_type() == i64:
             self.print_string(str(element.value.data))
-        elif type(element) is FloatAttr and element.get_type() == f64:
+        elif type(element) is FloatAttr and element.get_type() == f64 and isfinite(element.value.data):
+            # A bit pattern without a type is an integer.
             self.print_float(element.value.data, f64)
         else:
             self.print_attribute(element)

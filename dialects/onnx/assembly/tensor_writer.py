@@ -37,9 +37,15 @@ def is_splat(attr: DisposableElementsAttr | DenseIntOrFPElementsAttr) -> bool:
     return all((flat[i : i + BLOCK] == flat[0]).all() for i in range(0, len(flat), BLOCK))
 
 
-def elements_text(attr: DisposableElementsAttr | DenseIntOrFPElementsAttr, hex_larger: int) -> Iterator[str]:
+def elements_text(
+    attr: DisposableElementsAttr | DenseIntOrFPElementsAttr, hex_larger: int, portable: bool = False
+) -> Iterator[str]:
     """
     Iterate over the text between `<` and `>`; hexadecimal above `hex_larger` elements (-1: never).
+
+    Text is `portable` if xDSL's own parser reads what MLIR reads: it takes the bit pattern `0x7F800000` in a
+    list of floats for an integer, and a byte of hexadecimal data for one i1. Such floats are then written as
+    data, and i1 in lists.
     """
     element_type = attr.get_element_type()
     shape = attr.get_shape()
@@ -48,16 +54,36 @@ def elements_text(attr: DisposableElementsAttr | DenseIntOrFPElementsAttr, hex_l
         return
     if is_splat(attr):
         array = attr.array() if isinstance(attr, DisposableElementsAttr) else dense_array(attr)
-        yield element_texts(array.reshape(-1)[:1], element_type)[0]
-    elif 0 <= hex_larger < size and STORAGE_DTYPES[element_type] != np.object_:
-        yield '"0x'
+        first = array.reshape(-1)[:1]
+        texts = element_texts(first, element_type)
+        yield from _hexadecimal([first], element_type) if portable and _has_pattern(texts, first) else texts
+    elif (
+        0 <= hex_larger < size
+        and STORAGE_DTYPES[element_type] != np.object_
+        and not (portable and element_type == i1)
+    ):
         blocks = attr.blocks() if isinstance(attr, DisposableElementsAttr) else _blocks(dense_array(attr))
-        for block in blocks:
-            yield _packed(block, element_type).tobytes().hex().upper()
-        yield '"'
+        yield from _hexadecimal(blocks, element_type)
     else:
         array = attr.array() if isinstance(attr, DisposableElementsAttr) else dense_array(attr)
-        yield from _nested(element_texts(array, element_type), shape)
+        texts = element_texts(array, element_type)
+        if portable and _has_pattern(texts, array):
+            yield from _hexadecimal(_blocks(np.ascontiguousarray(array)), element_type)
+        else:
+            yield from _nested(texts, shape)
+
+
+def _has_pattern(texts: Sequence[str], array: Array) -> bool:
+    """Return whether an element is printed as its bit pattern."""
+    return array.dtype != np.object_ and any("0x" in text for text in texts)
+
+
+def _hexadecimal(blocks: Iterable[Array], element_type: Attribute) -> Iterator[str]:
+    """Iterate over the text of a tensor's data."""
+    yield '"0x'
+    for block in blocks:
+        yield _packed(block, element_type).tobytes().hex().upper()
+    yield '"'
 
 
 def element_texts(array: Array, element_type: Attribute) -> list[str]:

@@ -34,6 +34,13 @@ ARRAYS = [
     np.array([1 + 2j, -3j], np.complex64),
     np.zeros((0, 3), np.float32),
     np.arange(300, dtype=np.int32),
+    np.array([np.inf, -np.inf, np.nan, 16777216.0], np.float32),
+    np.full((2, 3), -np.inf, np.float32),
+    np.array(np.nan),
+    np.array([-np.inf, 65504], np.float16),
+    np.full(4, np.inf, bfloat16),
+    np.array([complex(np.inf, 1), complex(2, np.nan)], np.complex64),
+    np.arange(300) % 3 == 1,
 ]
 
 MODELS = {
@@ -92,6 +99,7 @@ def printed(module: ModuleOp, generic: bool, elide_larger: int | None = None) ->
         number_disposables=generic,
         print_debuginfo=True,
         elide_larger=elide_larger,
+        portable=True,
     ).print_op(module)
     return stream.getvalue()
 
@@ -108,8 +116,12 @@ def test_models_are_read_as_they_were(name: str, generic: bool) -> None:
 @pytest.mark.parametrize("array", ARRAYS, ids=lambda array: f"{array.dtype}{list(array.shape)}")
 def test_constants_are_read_bit_for_bit(array: np.ndarray, generic: bool) -> None:
     module = ModuleOp([ConstantOp.from_attr(DisposablePool().create(array))])
-    read = Parser(context(), printed(module, generic)).parse_module()
+    text = printed(module, generic)
+    read = Parser(context(), text).parse_module()
     read.verify()
+    assert printed(OnnxParser(context(), text).parse_module(), generic=False) == printed(
+        module, generic=False
+    )
     constant = read.body.block.first_op
     assert isinstance(constant, ConstantOp)
     assert constant.value is not None
