@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from xdsl.xdsl_opt_main import xDSLOptMain
 
 import xonnc
 from xonnc.tools.driver import main
@@ -25,6 +26,12 @@ def test_it_writes_the_generic_form(model: Path, tmp_path: Path, capsys: pytest.
     assert "onnx." not in text
     assert "tanh 1" in capsys.readouterr().out
     assert xonnc.compile_tosa(model).ops["tanh"] == 1
+
+
+def test_xdsl_reads_it(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["compile", str(model), "--target", "tosa", "-q"]) == 0
+    xDSLOptMain(args=[str(tmp_path / "small.mlir")]).run()
+    assert "tosa.tanh" in capsys.readouterr().out
 
 
 def test_json(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
