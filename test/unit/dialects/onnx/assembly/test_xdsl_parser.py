@@ -135,9 +135,7 @@ def test_constants_are_read_bit_for_bit(array: np.ndarray, generic: bool) -> Non
 
 @pytest.mark.parametrize("reader", [Parser, OnnxParser])
 def test_floats_without_a_number_in_lists_are_read(reader: type[Parser]) -> None:
-    text = (
-        '"builtin.module"() ({}) {a = [0x7FF0000000000000 : f64, 1.0 : f64, 0x7FC00000 : f32, 2]} : () -> ()'
-    )
+    text = "module attributes {a = [0x7FF0000000000000 : f64, 1.0 : f64, 0x7FC00000 : f32, 2]} {}"
     module = OnnxParser(context(), text).parse_module()
     assert printed(reader(context(), printed(module, False)).parse_module(), False) == printed(module, False)
 
