@@ -15,7 +15,7 @@ from weakref import WeakSet
 import numpy as np
 
 from xonnc.argument_types import require_path
-from xonnc.errors import DeclaredShapeError, XonncError
+from xonnc.errors import DeclaredShapeError, DimensionNameError, XonncError
 from xonnc.formats.html_tables import html_table
 from xonnc.formats.native.partial_program import partial_program
 from xonnc.formats.native.program import (
@@ -259,10 +259,12 @@ class Session(OnnxruntimeApi):
         return self._source.pickled()
 
     def _checked_results(self, feeds: Mapping[str, object], out: Mapping[str, Array]) -> list[RuntimeValue]:
-        """Run; if a declared result shape is wrong, warn and run without declared shapes."""
+        """Run; if what the model declares of shapes is wrong, warn and run without that."""
         if self._corrected is None:
             try:
                 return self._results(feeds, out)
+            except DimensionNameError as error:
+                return self._unnamed_results(feeds, error)
             except (DeclaredShapeError, MemoryError) as error:
                 # Memory runs out where a result is declared far larger than it is.
                 if self._undeclared is None:
@@ -270,8 +272,29 @@ class Session(OnnxruntimeApi):
                 self._corrected = self._undeclared()
                 which = "its inferred" if isinstance(error, DeclaredShapeError) else "the declared"
                 warnings.warn(f"{error}; {which} result shapes are ignored", stacklevel=3)
-        results = self._corrected.run(None, feeds)
-        self._last = self._corrected._last
+        return self._corrected_results(self._corrected, feeds)
+
+    def _unnamed_results(self, feeds: Mapping[str, object], error: DimensionNameError) -> list[RuntimeValue]:
+        """
+        Run without the names of dimensions; if the operators do not take the sizes either, raise `error`.
+
+        onnxruntime compares no names, and exporters give one name to dimensions that differ: a merged decoder
+        of optimum gets an empty cache of the encoder's states in its first run.
+        """
+        if self._undeclared is None:
+            raise error
+        corrected = self._undeclared()
+        try:
+            results = self._corrected_results(corrected, feeds)
+        except XonncError:
+            raise error from None
+        self._corrected = corrected
+        warnings.warn(f"{error}; the names of dimensions are ignored", stacklevel=4)
+        return results
+
+    def _corrected_results(self, corrected: Session, feeds: Mapping[str, object]) -> list[RuntimeValue]:
+        results = corrected.run(None, feeds)
+        self._last = corrected._last
         return results
 
     def _results(self, feeds: Mapping[str, object], out: Mapping[str, Array]) -> list[RuntimeValue]:
@@ -390,6 +413,8 @@ class Session(OnnxruntimeApi):
     def _compile_instance(self, shapes: InputShapes, values: InputValues) -> Instance:
         try:
             return _instance_of(self._compile(shapes, values))
+        except DimensionNameError:
+            raise
         except XonncError as error:
             steps = self._template.program.steps
             if values or not any(isinstance(step, SessionStep) and step.bodies for step in steps):

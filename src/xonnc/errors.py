@@ -32,6 +32,10 @@ class DeclaredShapeError(XonncError):
     """A computed shape contradicts the shape that the model declares."""
 
 
+class DimensionNameError(DeclaredShapeError):
+    """Inputs give two sizes to a dimension of one name."""
+
+
 class PluginFunctionError(XonncError):
     """
     A function of a plug-in raised an error or returned a wrong value for a node.

@@ -48,7 +48,13 @@ from xonnc.transforms.dims.functions import dim_names
 from xonnc.transforms.invalid_branches import allow_invalid_branches
 from xonnc.transforms.models.model_functions import simplify_functions
 from xonnc.transforms.models.set_layouts_onnx import Layouts, set_layouts, with_moving
-from xonnc.transforms.models.signatures import Shapes, Signature, set_input_shapes, set_signature
+from xonnc.transforms.models.signatures import (
+    Shapes,
+    Signature,
+    forget_dimension_names,
+    set_input_shapes,
+    set_signature,
+)
 from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName, merge
 from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, DEFAULT_PASSES, Passes, passes_of
 from xonnc.transforms.shape_inference_onnx import correct_shapes
@@ -137,7 +143,7 @@ def simplify(
         without_defaults: inputs whose initializer is dropped instead, so that they must be fed.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
         declared: `believed` trusts declared shapes of results; `checked` drops those that an operand
-            determines and has the run check the others; `ignored` drops all.
+            determines and has the run check the others; `ignored` drops all, and the names of dimensions.
         level: the optimization level, 0 to 3 (`xonnc passes --levels`).
         enable_pass: passes to run in addition to those of the level.
         disable_pass: passes of the level to leave out; `fast-math` stands for the rules that hold for real
@@ -242,6 +248,7 @@ def _simplified(
             forget_declared_by_bodies(module)
         elif declared == "ignored":
             forget_all_declared(module)
+            forget_dimension_names(module)
         _require_no_defaults(layouts, () if fold_overridable else overridable_inputs(loaded.proto))
         set_layouts(module, layouts)
         if input_shapes:

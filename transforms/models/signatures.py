@@ -23,7 +23,7 @@ from xonnc.dialects.onnx.interface_names import are_dictionaries
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, is_ranked, tensor_type, unranked
-from xonnc.errors import XonncError, suggest
+from xonnc.errors import DimensionNameError, XonncError, suggest
 from xonnc.formats.onnx.value_types import read_dim_params, write_dim_params
 from xonnc.rewriting.editing import retype
 from xonnc.rewriting.patterns import Array
@@ -87,6 +87,17 @@ def set_input_shapes(module: ModuleOp, shapes: Shapes) -> None:
         _forget_types(module)
     if function is not None:
         _write_names(function, list(inputs.values()))
+
+
+def forget_dimension_names(module: ModuleOp) -> None:
+    """Drop the names of dimensions of inputs: dimensions of one name may have different sizes."""
+    function = _function(module)
+    if function is None:
+        return
+    inputs = _inputs(function)
+    for each in inputs:
+        each.names = {}
+    _write_names(function, inputs)
 
 
 def set_input_values(module: ModuleOp, values: Mapping[str, Array], pool: DisposablePool) -> None:
@@ -191,7 +202,7 @@ def _reshape(inputs: Sequence[_Input], requested: Sequence[tuple[_Input, Sequenc
         for axis, size in enumerate(shape):
             name = each.names.get(axis)
             if name is not None and size >= 0 and sizes.setdefault(name, size) != size:
-                raise XonncError(
+                raise DimensionNameError(
                     f"{each.title}: dimension '{name}' cannot be {size} here and {sizes[name]} elsewhere"
                 )
         contradicts |= _set_shape(each.value, shape)

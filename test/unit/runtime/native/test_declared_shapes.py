@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from onnx import parser
 
+from xonnc.errors import DimensionNameError
 from xonnc.native import compile_native
 
 HEAD = '<ir_version: 10, opset_import: ["": 21]> g '
@@ -73,3 +74,36 @@ def test_what_is_declared_is_not_believed(operator: str, kind: str, size: int):
         (found,) = session.run(None, {port.name: FEEDS[port.name] for port in session.inputs})
     assert isinstance(found, np.ndarray)
     np.testing.assert_array_equal(found, expected)
+
+
+NAMED = f"""{HEAD}(bool[1] again, float[n,3] x, float[n,3] z) => (float[m,3] y)
+    {{ y = If (again) <then_branch = t () => (float[k,3] p) {{ p = Relu (z) }},
+                       else_branch = e () => (float[k,3] q) {{ q = Add (x, x) }}> }}"""
+
+
+def test_sizes_that_a_dimension_of_one_name_cannot_have():
+    """As a merged decoder of optimum has it: what one branch does not read may have another size."""
+    session = compile_native(parser.parse_model(NAMED))
+    x, z = np.ones((4, 3), np.float32), np.zeros((0, 3), np.float32)
+    message = "input 'z': dimension 'n' cannot be 0 here and 4 elsewhere; the names of dimensions are ignored"
+    with pytest.warns(UserWarning, match=f"^{message}$"):
+        (y,) = session.run(None, {"again": np.array([False]), "x": x, "z": z})
+    np.testing.assert_array_equal(np.asarray(y), 2 * x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (y,) = session.run(None, {"again": np.array([True]), "x": x, "z": -x[:2]})
+    np.testing.assert_array_equal(np.asarray(y), 0 * x[:2])
+
+
+def test_sizes_of_one_name_that_no_operator_takes():
+    session = compile_native(
+        parser.parse_model(f"{HEAD}(float[n] x, float[n] z) => (float[n] y) {{ y = Add (x, z) }}")
+    )
+    ones, feeds = np.ones(3, np.float32), {"x": np.ones(3, np.float32), "z": np.ones(2, np.float32)}
+    for _ in range(2):
+        with pytest.raises(
+            DimensionNameError, match="input 'z': dimension 'n' cannot be 2 here and 3 elsewhere"
+        ):
+            session.run(None, feeds)
+        (y,) = session.run(None, {"x": ones, "z": ones})
+        np.testing.assert_array_equal(np.asarray(y), 2 * ones)
