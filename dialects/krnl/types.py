@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TypeGuard
 
 from xdsl.dialects.builtin import IntegerType, MemRefType, VectorType
@@ -17,6 +18,12 @@ class LoopType(ParametrizedAttribute, TypeAttribute):
     """A handle of a loop, for schedules: `!krnl.loop`."""
 
     name = "krnl.loop"
+
+
+@lru_cache(4096)
+def buffer_of(element: Attribute, shape: tuple[int, ...]) -> MemRefType:
+    """Return the type of a row-major buffer; xDSL takes a fifth of a millisecond to make one."""
+    return MemRefType(element, shape)
 
 
 def is_integer(type_: Attribute) -> TypeGuard[IntegerType]:

@@ -27,7 +27,6 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from xonnc.dialects.krnl.types import is_integer, is_vector
 from xonnc.dialects.krnl.vector_llvm import FCmpOp, SelectOp
@@ -245,10 +244,14 @@ def _nested(type_: Attribute, numbers: Iterable[float]) -> str:
 
 def _attributes(op: llvm.FuncOp) -> str:
     """Return the attributes of a function in `passthrough`."""
-    if not isa(op.passthrough, ArrayAttr[ArrayAttr[StringAttr]]):
-        return ""
-    pairs = [[each.data for each in pair] for pair in op.passthrough]
-    return "".join(f" {name}({value})" for name, value in pairs)
+    text = ""
+    for pair in op.passthrough or ():
+        match pair:
+            case ArrayAttr(data=(StringAttr(data=name), StringAttr(data=value))):
+                text += f" {name}({value})"
+            case _:
+                raise XonncError(f"{op.sym_name.data}: {pair} in passthrough is not a name and a value")
+    return text
 
 
 def _constant(op: Operation) -> str:

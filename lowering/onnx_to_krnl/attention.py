@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, MemRefType, f32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, f32, i64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.memory import shape_of
 from xonnc.dialects.krnl.tiles import GemmOp
+from xonnc.dialects.krnl.types import buffer_of
 from xonnc.dialects.onnx.ops.nn import AttentionOp
 from xonnc.lowering.onnx_to_krnl.attention_blocks import (
     BlockBuffers,
@@ -137,7 +138,7 @@ def _of_query(
     own_scores = kernel.subview(buffers.scores, head.value, (it.group, it.keys))
     own_sums = kernel.subview(buffers.sums, head.value, (it.group, it.value_width))
     # A row of scores is as long as there are keys that the query attends to.
-    type_ = MemRefType(f32, [it.group, DYNAMIC_INDEX])
+    type_ = buffer_of(f32, (it.group, DYNAMIC_INDEX))
     own_scores = kernel.add(ShapedOp(operands=[own_scores, [count.value]], result_types=[type_]))
     start = head * Scalar(kernel, kernel.size(it.keys)) + first
     rows = [

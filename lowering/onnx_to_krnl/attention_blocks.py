@@ -12,12 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, MemRefType, UnitAttr, f32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, UnitAttr, f32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.dialects.krnl.tiles import GemmOp
+from xonnc.dialects.krnl.types import buffer_of
 from xonnc.lowering.onnx_to_krnl.attention_sizes import (
     AttentionSizes,
     attended_keys,
@@ -139,7 +140,7 @@ class _Block:
         own = self.kernel.subview(buffer, self.head.value, (first, second))
         if (first, second) == shape:
             return own
-        type_ = MemRefType(element_of(buffer), list(shape))
+        type_ = buffer_of(element_of(buffer), shape)
         return self.kernel.add(ShapedOp(operands=[own, []], result_types=[type_]))
 
     def _statistic(self, name: str, row: SSAValue) -> Scalar:

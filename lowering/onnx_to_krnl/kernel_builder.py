@@ -30,7 +30,7 @@ from xonnc.dialects.krnl.dynamic_shapes import ShapedOp, SubviewOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ToOddOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of, shape_of
-from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.krnl.types import buffer_of, is_integer
 from xonnc.lowering.onnx_to_krnl.element_types import (
     NARROW_FLOATS,
     is_sub_byte,
@@ -53,7 +53,9 @@ class DynamicBuffer:
     @property
     def type(self) -> MemRefType:
         """Return its memref type."""
-        return MemRefType(self.element, [size if is_static(size) else DYNAMIC_INDEX for size in self.shape])
+        return buffer_of(
+            self.element, tuple(size if is_static(size) else DYNAMIC_INDEX for size in self.shape)
+        )
 
 
 BufferType: TypeAlias = MemRefType | DynamicBuffer
@@ -67,7 +69,7 @@ def buffer_type(shape: Sequence[Size], element: Attribute) -> BufferType:
     """Return the type of a row-major buffer for elements of a type."""
     sizes = [size for size in shape if is_static(size)]
     if len(sizes) == len(shape):
-        return MemRefType(storage_type(element), sizes)
+        return buffer_of(storage_type(element), tuple(sizes))
     return DynamicBuffer(tuple(shape), storage_type(element))
 
 
@@ -80,7 +82,7 @@ class KernelBuilder:
 
     def __init__(self, buffers: Sequence[BufferType]) -> None:
         self.types: list[Attribute] = [
-            each if isinstance(each, MemRefType) else MemRefType(each.element, [DYNAMIC_INDEX])
+            each if isinstance(each, MemRefType) else buffer_of(each.element, (DYNAMIC_INDEX,))
             for each in buffers
         ]
         self.entry = Block(arg_types=self.types)
@@ -176,7 +178,7 @@ class KernelBuilder:
 
     def rows(self, buffer: SSAValue, start: SSAValue, count: SSAValue) -> SSAValue:
         """Return consecutive rows of a matrix."""
-        type_ = MemRefType(element_of(buffer), [DYNAMIC_INDEX, shape_of(buffer)[1]])
+        type_ = buffer_of(element_of(buffer), (DYNAMIC_INDEX, shape_of(buffer)[1]))
         return self.add(SubviewOp(operands=[buffer, start, [count]], result_types=[type_]))
 
     def index(self, value: int) -> SSAValue:

@@ -295,7 +295,7 @@ class LoweringBuilder:
         """Allocate a buffer."""
         type_ = _type_of(shape, element)
         sizes = [self.extent(size) for size in shape if isinstance(size, SymbolicSize)]
-        made = self.insert(memref.AllocOp.get(type_.element_type, None, type_.get_shape(), sizes))
+        made = self.insert(memref.AllocOp(sizes, (), type_))
         self._contents[made] = shape, element
         return made
 

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     IntegerAttr,
-    MemRefType,
     StringAttr,
     UnitAttr,
     f32,
@@ -24,7 +23,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import BF16_TERMS, GemmOp
-from xonnc.dialects.krnl.types import is_buffer, size_of
+from xonnc.dialects.krnl.types import buffer_of, is_buffer, size_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.bf16_operands import bf16_operand
@@ -198,7 +197,7 @@ def call_gemm(
     """
     types = [buffer.type for buffer in (output, *buffers)]
     # Views of rows are contiguous: without their offsets in the types, all calls share one kernel.
-    rows = [MemRefType(each.element_type, each.get_shape()) for each in types if is_buffer(each)]
+    rows = [buffer_of(each.element_type, each.get_shape()) for each in types if is_buffer(each)]
     kernel = KernelBuilder(rows)
     attributes = {"packed": UnitAttr()} if properties is None else properties
     if "packed" in attributes:

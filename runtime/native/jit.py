@@ -148,7 +148,8 @@ def _emitted(binding: _Binding, machine: _TargetMachine, text: str, level: int) 
     return machine.emit_object(module)
 
 
-def _host_machine(binding: _Binding, level: int = 2) -> _TargetMachine:
+def _host_machine(binding: _Binding, level: int) -> _TargetMachine:
+    """Return a new description of this processor, for an owner of its own."""
     return binding.Target.from_default_triple().create_target_machine(
         cpu=host_name(),
         features=_host_flags(),
@@ -156,6 +157,12 @@ def _host_machine(binding: _Binding, level: int = 2) -> _TargetMachine:
         reloc="default",
         codemodel="jitdefault",
     )
+
+
+@cache
+def _shared_machine(level: int) -> _TargetMachine:
+    """Return the description of this processor that makes object files; a new one takes a millisecond."""
+    return _host_machine(_binding(), level)
 
 
 def host_identity() -> str:
@@ -170,7 +177,7 @@ def machine_code(text: str, level: int = 2) -> bytes:
     LLVM's middle-end passes run at level 3 only (docs/internals/cpu-kernels.md §4.4).
     """
     binding = _binding()
-    return _emitted(binding, _host_machine(binding, level), text, level)
+    return _emitted(binding, _shared_machine(level), text, level)
 
 
 class Threads(NamedTuple):
@@ -194,7 +201,7 @@ class Code:
         Raises `XonncError` if the system cannot create the threads.
         """
         binding = _binding()
-        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _host_machine(binding))
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _host_machine(binding, 2))
         self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
         kind = CFUNCTYPE(None, c_void_p)

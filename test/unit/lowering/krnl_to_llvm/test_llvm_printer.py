@@ -13,6 +13,7 @@ from xdsl.backend.llvm.convert import convert_module
 from xdsl.dialects import llvm, test
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ArrayAttr,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     ModuleOp,
@@ -176,6 +177,17 @@ def test_machine_code_is_that_of_the_backend_of_xdsl(
         op.properties.pop("passthrough", None)
     theirs = str(convert_module(module, fallback_target_triple=None)).replace("llvm.fma.", "llvm.fmuladd.")
     assert machine_code(module_text(module, "")) == machine_code(theirs)
+
+
+def test_attributes_of_functions() -> None:
+    pair = ArrayAttr([StringAttr("alignstack"), StringAttr("32")])
+    made = function(lambda builder, pointer: None)
+    module = ModuleOp([made])
+    made.properties["passthrough"] = ArrayAttr([pair])
+    assert 'define void @"f"(ptr %0) alignstack(32)' in module_text(module, "")
+    made.properties["passthrough"] = ArrayAttr([StringAttr("cold")])
+    with pytest.raises(XonncError, match='f: "cold" in passthrough is not a name and a value'):
+        module_text(module, "")
 
 
 def test_operations_that_kernels_have_not() -> None:
