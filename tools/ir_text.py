@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import struct
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.exceptions import ParseError
 
 from xonnc.dialects.onnx.assembly import OnnxParser
+from xonnc.dialects.onnx.assembly.parser import UNPARSABLE
 from xonnc.errors import XonncError
 from xonnc.tools.diagnostics import Diagnostic, parse_diagnostic, verify
 
@@ -19,21 +19,6 @@ MAX_DEPTH = 34
 Regions within regions, those of module and function too: passes walk them by recursion, and models in ONNX's
 format nest no deeper.
 """
-
-_UNPARSABLE = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    DiagnosticException,
-    LookupError,
-    MemoryError,
-    NotImplementedError,
-    RecursionError,
-    TypeError,
-    ValueError,
-    struct.error,
-)
-"""Exceptions of parsers of xDSL's own dialects, besides `ParseError`, for invalid text."""
 
 _BLANK = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z))*")
 """White space and comments."""
@@ -59,7 +44,7 @@ def parse_ir(
         module = parser.parse_module(allow_implicit_module)
     except ParseError as error:
         return parse_diagnostic(error, parser, name)
-    except _UNPARSABLE as error:
+    except UNPARSABLE as error:
         line, column = parser.position(parser.pos)
         reason = " ".join(str(error).split()) or type(error).__name__
         return Diagnostic("error", f"cannot parse this: {reason}", name, line, column)

@@ -36,6 +36,7 @@ from xonnc.lowering.native.c_header import c_header
 from xonnc.lowering.native.c_kernels import c_unit
 from xonnc.lowering.native.read_program import kernel_calls
 from xonnc.lowering.native.value_locations import memory_layout, require_standalone
+from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attached_core
 from xonnc.native import (
     CompileOptions,
     lower_to_program,
@@ -48,6 +49,7 @@ from xonnc.runtime.native.c_compiler import with_c_kernels
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
 from xonnc.simplifier import simplify, specialize_shapes
+from xonnc.stage_files import Stage, is_ir, model_or_stage
 from xonnc.targets.cpu import CODE_SUFFIXES, CpuTarget
 from xonnc.transforms.constprop_onnx import ConstProp
 from xonnc.transforms.models.set_layouts_onnx import Layouts
@@ -112,7 +114,8 @@ def compile_artifact(
     Compile a model to native code in files.
 
     Parameters:
-        model: the path of the model, or the model in memory.
+        model: the path of the model, or of IR: a model in the onnx dialect, or the dump of a stage up to
+            `planned`, which is compiled from there on; or the model in memory.
         output: the file to write; its suffix (.so, .o, .ll, .c) selects the kind.
         target: `cpu` for this processor, or a processor kind (`avx2`, …), which need not be this one's. C
             source is portable.
@@ -254,13 +257,23 @@ def prepared_module(
     """
     Return the simplified module, prepared for lowering, and the context of its constants.
 
+    IR of a stage is returned as it is, with a core if it has none.
+
     Parameters:
-        model: the path of the model, or the model in memory.
+        model: the path of the model or of IR, or the model in memory.
         options: the options of code generation.
         input_shapes: static shapes for dynamic inputs, by name.
         signature: the same by position, with names of dimensions.
         strict: whether declared shapes that contradict the operators are an error instead of a warning.
     """
+    if isinstance(model, str | Path) and is_ir(model):
+        found = model_or_stage(Path(model))
+        if isinstance(found, Stage):
+            _require_own_shapes(Path(model), options, input_shapes, signature)
+            if attached_core(found.module) is None:
+                options.attach(found.module)
+            return found.module, found.context
+        model = found
     module = simplify(
         model,
         inline_functions=True,
@@ -280,6 +293,19 @@ def prepared_module(
     prepare_for_lowering(module, context, options.passes)
     options.attach(module)
     return module, context
+
+
+def _require_own_shapes(
+    path: Path,
+    options: CompileOptions,
+    input_shapes: Mapping[str, Sequence[int]] | None,
+    signature: Signature | None,
+) -> None:
+    """Refuse options that simplification follows, for IR of a later stage."""
+    if input_shapes or signature is not None:
+        raise XonncError(f"{path}: the shapes of a stage are in its IR; input shapes are for the model")
+    if options.layouts:
+        raise XonncError(f"{path}: the layouts of a stage are in its IR; layouts of inputs are for the model")
 
 
 WEIGHTS = "xonnc_weights"

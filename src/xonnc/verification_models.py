@@ -28,10 +28,10 @@ from xonnc.formats.onnx.tensors import DTYPES
 from xonnc.runtime.reference_process import ReferenceProcess
 from xonnc.runtime.verification.reference_engines import Engine
 from xonnc.runtime.verification.trial_inputs import Feeds
+from xonnc.stage_files import dialects_of, read_ir
 from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, LEVELS
 
 if TYPE_CHECKING:
-    from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
 
     from xonnc.formats.nvdla.loadable import Loadable
@@ -274,10 +274,10 @@ def _by_reference(model: onnx.ModelProto, name: str) -> VerifiedModel:
 def _ir(path: Path, target: str | None) -> VerifiedModel:
     """IR of any stage but `llvm`, compiled from there on."""
     context = new_context()
-    if "llvm.func" in path.read_text(encoding="utf-8", errors="replace"):
+    module = read_ir(path, context)
+    dialects = dialects_of(module)
+    if "llvm" in dialects:
         raise XonncError(f"{path}: the llvm dialect cannot be run; dump an earlier stage, such as 'planned'")
-    module = _parsed(path, context)
-    dialects = {op.name.partition(".")[0] for op in module.walk()}
     if "dla" in dialects:
         return _dla_ir(path, module, target)
     if "krnl" not in dialects:
@@ -287,28 +287,10 @@ def _ir(path: Path, target: str | None) -> VerifiedModel:
             return open_proto(export_proto(module), None, path.name)
         except XonncError:
             # Legalised operators may be of a newer opset than the model, which only native code takes.
-            module = _parsed(path, context)
+            module = read_ir(path, context)
     from xonnc.native import compile_module
 
     return of_session(compile_module(module, context, target or "cpu"), f"{path.name} native")
-
-
-def _parsed(path: Path, context: Context) -> ModuleOp:
-    from xdsl.dialects import get_all_dialects
-    from xdsl.utils.exceptions import ParseError, VerifyException
-
-    from xonnc.dialects.onnx.assembly.parser import OnnxParser
-
-    for name, factory in get_all_dialects().items():
-        if name not in context.registered_dialect_names:
-            context.register_dialect(name, factory)
-    try:
-        module = OnnxParser(context, path.read_text(encoding="utf-8"), str(path)).parse_module()
-        module.verify()
-    except (ParseError, VerifyException, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())
-        raise XonncError(f"{path}: no valid IR ({reason}); 'onnx-opt {path}' shows where") from None
-    return module
 
 
 def _dla_ir(path: Path, module: ModuleOp, target: str | None) -> VerifiedModel:

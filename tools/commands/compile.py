@@ -38,7 +38,12 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
+    parser.add_argument(
+        "model",
+        type=Path,
+        help="the model: .onnx, .onnxtxt or .json; for native code its IR too, such as "
+        "the dump of a stage: .mlir",
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -104,12 +109,14 @@ def run(args: argparse.Namespace) -> int:
     if backend is not None or args.target == tosa_output.TARGET:
         parser = argparse.ArgumentParser(add_help=False)
         add_arguments(parser)
+        native_code.require_model(args)
         defaults = vars(parser.parse_args([str(args.model)]))
         if backend is None:
             return tosa_output.run(args, defaults)
         return backend_targets.run(args, backend, defaults)
     if native_code.is_for_cpu(args):
         return native_code.run(args)
+    native_code.require_model(args)
     args.target = args.target or "nv_full"
     output: Path | None = args.output
     is_text = stages.prepare(args, STAGES)

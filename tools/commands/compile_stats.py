@@ -62,8 +62,8 @@ class Statistics:
     groups: list[FusionGroup] = field(default_factory=list[FusionGroup])
     single: int = 0
     """Nodes in no group."""
-    precomputed: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Name and operator of nodes that were computed at compile time."""
+    precomputed: list[tuple[str, str]] | None = None
+    """Name and operator of nodes that were computed at compile time; IR says nothing of them."""
     repacked: list[PrepackedConstant] = field(default_factory=list[PrepackedConstant])
     calls: Counter[str] = field(default_factory=Counter[str])
     """The number of calls of each kernel."""
@@ -87,7 +87,10 @@ class Statistics:
         from xonnc.dialects.onnx.locations import output_names
         from xonnc.dialects.onnx.ops.constant import ConstantOp
         from xonnc.formats.onnx.load_model import load
+        from xonnc.stage_files import is_ir
 
+        if is_ir(self.model):
+            return
         left = {name for op in module.walk() if not isinstance(op, ConstantOp) for name in output_names(op)}
         self.precomputed = [
             (node.name or node.output[0], node.op_type)
@@ -148,8 +151,9 @@ class Statistics:
         )
         for kind, (kernels, calls) in self.by_kind.items():
             row("", f"{plural(calls, 'call')} of {plural(kernels, f'{kind} kernel')}")
-        done = [f"{name} ({operator})" for name, operator in self.precomputed]
-        row("precomputed", f"{plural(len(done), 'node')} at compile time{_some(done)}")
+        if self.precomputed is not None:
+            done = [f"{name} ({operator})" for name, operator in self.precomputed]
+            row("precomputed", f"{plural(len(done), 'node')} at compile time{_some(done)}")
         total = size(sum(one.bytes for one in self.repacked))
         nodes = list(dict.fromkeys(one.node for one in self.repacked))
         row(
@@ -175,7 +179,9 @@ class Statistics:
             "kinds": {
                 kind: {"kernels": kernels, "calls": calls} for kind, (kernels, calls) in self.by_kind.items()
             },
-            "precomputed": [{"node": name, "operator": operator} for name, operator in self.precomputed],
+            "precomputed": None
+            if self.precomputed is None
+            else [{"node": name, "operator": operator} for name, operator in self.precomputed],
             "repacked": [asdict(one) for one in self.repacked],
         }
 

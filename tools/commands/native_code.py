@@ -19,7 +19,10 @@ from xonnc.tools.files import require_output
 from xonnc.transforms.optimization_levels import BF16_PASS
 
 if TYPE_CHECKING:
+    import onnx
+
     from xonnc.artifacts import Artifact
+    from xonnc.tools.console import ProgressCallback
 
 
 CPU_ONLY_STAGES = (*NATIVE_STAGES[1:], "llvm")
@@ -105,6 +108,18 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
     return True
 
 
+def require_model(args: argparse.Namespace) -> None:
+    """Refuse IR as input, from which only native code is compiled."""
+    from xonnc.stage_files import is_ir
+
+    if is_ir(args.model):
+        name = args.model.stem
+        raise XonncError(
+            f"{args.model}: of IR, 'xonnc compile' makes native code: --target cpu, or -o {name}.so; "
+            f"'onnx-translate {args.model} -o {name}.nvdla' writes a loadable of IR in the dla dialect"
+        )
+
+
 def run(args: argparse.Namespace) -> int:
     """Compile, write the output and print a report."""
     if not args.dry_run:
@@ -131,11 +146,8 @@ def _run(args: argparse.Namespace, folder: Path | None = None) -> int:
     statistics = compile_stats.Statistics(args.model)
     try:
         with progress(f"compiling {args.model.name}", args.quiet) as step:
-            model = args.model
-            if calibration_options.is_given(args):
-                model = calibration_options.quantized(args, dict(args.input_shape), step).proto()
             artifact = compile_artifact(
-                model,
+                _model(args, step),
                 output.with_suffix(".ll") if is_text else output,
                 args.target or "cpu",
                 prefix=args.prefix,
@@ -170,6 +182,17 @@ def _run(args: argparse.Namespace, folder: Path | None = None) -> int:
         if args.print_fusion_groups:
             statistics.print_groups()
     return 0
+
+
+def _model(args: argparse.Namespace, step: ProgressCallback) -> Path | onnx.ModelProto:
+    """Return the model, quantized if that is asked for."""
+    from xonnc.stage_files import is_ir
+
+    if not calibration_options.is_given(args):
+        return args.model
+    if is_ir(args.model):
+        raise XonncError(f"{args.model}: this is IR; calibration takes the model that it was made of")
+    return calibration_options.quantized(args, dict(args.input_shape), step).proto()
 
 
 def _pass_choice(args: argparse.Namespace) -> pass_options.PassChoice:

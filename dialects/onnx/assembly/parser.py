@@ -6,6 +6,7 @@ IR text as MLIR writes it, read faster than xDSL reads it and without its gaps (
 from __future__ import annotations
 
 import gc
+import struct
 from bisect import bisect_right
 
 from xdsl.context import Context
@@ -19,7 +20,7 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
 from xdsl.utils.lexer import Span
 
 from xonnc.dialects.onnx.assembly.attribute_parser import OnnxAttributeParser
@@ -27,6 +28,21 @@ from xonnc.dialects.onnx.attribute_builders import is_array
 from xonnc.dialects.onnx.builtin_attributes import TypedStringAttr
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import StringType
+
+UNPARSABLE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    DiagnosticException,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+"""Exceptions of parsers of xDSL's own dialects, besides `ParseError`, for invalid text."""
 
 
 class OnnxParser(OnnxAttributeParser):

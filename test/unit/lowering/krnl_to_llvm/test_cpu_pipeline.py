@@ -181,6 +181,31 @@ def test_every_stage_becomes_the_same_code(name: str, tmp_path: Path):
         assert is_read_alike(path), stage
 
 
+@pytest.mark.parametrize(
+    "name", ["residual_dynamic", "masked_softmax", "lstm", "branches", "quantized_convolution"]
+)
+def test_xonnc_compiles_every_dump_to_the_same_files(name: str, tmp_path: Path):
+    folder = dumps(name, tmp_path)
+    for index, stage in enumerate(STAGES[:-1], 1):
+        made = tmp_path / stage
+        made.mkdir()
+        dump = folder / f"{index:02}-{stage}.mlir"
+        assert main(["compile", str(dump), "-o", str(made / "m.ll"), "--target", "avx2", "-q"]) == 0
+        for file in ("m.ll", "m.ll.weight"):
+            assert (made / file).read_bytes() == (tmp_path / file).read_bytes(), stage
+
+
+def test_xonnc_compiles_the_last_dumps_to_the_same_object_file(tmp_path: Path):
+    folder = dumps("residual", tmp_path)
+    command = ["--target", "avx2", "-q", "--prefix", "m", "-o"]
+    assert main(["compile", str(tmp_path / "residual.onnx"), *command, str(tmp_path / "m.o")]) == 0
+    made = tmp_path / "again"
+    made.mkdir()
+    for stage in ("08-krnl", "11-planned"):
+        assert main(["compile", str(folder / f"{stage}.mlir"), *command, str(made / "m.o")]) == 0
+        assert (made / "m.o").read_bytes() == (tmp_path / "m.o").read_bytes(), stage
+
+
 def test_stages_say_which_core_they_are_for(tmp_path: Path):
     """Code for the processor at hand is made again of its IR, where the target alone gives other code."""
     wide = "float[1,512] x", "float[1,64] y", "float[512,64] w", "y = MatMul (x, w)"
