@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -34,10 +35,18 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, SingleBlockImplicitTerminator, ensure_terminator
 from xdsl.utils.exceptions import VerifyException
 
+from xonnc.dialects.krnl.constants import scalar_attribute
 from xonnc.dialects.krnl.types import LoopType
 
 LOOP = LoopType()
 INDEX = IndexType()
+_SYMBOL_BOUND = AffineMapAttr(AffineMap.from_callable(lambda s: (s,), dim_symbol_split=(0, 1)))
+"""A bound that is an SSA value."""
+
+
+@lru_cache(4096)
+def _constant_bound(bound: int) -> AffineMapAttr:
+    return AffineMapAttr(AffineMap.constant_map(bound))
 
 
 @irdl_op_definition
@@ -56,7 +65,9 @@ class DefineLoopsOp(IRDLOperation):
     loops = var_result_def(LoopType)
 
     def __init__(self, count: int):
-        super().__init__(properties={"num_loops": IntegerAttr(count, i64)}, result_types=[[LOOP] * count])
+        super().__init__(
+            properties={"num_loops": scalar_attribute(count, i64)}, result_types=[[LOOP] * count]
+        )
 
     def verify_(self) -> None:
         """One result per loop."""
@@ -263,15 +274,13 @@ class IterateOp(IRDLOperation):
             operands.append(loop)
             for bound in bounds:
                 if isinstance(bound, int):
-                    maps.append(AffineMapAttr(AffineMap.constant_map(bound)))
+                    maps.append(_constant_bound(bound))
                 else:
-                    maps.append(
-                        AffineMapAttr(AffineMap.from_callable(lambda s: (s,), dim_symbol_split=(0, 1)))
-                    )
+                    maps.append(_SYMBOL_BOUND)
                     operands.append(bound)
         super().__init__(
             operands=[[*operands, *iter_args]],
-            properties={"num_optimized_loops": IntegerAttr(len(run), i64), "bounds": ArrayAttr(maps)},
+            properties={"num_optimized_loops": scalar_attribute(len(run), i64), "bounds": ArrayAttr(maps)},
             regions=[body],
             result_types=[[value.type for value in iter_args]],
         )

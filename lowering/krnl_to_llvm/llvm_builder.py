@@ -7,20 +7,18 @@ from fractions import Fraction
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
-    AnyFloat,
     DenseArrayBase,
-    DenseIntOrFPElementsAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
-    VectorType,
     i1,
     i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from xonnc.dialects.krnl.constants import constant_attribute
 from xonnc.dialects.krnl.types import is_buffer, is_integer, is_vector, size_of
 from xonnc.lowering.krnl_to_llvm import llvm_ops
 from xonnc.lowering.krnl_to_llvm.llvm_ops import POINTER, vector_of
@@ -115,16 +113,7 @@ class LLVMBuilder:
         return self._constants[key]
 
     def _constant(self, value: float, type_: Attribute) -> SSAValue:
-        attribute: Attribute
-        if is_vector(type_):
-            element, lanes = type_.element_type, type_.get_shape()[0]
-            attribute = _splat(value, element, lanes)
-        elif isinstance(type_, AnyFloat):
-            attribute = FloatAttr[AnyFloat](float(value), type_)
-        else:
-            assert is_integer(type_)
-            attribute = IntegerAttr[IntegerType](int(value), type_)
-        op = llvm_ops.constant(attribute, type_)
+        op = llvm_ops.constant(constant_attribute(value, type_), type_)
         first = self.entry.first_op
         if first is None:
             self.entry.add_op(op)
@@ -324,16 +313,6 @@ class LLVMBuilder:
         self.insert(llvm_ops.branch(head, [following, *results]))
         self.start_block(after)
         return iter_args
-
-
-def _splat(value: float, element: Attribute, lanes: int) -> Attribute:
-    """Return a splat vector constant."""
-    if isinstance(element, AnyFloat):
-        floats = VectorType[AnyFloat](element, [lanes])
-        return DenseIntOrFPElementsAttr.from_list(floats, [float(value)] * lanes)
-    assert is_integer(element)
-    integers = VectorType[IntegerType](element, [lanes])
-    return DenseIntOrFPElementsAttr.from_list(integers, [int(value)] * lanes)
 
 
 def intrinsic_suffix(type_: Attribute) -> str:

@@ -32,6 +32,7 @@ from xonnc.dialects.krnl.vector_llvm import FCmpOp, SelectOp
 POINTER = llvm.LLVMPointerType()
 ORDERING = IntegerAttr(0, i64)
 """The ordering of accesses that are not atomic."""
+NO_FAST_MATH = llvm.FastMathAttr(None)
 SEGMENTS = "operandSegmentSizes"
 NO_PROPERTIES: Mapping[str, Attribute] = MappingProxyType({})
 
@@ -146,7 +147,7 @@ def call(name: str, arguments: Sequence[SSAValue], returned: Attribute | None = 
         result_types=() if returned is None else (returned,),
         properties={
             "callee": SymbolRefAttr(name),
-            "fastmathFlags": llvm.FastMathAttr(None),
+            "fastmathFlags": NO_FAST_MATH,
             SEGMENTS: integers(i32, (len(arguments), 0)),
         },
     )

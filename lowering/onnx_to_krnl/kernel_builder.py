@@ -11,11 +11,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
-    FloatAttr,
     FunctionType,
     IndexType,
-    IntegerAttr,
-    IntegerType,
     MemRefType,
     f16,
     f32,
@@ -26,6 +23,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from xonnc.dialects.krnl.constants import ScalarAttribute, scalar_attribute
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp, SubviewOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ToOddOp
@@ -183,18 +181,13 @@ class KernelBuilder:
 
     def index(self, value: int) -> SSAValue:
         """Return a constant index."""
-        return self._constant(IntegerAttr[IntegerType | IndexType](value, INDEX), INDEX)
+        return self._constant(scalar_attribute(value, INDEX), INDEX)
 
     def constant(self, value: float, type_: Attribute) -> SSAValue:
         """Return a constant of a type."""
-        if isinstance(type_, AnyFloat):
-            return self._constant(FloatAttr[AnyFloat](float(value), type_), type_)
-        assert is_integer(type_)
-        return self._constant(IntegerAttr[IntegerType | IndexType](int(value), type_), type_)
+        return self._constant(scalar_attribute(value, type_), type_)
 
-    def _constant(
-        self, value: IntegerAttr[IntegerType | IndexType] | FloatAttr[AnyFloat], type_: Attribute
-    ) -> SSAValue:
+    def _constant(self, value: ScalarAttribute, type_: Attribute) -> SSAValue:
         """Return a constant, created once at the start of the kernel."""
         if value not in self._constants:
             op = arith.ConstantOp(value, type_)
