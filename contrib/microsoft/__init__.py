@@ -10,6 +10,7 @@ from xonnc.contrib.microsoft import (
     convolution,
     decoder_attention,
     experimental,
+    experts,
     gated,
     grouped_attention,
     images,
@@ -22,6 +23,7 @@ from xonnc.contrib.microsoft import (
     quantized,
     quantized_layers,
     quantized_lstm,
+    state_space,
     text,
     weights,
 )
@@ -33,6 +35,7 @@ __all__ = [
     "convolution",
     "decoder_attention",
     "experimental",
+    "experts",
     "gated",
     "grouped_attention",
     "images",
@@ -46,6 +49,7 @@ __all__ = [
     "quantized",
     "quantized_layers",
     "quantized_lstm",
+    "state_space",
     "text",
     "weights",
 ]
