@@ -314,7 +314,8 @@ class _Insertion:
         constants = [self._constant(each, location) for each in (integers, scales, zeros)]
         made = DequantizeLinearOp.create(
             operands=[each.output for each in constants],
-            properties={"axis": int_attr(axis)},
+            # One scale has no axis, and before opset 13 the operator has no such attribute.
+            properties={"axis": int_attr(axis)} if scales.ndim else {},
             result_types=[tensor_type(integers.shape, f32)],
             location=location,
         )

@@ -238,6 +238,29 @@ def test_integer_inputs_and_old_opsets(tmp_path: Path):
     assert kept.proto().opset_import[0].version == 11
 
 
+OLD_CLASSIFIER = """
+    <ir_version: 8, opset_import: ["" : 9]>
+    pictures (float[1, 3, 8, 8] x) => (float[1, 4, 8, 8] y) {
+      c = Conv <pads = [1, 1, 1, 1]> (x, w, b)
+      y = Softmax (c)
+    }
+"""
+
+
+def test_an_operator_of_an_old_opset_is_quantized_per_tensor(tmp_path: Path):
+    model = with_weights(OLD_CLASSIFIER, {"w": (4, 3, 3, 3), "b": (4,)})
+    x = np.random.default_rng(1).standard_normal((1, 3, 8, 8)).astype(np.float32)
+    with pytest.raises(
+        XonncError, match=r"Softmax\): the version of opset 12; scales per channel need opset 13"
+    ):
+        xonnc.quantize(model, [{"x": x}])
+    proto = xonnc.quantize(model, [{"x": x}], per_tensor=True).proto()
+    assert check_model(proto) == []
+    assert proto.opset_import[0].version == 10
+    expected = in_onnxruntime(proto, tmp_path, {"x": x})
+    np.testing.assert_allclose(run(xonnc.compile(proto, cache=False), {"x": x}), expected, atol=0.02)
+
+
 @pytest.mark.parametrize(
     ("least", "largest", "kind", "scale", "zero"),
     [
