@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import TypeAlias
 from unittest.mock import Mock
 from weakref import ref
 
@@ -22,21 +23,28 @@ class Node:
         self.own = self
 
 
-@pytest.fixture(autouse=True)
-def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(garbage_collection, "_HEAP", garbage_collection.Heap())
-    frozen = gc.get_freeze_count()
-    gc.unfreeze()
-    gc.collect()
-    yield
+Program: TypeAlias = Callable[[pytest.MonkeyPatch], None]
+
+PROGRAMS: list[Program] = []
+"""Run in processes of their own: a worker has the objects of all tests, which take seconds to search."""
+
+
+def in_a_process_of_its_own(program: Program) -> Program:
+    PROGRAMS.append(program)
+    return program
+
+
+def run_program(name: str) -> None:
+    """Run the program of a name, in a process that has just started."""
+    assert not gc.get_freeze_count()
+    with pytest.MonkeyPatch.context() as patch:
+        next(program for program in PROGRAMS if program.__name__ == name)(patch)
     assert gc.isenabled()
     assert not gc.get_freeze_count()
-    if frozen:
-        gc.collect()
-        gc.freeze()
 
 
-def test_the_collector_pauses():
+@in_a_process_of_its_own
+def the_collector_pauses(patch: pytest.MonkeyPatch) -> None:
     with without_cycle_collection():
         assert not gc.isenabled()
         with without_cycle_collection():
@@ -44,8 +52,9 @@ def test_the_collector_pauses():
         assert not gc.isenabled()
 
 
-def test_garbage_is_found_once_it_is_as_much_as_what_lives(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(garbage_collection, "SPARE_OBJECTS", 100)
+@in_a_process_of_its_own
+def garbage_is_found_once_it_is_as_much_as_what_lives(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(garbage_collection, "SPARE_OBJECTS", 100)
     with without_cycle_collection():
         early = ref(Node())
     assert early() is not None, "not for a few objects"
@@ -57,8 +66,9 @@ def test_garbage_is_found_once_it_is_as_much_as_what_lives(monkeypatch: pytest.M
     assert early() is None
 
 
-def test_imports_make_no_collection_due(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(garbage_collection, "SPARE_OBJECTS", 100)
+@in_a_process_of_its_own
+def imports_make_no_collection_due(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(garbage_collection, "SPARE_OBJECTS", 100)
     with without_cycle_collection(keeps_all=True):
         kept = [Node() for _ in range(2 * len(gc.get_objects()) + 1000)]
         garbage = ref(Node())
@@ -68,24 +78,19 @@ def test_imports_make_no_collection_due(monkeypatch: pytest.MonkeyPatch):
     assert garbage() is not None
 
 
-def test_tools_end_without_a_search_for_cycles():
-    last = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))"
-    program = f"{last}; import xonnc.tools.process"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "True\n"
-
-
-def test_living_objects_are_not_counted_for_a_few(monkeypatch: pytest.MonkeyPatch):
+@in_a_process_of_its_own
+def living_objects_are_not_counted_for_a_few(patch: pytest.MonkeyPatch) -> None:
     def count() -> int:
         raise AssertionError("a full walk of the heap")
 
-    monkeypatch.setattr(garbage_collection, "_count", count)
+    patch.setattr(garbage_collection, "_count", count)
     with without_cycle_collection():
         Node()
 
 
-def test_a_program_that_collects_nothing_is_heeded(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(garbage_collection, "SPARE_OBJECTS", -(10**9))
+@in_a_process_of_its_own
+def a_program_that_collects_nothing_is_heeded(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(garbage_collection, "SPARE_OBJECTS", -(10**9))
     gc.disable()
     try:
         with without_cycle_collection():
@@ -96,7 +101,8 @@ def test_a_program_that_collects_nothing_is_heeded(monkeypatch: pytest.MonkeyPat
         gc.enable()
 
 
-def test_frozen_objects_are_counted_once(monkeypatch: pytest.MonkeyPatch):
+@in_a_process_of_its_own
+def frozen_objects_are_counted_once(patch: pytest.MonkeyPatch) -> None:
     """A server that froze its objects before it forked: each count walks them all."""
     counts: list[int] = []
 
@@ -104,10 +110,24 @@ def test_frozen_objects_are_counted_once(monkeypatch: pytest.MonkeyPatch):
         counts.append(1000)
         return 1000
 
-    monkeypatch.setattr(gc, "get_freeze_count", count)
-    monkeypatch.setattr(gc, "unfreeze", Mock(side_effect=AssertionError("undoes what the host program did")))
+    patch.setattr(gc, "get_freeze_count", count)
+    patch.setattr(gc, "unfreeze", Mock(side_effect=AssertionError("undoes what the host program did")))
     for _ in range(3):
         with without_cycle_collection():
             Node()
     assert len(counts) == 1
-    monkeypatch.undo()
+    patch.undo()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_collector(program: Program):
+    started = f"from runpy import run_path; run_path({__file__!r})['run_program']({program.__name__!r})"
+    done = subprocess.run([sys.executable, "-c", started], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_tools_end_without_a_search_for_cycles():
+    last = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))"
+    program = f"{last}; import xonnc.tools.process"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
