@@ -129,7 +129,13 @@ def legacy_tree_tables(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -
     targets = np.array(int_values(leaf_attributes[2]) or (), np.int64)
     if any(voter not in node_index for voter in voters) or not len(voters) == len(targets) == len(weights):
         raise InvalidTreeEnsembleError("weights of nodes that do not exist")
-    votes = _votes(np.array([node_index[voter] for voter in voters], np.int64), targets, weights, count)
+    nodes = np.array([node_index[voter] for voter in voters], np.int64)
+    if isinstance(op, TreeEnsembleRegressorOp) and (op.n_targets is None or op.n_targets.value.data == 1):
+        # As in onnxruntime, and as skl2onnx has it: the leaves of its decision paths have their number as a
+        # weight of the only target, once for each class.
+        nodes, first_votes = np.unique(nodes, return_index=True)
+        targets, weights = targets[first_votes], weights[first_votes]
+    votes = _votes(nodes, targets, weights, count)
     return _forest(np.array(features), modes, numbers, missing, children, roots, votes)
 
 
