@@ -3,7 +3,7 @@
 
 Network inputs and outputs have a memory object each. Constants share one, and so do all other cubes, which
 reuse memory of dead ones. An elementwise SDP pass may write in place over an operand whose last reader it is.
-Results of operations with the attribute `cvsram` share the on-chip memory in the same way. `allocator` is
+Results of operations with the attribute `cvsram` share the on-chip memory in the same way. `mem-alloc` is
 `auto`, `first-fit` or `best-fit`: the last two are for comparison.
 """
 
@@ -44,10 +44,10 @@ class DlaAllocate(ModulePass):
     name = "dla-allocate"
 
     target: str = "nv_full"
-    allocator: str = "auto"
+    mem_alloc: str = "auto"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        allocate(op, load_target(self.target), require_allocator(self.allocator))
+        allocate(op, load_target(self.target), require_allocator(self.mem_alloc))
 
 
 def allocate(module: ModuleOp, target: NvdlaTarget, allocator: Allocator = "auto") -> None:

@@ -50,6 +50,11 @@ def _share_constants(target: str = "") -> ModulePass:
     return DlaShareConstants()
 
 
+def _allocate(target: str) -> ModulePass:
+    """Return the pass with the allocator of `allocating_memory`."""
+    return DlaAllocate(target, _ALLOCATOR.get())
+
+
 STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
     (
         "dla",
@@ -67,7 +72,7 @@ STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
             DlaSplit,
         ),
     ),
-    ("allocated", (DlaPlaceInCvsram, DlaAllocate)),
+    ("allocated", (DlaPlaceInCvsram, _allocate)),
 )
 """The stages between `simplified` and `emitted`, and the passes of each."""
 
@@ -83,6 +88,19 @@ OPTIONAL_PASSES: tuple[str, ...] = (
 """The passes without which a loadable is correct, but slower or larger."""
 
 _DISABLED: ContextVar[frozenset[str]] = ContextVar("disabled DLA passes", default=frozenset())
+
+
+_ALLOCATOR: ContextVar[str] = ContextVar("allocator of DLA memory", default="auto")
+
+
+@contextmanager
+def allocating_memory(mem_alloc: str) -> Generator[None]:
+    """Assign addresses by an allocator in the block."""
+    token = _ALLOCATOR.set(mem_alloc)
+    try:
+        yield
+    finally:
+        _ALLOCATOR.reset(token)
 
 
 @contextmanager

@@ -38,7 +38,8 @@ class CpuPipeline(ModulePass):
     """
     Lower a simplified model, or the IR of a later stage, to functions of the llvm dialect.
 
-    `level`, `enable-pass` and `disable-pass` have the same meaning as for `simplify-onnx`.
+    `level`, `enable-pass` and `disable-pass` have the meaning that they have for `simplify-onnx`, and
+    `mem-alloc` that of `plan-memory`.
     """
 
     name = "cpu-pipeline"
@@ -50,6 +51,7 @@ class CpuPipeline(ModulePass):
     level: int = DEFAULT_LEVEL
     enable_pass: tuple[str, ...] = ()
     disable_pass: tuple[str, ...] = ()
+    mem_alloc: str = "auto"
 
     def to_kernels(self) -> Sequence[tuple[str, ModulePass | None]]:
         """
@@ -77,7 +79,7 @@ class CpuPipeline(ModulePass):
             ("krnl", convert),
             ("prepacked", PrepackWeights()),
             ("parallel", ParallelizeKrnl() if ParallelizeKrnl.name in self.passes else None),
-            ("planned", PlanMemory()),
+            ("planned", PlanMemory(self.mem_alloc)),
         )
 
     def remaining(self, module: ModuleOp) -> Sequence[tuple[str, ModulePass | None]]:

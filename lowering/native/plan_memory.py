@@ -21,7 +21,7 @@ in a function with `krnl.arena = {size = 256, peak = 256, lower_bound = 256}`. C
 of the model are stored elsewhere. For dynamic shapes each run computes offsets: `krnl.blocks` says which
 buffers share a block of the arena, one after the other.
 
-Option `allocator` is `auto`, `first-fit` or `best-fit`: the last two are for comparison.
+Option `mem-alloc` is `auto`, `first-fit` or `best-fit`: the last two are for comparison.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class PlanMemory(ModulePass):
 
     name = "plan-memory"
 
-    allocator: str = "auto"
+    mem_alloc: str = "auto"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Plan each allocation scope of the module, and verify the plan."""
-        allocator = require_allocator(self.allocator)
+        allocator = require_allocator(self.mem_alloc)
         kernels = {each.sym_name.data: each for each in op.ops if isinstance(each, FuncOp)}
         planned = [function for function in kernels.values() if arena_of(function) is not None]
         for function, block in allocation_scopes(op):

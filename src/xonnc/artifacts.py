@@ -30,6 +30,7 @@ from xonnc.formats.onnx.model_summary import ModelSummary, summarize
 from xonnc.lowering.krnl_to_llvm.entry_point import entry_text, weights_text
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_text
 from xonnc.lowering.llvm_to_c.c_source import c_source
+from xonnc.lowering.memory_planning.offset_assignment import require_allocator
 from xonnc.lowering.native.api_tables import ApiTables, tables_as_c, tables_as_llvm, tables_of
 from xonnc.lowering.native.c_api import api_as_c, api_as_llvm
 from xonnc.lowering.native.c_header import c_header
@@ -105,6 +106,7 @@ def compile_artifact(
     disable_pass: Collection[str] = (),
     tuning: bool = True,
     layouts: Layouts | None = None,
+    mem_alloc: str = "auto",
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     signature: Signature | None = None,
     on_stage: StageCallback = ignore_stage,
@@ -127,6 +129,8 @@ def compile_artifact(
         disable_pass: passes of the level to leave out.
         tuning: whether tile sizes measured by `xonnc tune` are used, for the target `cpu`.
         layouts: layouts of inputs and outputs by name, as in `xonnc.compile`.
+        mem_alloc: the allocator of the memory of activations: `first-fit`, `best-fit`, or `auto` for the
+            smallest of several plans.
         input_shapes: static shapes for dynamic inputs, by name.
         signature: the same by position, with names of dimensions.
         on_stage: called with each stage of `STAGES` but the last and the module after it. It may raise to
@@ -164,6 +168,7 @@ def compile_artifact(
         disable_pass=disable_pass,
         tiles=measured_tiles(target, tuning),
         layouts=layouts or {},
+        mem_alloc=require_allocator(mem_alloc),
     )
     require_writable(path)
     processor = options.processor

@@ -41,6 +41,7 @@ from xonnc.formats.onnx.save_model import serialized
 from xonnc.garbage_collection import without_cycle_collection
 from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline, is_fused
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
+from xonnc.lowering.memory_planning.offset_assignment import Allocator
 from xonnc.lowering.native.c_kernels import c_unit
 from xonnc.lowering.native.profiling import split_kernels
 from xonnc.lowering.native.read_program import StepFunctions, read_program
@@ -106,6 +107,8 @@ class CompileOptions:
     """Measured tile sizes (`xonnc tune`), by kernel."""
     layouts: Layouts = field(default_factory=dict[str, str])
     """Layouts of inputs and outputs, by name."""
+    mem_alloc: Allocator = "auto"
+    """The allocator of the memory of activations."""
 
     def __post_init__(self) -> None:
         """Raise `UnknownNameError` for an unknown level and `XonncError` for an unknown pass."""
@@ -127,6 +130,7 @@ class CompileOptions:
             self.level,
             tuple(self.enable_pass),
             tuple(self.disable_pass),
+            self.mem_alloc,
         )
 
     def attach(self, module: ModuleOp) -> None:
@@ -141,7 +145,7 @@ class CompileOptions:
             set_tiles(module, self.tiles)
 
     def __str__(self) -> str:
-        flags = f"{self.profile} {self.unsafe} {self.level} {spelled(self.passes)}"
+        flags = f"{self.profile} {self.unsafe} {self.level} {self.mem_alloc} {spelled(self.passes)}"
         chosen = f"{sorted(self.tiles.items())} {sorted(self.layouts.items())}"
         return f"{self.processor} {self.threads} {flags} {chosen}"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import RefusalError, UndefinedOperatorError, XonncError
+from xonnc.lowering.memory_planning.offset_assignment import ALLOCATORS
 from xonnc.tools.commands import (
     backend_targets,
     calibration_options,
@@ -81,6 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="compute N images in one run, for a model of one image; layers load their weights once for all "
         "where that pays",
     )
+    parser.add_argument(
+        "--mem-alloc",
+        choices=ALLOCATORS,
+        default="auto",
+        help="allocator of the memory of activations; auto takes the smallest of several plans "
+        "(default: %(default)s)",
+    )
     calibration_options.add_arguments(parser)
     calibration_options.add_keep_float(parser.add_argument)
     calibration_options.add_accuracy(parser.add_argument)
@@ -100,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     """Compile, write the output and print a report."""
     from xonnc.compiler import STAGES
     from xonnc.formats.package.archive import SUFFIX
-    from xonnc.lowering.dla_to_loadable.stages import disabling_passes
+    from xonnc.lowering.dla_to_loadable.stages import allocating_memory, disabling_passes
     from xonnc.plugins.backends import backend_of, require_target
 
     if args.target is not None:
@@ -133,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
             f"{output}: a package, which may have parts on the CPU; --require-dla makes a .nvdla"
         )
     try:
-        with disabling_passes(args.disable_pass):
+        with disabling_passes(args.disable_pass), allocating_memory(args.mem_alloc):
             if wants_package or (output is None and not args.require_dla):
                 return _run_package(args, output)
             return _run_loadable(args, output or args.model.with_suffix(".nvdla"))

@@ -154,6 +154,7 @@ def _run(args: argparse.Namespace, folder: Path | None = None) -> int:
                 no_malloc=args.no_malloc,
                 unsafe=args.unsafe,
                 tuning=not args.no_tuning,
+                mem_alloc=args.mem_alloc,
                 **_pass_choice(args),
                 input_shapes=dict(args.input_shape) or None,
                 on_stage=statistics.observing(stages.stage_callback(args, STAGES, stage_output, step)),

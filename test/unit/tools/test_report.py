@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import onnx.parser
 import pytest
+from onnx import numpy_helper
 
 from xonnc.tools.driver import main
 from xonnc.tools.opt import run_opt
@@ -110,9 +113,42 @@ def test_the_plan_of_an_allocator(target: str, model: Path, capsys: pytest.Captu
     assert "argument --mem-alloc: invalid choice: 'fastest'" in capsys.readouterr().err
 
 
+WIDTHS = (48, 48, 96, 64, 96, 64, 96)
+"""Widths of tensors of a chain, whose third result the last operator reads again: first fit leaves gaps."""
+
+
+def test_native_code_has_the_plan_of_the_allocator(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    layers = [f"m{i} = MatMul ({f's{i - 1}' if i else 'x'}, w{i})\n s{i} = Softmax (m{i})" for i in range(6)]
+    graph = f"g (float[8,48] x) => (float[8,160] y) {{ {' '.join(layers)} y = Concat <axis = 1> (s2, s5) }}"
+    made = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {graph}')
+    for i, (n, m) in enumerate(pairwise(WIDTHS)):
+        made.graph.initializer.append(numpy_helper.from_array(np.ones((n, m), np.float32), f"w{i}"))
+    model = tmp_path / "chain.onnx"
+    model.write_bytes(made.SerializeToString())
+    assert main(["report", str(model), "--memory", "--target", "avx2", "--json"]) == 0
+    sizes = json.loads(capsys.readouterr().out)["bytes_by_allocator"]
+    assert sizes["auto"] < sizes["first-fit"]
+    for allocator, count in sizes.items():
+        command = ["compile", str(model), "--target", "avx2", "--dry-run", "--json"]
+        assert main([*command, "--mem-alloc", allocator]) == 0
+        assert json.loads(capsys.readouterr().out)["arena_bytes"] == count, allocator
+
+
+def test_a_loadable_has_the_plan_of_the_allocator(model: Path, tmp_path: Path):
+    command = ["compile", str(model), "--target", "nv_full", "-q"]
+    chosen = ["--mem-alloc", "first-fit", "--dump", str(tmp_path)]
+    assert (
+        main([*command, "-o", str(tmp_path / "a.nvdla"), *chosen, "--disable-pass", "dla-place-in-cvsram"])
+        == 0
+    )
+    scheduled, allocated = (next(tmp_path.glob(f"*-{stage}.mlir")) for stage in ("scheduled", "allocated"))
+    expected = run_opt([str(scheduled), "--dla-allocate=target=nv_full mem-alloc=first-fit"])[1]
+    assert run_opt([str(allocated)])[1] == expected
+
+
 @pytest.mark.parametrize("name", ["plan-memory", "dla-allocate"])
 def test_the_passes_know_their_allocators(name: str):
-    code, _, errors = run_opt(["-", f"--{name}=allocator=firstfit"], "func.func @f() { func.return }")
+    code, _, errors = run_opt(["-", f"--{name}=mem-alloc=firstfit"], "func.func @f() { func.return }")
     assert code == 1
     assert "no allocator 'firstfit'; did you mean 'first-fit'?" in errors
 

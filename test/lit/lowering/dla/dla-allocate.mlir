@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --dla-allocate --split-input-file | filecheck %s
-// RUN: onnx-opt %s --dla-allocate=allocator=first-fit --split-input-file | filecheck %s --check-prefix=LOWEST
-// RUN: onnx-opt %s --dla-allocate=allocator=best-fit --split-input-file | filecheck %s --check-prefix=TIGHTEST
+// RUN: onnx-opt %s --dla-allocate=mem-alloc=first-fit --split-input-file | filecheck %s --check-prefix=LOWEST
+// RUN: onnx-opt %s --dla-allocate=mem-alloc=best-fit --split-input-file | filecheck %s --check-prefix=TIGHTEST
 
 // Inputs and outputs have their own memory; of the inner cubes, the third reuses the memory of the first.
 // With three cubes of one size each allocator finds it.

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --plan-memory --split-input-file | filecheck %s
-// RUN: onnx-opt %s --plan-memory=allocator=first-fit --split-input-file | filecheck %s --check-prefix=FIRST
-// RUN: onnx-opt %s --plan-memory=allocator=best-fit --split-input-file | filecheck %s --check-prefix=BEST
+// RUN: onnx-opt %s --plan-memory=mem-alloc=first-fit --split-input-file | filecheck %s --check-prefix=FIRST
+// RUN: onnx-opt %s --plan-memory=mem-alloc=best-fit --split-input-file | filecheck %s --check-prefix=BEST
 
 // A result is written in place of an operand with no later use; outputs of the model have their own memory.
 // CHECK-LABEL: func.func @chain

@@ -45,7 +45,7 @@ def test_metadata_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_chosen_passes_in_short(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "symbol-dce", "dla-all*")
     first = [line.split()[0] for line in text.splitlines()]
-    assert first == ["dla-allocate", "target=nv_full", "allocator=auto", "symbol-dce"]
+    assert first == ["dla-allocate", "target=nv_full", "mem-alloc=auto", "symbol-dce"]
 
 
 @pytest.mark.parametrize(
