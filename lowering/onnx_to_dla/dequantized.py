@@ -31,6 +31,7 @@ from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationPar
 from xonnc.lowering.dla_planning.lookup_tables import Function, sums_lut
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Operand
 from xonnc.lowering.onnx_to_dla.sdp_operands import FixedPoint, fixed_point_addends, fixed_point_factors
+from xonnc.lowering.onnx_to_dla.sdp_stages import is_per_channel
 
 NEGLIGIBLE = 2.0**-6
 """Rounding a bias to the nearest unit may lose this part of a unit of the source."""
@@ -167,7 +168,9 @@ class Affine:
             # `unit` is the added cube's scale divided by a power of two, so its operand only needs a left
             # shift.
             shift = round(log2(added.qparams.scale / unit))
-            summed = SdpStage(StageFunction.ALU, mode=OperandMode.PER_POINT, shift_value=shift)
+            is_whole = cube_of(added.value.type) == self.cube
+            mode = OperandMode.PER_POINT if is_whole else OperandMode.PER_KERNEL
+            summed = SdpStage(StageFunction.ALU, mode=mode, shift_value=shift)
             stages.append((summed, added.value))
         while after and (clamped := _bounded(stages, after[0], unit)) is not None:
             stages, after = clamped, after[1:]
@@ -402,15 +405,16 @@ class Concatenated:
         """Apply a step to each part."""
         return replace(self, parts=tuple(step(part) for part in self.parts))
 
-    def plus(self, added: QuantizedCube) -> Concatenated | None:
-        """Add a stored cube; `None` if no pass can take it."""
+    def plus(self, other: Affine) -> Concatenated | None:
+        """Add stored integers of the same sizes, or one per channel; `None` if no pass can take them."""
         parts = [part for part in self.parts if isinstance(part, Affine)]
-        if self.beside is None or len(parts) < len(self.parts):
+        if self.beside is None or len(parts) < len(self.parts) or other.stored is None:
             return None
         cube = parts[0].cube._replace(channels=sum(part.cube.channels for part in parts))
-        if cube_of(added.value.type) != cube:
+        is_whole = other.shape == self.shape and other.cube == cube
+        if not is_whole and not is_per_channel(other.shape, other.cube, self.shape, cube):
             return None
-        sums = self.beside(added)
+        sums = self.beside(other.stored)
         return replace(self, parts=tuple(part.then(one) for part, one in zip(parts, sums, strict=True)))
 
     def looked_up(self, function: Function, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:

@@ -9,10 +9,16 @@ from functools import reduce
 import numpy as np
 
 from xonnc.dialects.dla.attributes import OperandMode, SdpStage
-from xonnc.dialects.dla.types import CubeShape
 from xonnc.lowering.dla_planning.precision import MAX_FP16
-from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Operand, cube_shape
-from xonnc.lowering.onnx_to_dla.sdp_stages import MAXIMUM, MINIMUM, RELU, channel_values, scalar_operand
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Operand
+from xonnc.lowering.onnx_to_dla.sdp_stages import (
+    MAXIMUM,
+    MINIMUM,
+    RELU,
+    channel_values,
+    is_per_channel,
+    scalar_operand,
+)
 
 
 def combine(
@@ -35,7 +41,7 @@ def combine_cubes(a: Cube, b: Cube, stage: SdpStage, shape: tuple[int, ...], bui
         a, b = b, a
     if a.cube == b.cube and b.shape == shape:
         mode = OperandMode.PER_POINT
-    elif b.cube == cube_shape(aligned(b.shape, len(shape))) == CubeShape(a.cube.channels, 1, 1):
+    elif is_per_channel(b.shape, b.cube, shape, a.cube):
         mode = OperandMode.PER_KERNEL
     else:
         builder.refuse(
@@ -68,8 +74,3 @@ def bounds(low: float | None, high: float | None) -> list[Operand]:
     if high is not None and high < MAX_FP16:
         stages.append(scalar_operand(MINIMUM, high))
     return stages
-
-
-def aligned(shape: Sequence[int], rank: int) -> tuple[int, ...]:
-    """Pad `shape` with leading ones up to `rank`, as NumPy's broadcasting does."""
-    return (1,) * (rank - len(shape)) + tuple(shape)

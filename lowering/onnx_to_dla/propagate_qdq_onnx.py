@@ -43,7 +43,7 @@ from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.ops.reduction import ReduceMeanOp, ReduceMeanV13Op
 from xonnc.dialects.onnx.ops.tensor import ConcatOp, ResizeOp, ResizeV13Op, ResizeV18Op
-from xonnc.dialects.onnx.types import NONE, element_type, is_ranked
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.quantization import covering
 from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS, Array
@@ -280,7 +280,8 @@ class _Propagation:
             return known[op.results[0]] or self._has_own(op.results[0])
         if isinstance(op, AddOp | MulOp | SumOp):
             others = [each for each in op.operands if each is not value and not is_constant(each)]
-            if isinstance(op, MulOp) and others:
+            is_broadcast = static_shape(value.type) != static_shape(op.results[0].type)
+            if others and (isinstance(op, MulOp) or is_broadcast):
                 return False
             is_quantized = known[op.results[0]] or self._has_own(op.results[0])
             return is_quantized and all(map(self._is_stored, others))

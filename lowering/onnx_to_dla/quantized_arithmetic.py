@@ -33,7 +33,7 @@ from xonnc.lowering.onnx_to_dla.dequantized import (
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Operand
 from xonnc.lowering.onnx_to_dla.quantized_products import product_of
 from xonnc.lowering.onnx_to_dla.sdp_operands import fixed_point_factors
-from xonnc.lowering.onnx_to_dla.sdp_stages import PRELU, PRODUCT, SUM, channel_values
+from xonnc.lowering.onnx_to_dla.sdp_stages import PRELU, PRODUCT, SUM, channel_values, is_per_channel
 from xonnc.lowering.onnx_to_dla.table_lookup import TableLookup
 from xonnc.lowering.onnx_to_dla.unary_functions import leaky_relu
 
@@ -99,12 +99,16 @@ def total(
     if not constants and (grouped_sum := _sum_of_groups(parts, shape)) is not None:
         return grouped_sum
     computed = [affine_of(part, builder) for part in parts]
-    if any(part.shape != shape for part in computed):
-        builder.refuse(f"operands that are broadcast to {list(shape)}; expand them first")
-    computed.sort(key=lambda part: part.stored is not None)
+    # One value per channel is an operand of the pass that makes the other.
+    computed.sort(key=lambda part: (part.shape != shape, part.stored is not None))
     if len(computed) > 2:
         builder.refuse(f"{len(computed)} computed operands (the SDP adds two in a pass); use Add")
     result, *others = computed
+    if result.shape != shape or not all(_is_operand(part, result) for part in others):
+        builder.refuse(
+            f"operands that are broadcast to {list(shape)} (the SDP broadcasts one of {result.cube.channels} "
+            "channels and one position); expand them first"
+        )
     for constant in constants:
         added = result.plus(per_channel(constant, result.shape, result.cube, shape, builder))
         if added is None:
@@ -116,13 +120,18 @@ def total(
                 "more than one operand is not quantized as it is added; quantize all but one (of a "
                 "subtraction the first), or calibrate"
             )
-        if cube_of(other.stored.value.type) != result.cube:
+        if other.shape == shape and cube_of(other.stored.value.type) != result.cube:
             builder.refuse(
                 f"operands with different cubes in memory: {list(result.cube)}, {list(other.cube)}",
                 cause=builder.reshape_before(shape),
             )
         result = result.then(other.stored)
     return result
+
+
+def _is_operand(part: Affine, result: Affine) -> bool:
+    """Whether a pass that makes `result` can add a part: of the same sizes, or one number per channel."""
+    return part.shape == result.shape or is_per_channel(part.shape, part.cube, result.shape, result.cube)
 
 
 def _sum_of_groups(parts: Sequence[Dequantized], shape: tuple[int, ...]) -> Dequantized | None:
@@ -134,7 +143,7 @@ def _sum_of_groups(parts: Sequence[Dequantized], shape: tuple[int, ...]) -> Dequ
         groups, other = other, groups
     if not isinstance(groups, Concatenated) or not isinstance(other, Affine) or other.stored is None:
         return None
-    return groups.plus(other.stored) if groups.shape == other.shape == shape else None
+    return groups.plus(other) if groups.shape == shape else None
 
 
 def product(
@@ -197,17 +206,23 @@ class ElementwiseExtremum:
         """Quantize each part, then compare two more operands in each SDP pass."""
         value, *others = (part.quantized(qparams, builder) for part in self.parts)
         cube = cube_of(value.type)
-        stages = [self._against(other, cube, builder) for other in others]
+        shapes = [part.shape for part in self.parts[1:]]
+        stages = [
+            self._against(other, shape, cube, builder) for other, shape in zip(others, shapes, strict=True)
+        ]
         stages += [self._against_constant(qparams.quantize(one), cube, builder) for one in self.constants]
         for begin in range(0, len(stages), MAX_STAGES):
             value = builder.requantized(value, stages[begin : begin + MAX_STAGES], Converter())
         return value
 
-    def _against(self, other: SSAValue, cube: CubeShape, builder: DlaBuilder) -> Operand:
+    def _against(
+        self, other: SSAValue, shape: tuple[int, ...], cube: CubeShape, builder: DlaBuilder
+    ) -> Operand:
         here = cube_of(other.type)
-        if here not in (cube, CubeShape(cube.channels, 1, 1)):
+        is_whole = here == cube and shape == self.shape
+        if not is_whole and not is_per_channel(shape, here, self.shape, cube):
             builder.refuse(f"operands with different cubes in memory: {list(cube)}, {list(here)}")
-        mode = OperandMode.PER_POINT if here == cube else OperandMode.PER_KERNEL
+        mode = OperandMode.PER_POINT if is_whole else OperandMode.PER_KERNEL
         return SdpStage(StageFunction.ALU, self.function, mode=mode), other
 
     def _against_constant(self, integers: Array, cube: CubeShape, builder: DlaBuilder) -> Operand:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import OperandMode, SdpStage, StageFunction
-from xonnc.dialects.dla.types import CubeShape, cube_of
+from xonnc.dialects.dla.types import cube_of
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.onnx_to_dla.dequantized import QuantizedCube, converter
 from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, Operand
+from xonnc.lowering.onnx_to_dla.sdp_stages import is_per_channel
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def product_of(a: Cube, b: Cube, shape: tuple[int, ...], builder: DlaBuilder) ->
             "lacks); use symmetric quantization for one factor"
         )
     here, other = a.cube, b.cube
-    if a.shape != shape or (other != here and other != CubeShape(here.channels, 1, 1)):
+    if a.shape != shape or (other != here and not is_per_channel(b.shape, other, shape, here)):
         builder.refuse(
             f"factors of {list(a.shape)} and {list(b.shape)} (the SDP broadcasts per-channel tensors only)",
             cause=builder.reshape_before(shape) if a.shape == b.shape == shape else None,

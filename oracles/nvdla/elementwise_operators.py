@@ -37,8 +37,10 @@ def _add(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
             return groups.plus(other.stored)
     constants = [result.numbers for name in inputs if (result := here.constant(name)) is not None]
     computed = [here.affine(name) for name in inputs if here.constant(name) is None]
-    # The sum is formed in the units of what lies in memory: the last of the operands that do.
-    computed.sort(key=lambda one: one.stored is not None)
+    # The sum is formed in the units of what lies in memory: the last of the operands that do, or the one with
+    # one position.
+    size = max(one.source.size for one in computed)
+    computed.sort(key=lambda one: (one.source.size < size, one.stored is not None))
     result = computed[0]
     for numbers in constants:
         result = result.plus(numbers.reshape(-1).astype(np.float64))

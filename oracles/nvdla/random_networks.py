@@ -540,6 +540,22 @@ def weighed(draft: NetworkDraft) -> None:
     _end(draft, draft.node("Mul", here.name, share), here.shape, here.spread / count)
 
 
+def by_channel(draft: NetworkDraft) -> None:
+    """Combine with the mean of each channel, or with a product of the means: a gate, a mean to subtract."""
+    channels, height, width = draft.image()
+    here, shape = draft.here, (1, channels, 1, 1)
+    draft.becomes(draft.node("GlobalAveragePool", here.name), shape, here.spread / np.sqrt(height * width))
+    if draft.chance(2):
+        weights = draft.weights(channels, channels, 1, 1)
+        name = draft.node("Conv", draft.here.name, weights, draft.floats(channels))
+        draft.becomes(name, shape, 1.2 * draft.here.spread)
+    operands = [here.name, draft.here.name]
+    draft.generator.shuffle(operands)
+    # Without its third stage the SDP multiplies by integers without a zero point only.
+    op = ("Add", "Max", "Mul")[draft.number(0, 1 if draft.here.zero_point else 2)]
+    _end(draft, draft.node(op, *operands), here.shape, here.spread)
+
+
 AddLayer = Callable[[NetworkDraft], None]
 
 LAYERS: dict[str, AddLayer] = {
@@ -563,6 +579,7 @@ LAYERS: dict[str, AddLayer] = {
     "transposed": transposed,
     "long_kernel": long_kernel,
     "added_product": added_product,
+    "by_channel": by_channel,
 }
 """Layers that every configuration supports; convolutions are the most frequent."""
 
