@@ -198,7 +198,7 @@ class Fp16Builder(OperatorBuilder[Cube]):
         """Return constant weights with axis `outputs` first."""
         return Kernels(np.moveaxis(self.numbers(value, what), outputs, 0))
 
-    def fractions(self, numerators: Array, denominator: int) -> Kernels:
+    def fractions(self, numerators: Array, denominator: float) -> Kernels:
         """Return kernels of integers over a denominator, as float numbers."""
         return Kernels(numerators.astype(np.float32) / denominator)
 

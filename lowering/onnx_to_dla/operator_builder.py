@@ -183,7 +183,7 @@ class OperatorBuilder(DlaBuilder, ABC, Generic[TensorT]):
         """Return constant weights with axis `outputs` first."""
 
     @abstractmethod
-    def fractions(self, numerators: Array, denominator: int) -> Kernels:
+    def fractions(self, numerators: Array, denominator: float) -> Kernels:
         """Return kernels of small integers over a denominator."""
 
     @abstractmethod

@@ -7,6 +7,7 @@ per position corrects that in the SDP.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -30,6 +31,9 @@ from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder
 from xonnc.lowering.onnx_to_dla.grouped_convolution import grouped
 from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.windows import WindowOp, output_size, trim_padding, window_of
+
+FINE_WEIGHT = 64
+"""The weight instead of 1 that makes units of sums finer."""
 
 
 @lowers(MaxPoolSingleOutOp)
@@ -82,15 +86,24 @@ def _exact_mean(
     source: Cube, value: SSAValue, shape: tuple[int, ...], builder: OperatorBuilder[TensorT]
 ) -> TensorT | None:
     """
-    Return the mean of a small image of integers by a depthwise convolution, whose sums are exact, where the
-    PDP would round the mean to steps coarser than the result's scale.
+    Return the mean of an image of integers by a depthwise convolution, whose sums are exact, where the PDP
+    would round the mean to steps coarser than the result's scale.
+
+    Of an image of more than 8x8 the PDP takes means of blocks first.
     """
     cube, qparams = source.cube, builder.reader_qparams(value)
-    if cube.positions == 1 or max(cube.height, cube.width) > MAX_POOL:
+    if cube.positions == 1 or qparams is None or source.qparams is None:
         return None
-    if qparams is None or source.qparams is None or source.qparams.scale <= qparams.scale:
+    if source.qparams.scale <= qparams.scale:
         return None
-    return _depthwise_mean(source, Window2D((cube.height, cube.width)), shape, builder)
+    # The largest kernels come last: the more blocks are left, the better their rounding errors cancel.
+    rows, columns = (kernels[:0:-1] for kernels in kernel_cascades(cube.height, cube.width))
+    blocks = pooled_blocks(source.value, PoolMode.AVERAGE, (rows, columns), builder)
+    kernel = cube_of(blocks.type)[1:]
+    divisor = cube.positions / (prod(rows) * prod(columns))
+    # Zeros that pad blocks are no zero points, so that there are fewer of those than taps.
+    surplus = source.qparams.scale * source.zero_point * (prod(kernel) / divisor - 1)
+    return _depthwise_mean(replace(source, value=blocks), Window2D(kernel), shape, builder, divisor, surplus)
 
 
 def _padded_mean(
@@ -109,16 +122,25 @@ def _padded_mean(
             "a last window beyond the padding, of a tensor whose zero point is not 0; "
             "use symmetric quantization"
         )
-    return _depthwise_mean(source, window, shape, builder)
+    return _depthwise_mean(source, window, shape, builder, prod(window.kernel))
 
 
 def _depthwise_mean(
-    source: Cube, window: Window2D, shape: tuple[int, ...], builder: OperatorBuilder[TensorT]
+    source: Cube,
+    window: Window2D,
+    shape: tuple[int, ...],
+    builder: OperatorBuilder[TensorT],
+    divisor: float,
+    addend: float = 0.0,
 ) -> TensorT:
-    """Return means over windows by a depthwise convolution with ones."""
+    """Return sums over windows by a depthwise convolution with equal weights, divided, and an addend."""
     channels = source.cube.channels
-    kernels = builder.fractions(np.ones((channels, 1, *window.kernel), np.int8), prod(window.kernel))
-    return grouped(source, kernels, None, window, channels, shape, builder)
+    # The addend is rounded to units of the sums, which may be as coarse as the result's.
+    weight = FINE_WEIGHT if addend else 1
+    ones = np.full((channels, 1, *window.kernel), weight, np.int8)
+    bias = np.full(channels, addend) if addend else None
+    kernels = builder.fractions(ones, divisor * weight)
+    return grouped(source, kernels, bias, window, channels, shape, builder)
 
 
 def check_planar(op: GlobalAveragePoolOp | GlobalMaxPoolOp, builder: DlaBuilder) -> None:
@@ -231,12 +253,19 @@ def cascade(
     cube = cube_of(source.type)
     sizes = cube.height if over_rows else 1, cube.width if over_columns else 1
     rows, columns = kernel_cascades(*sizes)
-    value = source
-    for height, width in zip(rows, columns, strict=True):
+    value = pooled_blocks(source, mode, (rows, columns), builder)
+    return value, prod(rows) * prod(columns) / prod(sizes) if mode is PoolMode.AVERAGE else 1.0
+
+
+def pooled_blocks(
+    value: SSAValue, mode: PoolMode, kernels: tuple[Sequence[int], Sequence[int]], builder: DlaBuilder
+) -> SSAValue:
+    """Pool one after the other with kernels of these heights and widths; zeros pad the last ones."""
+    for height, width in zip(*kernels, strict=True):
         here = cube_of(value.type)
         pads = (0, 0, -here.height % height, -here.width % width)
         value = pool(value, mode, Window2D((height, width), (height, width), pads=pads), builder)
-    return value, prod(rows) * prod(columns) / prod(sizes) if mode is PoolMode.AVERAGE else 1.0
+    return value
 
 
 def kernel_cascades(height: int, width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

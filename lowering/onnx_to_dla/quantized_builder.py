@@ -427,7 +427,7 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
             self.refuse_computed(what)
         return found
 
-    def fractions(self, numerators: Array, denominator: int) -> Kernels:
+    def fractions(self, numerators: Array, denominator: float) -> Kernels:
         """Return kernels of small integers with one scale."""
         is_wide = numerators.max() > INT8_MAX
         return Kernels(numerators.astype(np.int16 if is_wide else np.int8), np.array([1 / denominator]))

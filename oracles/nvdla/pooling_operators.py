@@ -16,15 +16,16 @@ from oracles.nvdla.evaluation import (
     Value,
 )
 from oracles.nvdla.fixed_point import Array, Integers
-from oracles.nvdla.linear_operators import checked_window, products
+from oracles.nvdla.linear_operators import checked_window
 from oracles.nvdla.requantization import (
     Affine,
     MovedElements,
     QuantizationParameters,
 )
 from oracles.nvdla.window_operators import (
-    MAX_POOL,
     average_pool,
+    average_steps,
+    averages_of_blocks,
     divisor_counts,
     global_average,
     max_pool,
@@ -63,13 +64,17 @@ def _average_pool(here: Evaluation, inputs: Sequence[str], attributes: Attribute
 
 def _global_average_pool(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
     source, qparams = here.stored(inputs[0]), here.consumer_qparams()
-    channels, rows, columns = source.integers.shape[1:]
-    is_small = 1 < rows * columns and max(rows, columns) <= MAX_POOL
-    if is_small and qparams is not None and source.qparams.scale > qparams.scale:
+    rows, columns = source.integers.shape[2:]
+    if rows * columns > 1 and qparams is not None and source.qparams.scale > qparams.scale:
         # A mean in a coarser scale than the result's would be rounded twice; a convolution's sums are exact.
-        sums = source.integers.sum(axis=(2, 3), keepdims=True)
-        ones = np.ones((channels, 1, rows, columns), np.int64)
-        return products(sums, ones, np.array([1 / (rows * columns)]), np.zeros(1), source.qparams)
+        first = average_steps(rows, columns)[:0:-1]
+        sums = averages_of_blocks(source.integers, first).sum(axis=(2, 3), keepdims=True)
+        scale = np.array([source.qparams.scale * prod(map(prod, first)) / (rows * columns)])
+        bias = np.array([-source.qparams.zero_point * source.qparams.scale])
+        if not np.allclose(bias / scale, np.rint(bias / scale)):
+            # Zeros that pad blocks leave a bias of no whole units of the sums: a weight of 64 makes them finer.
+            sums, scale = 64 * sums, scale / 64
+        return Affine(sums, scale, bias, is_fine=True)
     means, factor = global_average(source.integers)
     return _mean(means, source.qparams, np.full((1, 1), factor))
 

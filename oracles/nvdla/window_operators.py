@@ -178,15 +178,24 @@ def global_average(images: Integers) -> tuple[Integers, float]:
     The fewest steps, largest kernels first, with the least product that covers the image.
     """
     height, width = images.shape[2:]
-    steps = 1
-    while MAX_POOL**steps < max(height, width):
-        steps += 1
-    rows, columns = _kernels(height, steps), _kernels(width, steps)
-    found = images
-    for kernel in zip(rows, columns, strict=True):
-        bottom, right = (-size % over for size, over in zip(found.shape[2:], kernel, strict=True))
-        found = average_pool(found, SlidingWindow(kernel, kernel, (0, 0, bottom, right)))
-    return found, prod(rows) * prod(columns) / (height * width)
+    steps = average_steps(height, width)
+    return averages_of_blocks(images, steps), prod(map(prod, steps)) / (height * width)
+
+
+def average_steps(height: int, width: int) -> list[tuple[int, int]]:
+    """Return the kernels of the steps in which averages over an image are taken."""
+    count = 1
+    while MAX_POOL**count < max(height, width):
+        count += 1
+    return list(zip(_kernels(height, count), _kernels(width, count), strict=True))
+
+
+def averages_of_blocks(images: Integers, steps: Sequence[tuple[int, int]]) -> Integers:
+    """Return averages in these steps; zeros pad the last blocks."""
+    for kernel in steps:
+        bottom, right = (-size % over for size, over in zip(images.shape[2:], kernel, strict=True))
+        images = average_pool(images, SlidingWindow(kernel, kernel, (0, 0, bottom, right)))
+    return images
 
 
 def _kernels(size: int, steps: int) -> tuple[int, ...]:

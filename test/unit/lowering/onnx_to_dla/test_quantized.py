@@ -215,6 +215,14 @@ def multiplied(net: Net, zero: int) -> onnx.ModelProto:
     return net.model(net.rounded(net("Mul", y, gate), 0.02), (1, 35, 5, 6), (1, 35, 5, 6))
 
 
+def moved_by_channel(net: Net, zero: int) -> onnx.ModelProto:
+    """One computed number per channel is added to sums, to those of groups, and to stored integers."""
+    x, mean = net.rounded("x0", zero=zero), net.rounded("x1", 0.017, zero)
+    y = net.rounded(net("Add", mean, net("Conv", x, net.kernels(64, 8, 3, 3), net.numbers(64))), zero=3)
+    y = net.rounded(net("Add", net("Conv", y, net.kernels(64, 8, 1, 1), group=8), mean))
+    return net.model(net.rounded(net("Relu", net("Add", y, mean)), 0.02), (1, 8, 5, 6), (1, 64, 1, 1))
+
+
 def enlarged(net: Net) -> onnx.ModelProto:
     x = net.rounded("x0", zero=3)
     y = net(
@@ -292,6 +300,8 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "enlarged much": (enlarged_much, 1),
     "multiplied": (lambda net: multiplied(net, 0), 2),
     "multiplied with a zero point": (lambda net: multiplied(net, -9), 2),
+    "moved by channel": (lambda net: moved_by_channel(net, 0), 3),
+    "moved by channel with zero points": (lambda net: moved_by_channel(net, -9), 3),
     "slope and bound": (gated, 1),
     "bounded twice": (bounded_twice, 1),
     **{
@@ -429,6 +439,23 @@ def test_means_in_finer_steps_are_rounded_once(op: str, target: str, compiled: A
     assert np.abs(output.tensor.reshape(levels.shape) - levels).max() < 0.51
 
 
+@pytest.mark.parametrize("zero", [-9, 0])
+@pytest.mark.parametrize("shape", [(56, 56), (17, 30), (70, 9)])
+def test_means_of_large_images_are_nearly_rounded_once(shape: tuple[int, int], zero: int, compiled: Any):
+    """The PDP takes means of blocks, some of them padded, and a convolution adds those exactly."""
+    net = Net()
+    output = net.rounded(net("GlobalAveragePool", net.rounded("x0", 0.1, zero)), 0.01, 4)
+    simulator = Simulator(compiled(net.model(output, (1, 9, *shape)), "nv_small"), load_target("nv_small"))
+    (port,) = simulator.inputs
+    integers = np.random.default_rng(2).integers(-25, 10, port.shape).astype(np.int8)
+    (output,) = simulator.run([integers])
+    assert output.grid is not None
+    exact = (integers.astype(np.float64) - zero).mean(axis=(2, 3)) * 0.1
+    levels = np.clip(exact / output.grid.scale + output.grid.zero_point, -128, 127)
+    # The PDP alone would be off by up to 5 levels.
+    assert np.abs(output.tensor.reshape(levels.shape) - levels).max() < 3
+
+
 @pytest.mark.parametrize("shape", [(1, 4, 40, 36), (1, 4, 6, 5)])
 @pytest.mark.parametrize("op", ["ReduceMean", "ReduceSum"])
 def test_reductions_of_rows_and_columns(op: str, shape: tuple[int, ...], compiled: Any):
@@ -507,6 +534,12 @@ def product(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Mul", a, b)), (1, 4), (1, 4))
 
 
+def with_row(net: Net, op: str) -> onnx.ModelProto:
+    """A row is broadcast to rows, though its cube has as many channels as the other and one position."""
+    a, b = net.rounded("x0"), net.rounded("x1")
+    return net.model(net.rounded(net(op, a, b)), (1, 8, 8, 8), (1, 8))
+
+
 def quotient(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Div", net.rounded("x0"), net.rounded("x1"))), (1, 4), (1, 4))
 
@@ -550,6 +583,12 @@ def late_quotient(net: Net) -> onnx.ModelProto:
             "[1, 4, 40, 36] to [1, 1, 1, 1]: a reduction of channels too (the PDP takes rows and columns)",
         ),
         (product, "both factors have zero points other than 0"),
+        (
+            partial(with_row, op="Add"),
+            "operands that are broadcast to [1, 8, 8, 8] (the SDP broadcasts one of 8 channels and one ",
+        ),
+        (partial(with_row, op="Mul"), "factors of [1, 8, 8, 8] and [1, 8] (the SDP broadcasts per-channel"),
+        (partial(with_row, op="Max"), "operands with different cubes in memory: [8, 8, 8], [8, 1, 1]"),
     ],
 )
 def test_refusals(make: Make, message: str, compiled: Any):
