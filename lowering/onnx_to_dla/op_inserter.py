@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
-from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.locations import derived, node_location, node_name
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -19,6 +19,12 @@ from xonnc.dialects.onnx.ops.tensor import TransposeOp
 from xonnc.dialects.onnx.types import element_type, tensor_type
 from xonnc.lowering.onnx_to_dla.dla_builder import Array
 from xonnc.lowering.onnx_to_dla.qdq_pairs import constant_op
+
+SQUARED_PART = 1 / 4
+"""
+In FP16 squares of numbers above 255 exceed the largest number, as outliers of trained networks do. Those of
+a quarter allow 1023, and a standard deviation of 0.001 is still found to 5 %; of a sixteenth it would be 0.
+"""
 
 
 def erase_unread(values: Iterable[SSAValue]) -> None:
@@ -72,3 +78,13 @@ class OpInserter:
         made = NoValueOp(self.location)
         Builder(InsertPoint.before(self.root)).insert(made)
         return made.results[0]
+
+
+@dataclass(frozen=True)
+class NormalizationInserter(OpInserter):
+    """Inserts operators that normalize, each named after its operator."""
+
+    def location_of(self, kind: type[OnnxOp]) -> LocationAttr:
+        """Return the location of an operator."""
+        name = node_name(self.root)
+        return node_location(f"{name}/{kind.OP_TYPE}") if name else self.location

@@ -70,6 +70,7 @@ from xonnc.lowering.onnx_to_dla.qdq_pairs import (
 )
 from xonnc.lowering.onnx_to_dla.saturation import varying_range
 from xonnc.lowering.onnx_to_dla.softmax_logits import are_logits
+from xonnc.lowering.onnx_to_dla.statistic_ranges import statistics_among, widened
 from xonnc.lowering.onnx_to_dla.sums_functions import SumsFunction, looks_up_sums, sums_functions
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 from xonnc.lowering.onnx_to_dla.weight_scales import coarsen_weight_scales
@@ -208,6 +209,7 @@ class _PairInsertion:
         """By the value after the pair."""
         self._roots: dict[SSAValue, SSAValue] = {}
         """The root of the lookup region of each value."""
+        self._statistics: set[SSAValue] = set()
         self._unknown: set[SSAValue | None] = set()
         self._missing: list[str] = []
 
@@ -216,6 +218,7 @@ class _PairInsertion:
         values = [
             value for value in self._values() if is_ranked(value.type) and element_type(value.type) in FLOATS
         ]
+        self._statistics = statistics_among(values)
         later = self._quantized_by_reader(values)
         regions = [
             region for region in lookup_regions(self._block) if not any(map(_meets_float, region.inner))
@@ -315,6 +318,8 @@ class _PairInsertion:
             return QdqPair((reach or 1.0) / INT8_MAX, centre=(found.largest + found.least) / 2)
         if found is None:
             return None
+        if value in self._statistics:
+            found = widened(value, found)
         covered, is_symmetric = varying_range(value, found), meets_padding(value) or self._is_factor(value)
         return QdqPair.of(covering(covered.least, covered.largest, is_symmetric))
 
@@ -358,7 +363,10 @@ def _takes(total: Operation, op: Operation) -> bool:
     """
     Whether a sum can add the result of `op` before it is quantized, in the same SDP pass. A grouped
     convolution may be several layers, each of which can add its channels of a cube, but not of constants.
+    What is broadcast is an operand of the pass, which reads it quantized.
     """
+    if static_shape(op.results[0].type) != static_shape(total.results[0].type):
+        return False
     if isinstance(op, ConvOp) and op.group.value.data > 1:
         return len(total.operands) == 2 and all(elements(value) is None for value in total.operands)
     return isinstance(op, ConvOp | GemmOp | MatMulOp)

@@ -36,6 +36,7 @@ from xonnc.lowering.dla_to_loadable.stages import STAGES as DLA_STAGES
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, compile_converted, disabling_passes
 from xonnc.lowering.onnx_to_dla.batch import set_batch, shapes_of_one_image
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import convert, has_dynamic_inputs
+from xonnc.lowering.onnx_to_dla.group_norm_to_conv_onnx import group_norm_to_conv
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.layer_norm_to_conv_onnx import layer_norm_to_conv
 from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
@@ -321,7 +322,7 @@ def prepare(
         quantize(module, calibrate(module), pool, nvdla)
     elif nvdla is not None:
         if not is_quantized(module) and "fp16" in nvdla.precisions:
-            move_channels_first(module, context, in_fp16=True)
+            normalize_by_convolutions(module, context, in_fp16=True)
         propagate_pairs(module, pool, target=nvdla)
     if nvdla is not None:
         assign_precision(module, nvdla)
@@ -363,12 +364,13 @@ def prepare_quantization(module: ModuleOp, context: Context) -> None:
     opset = int(min(RECOMPOSED_OPSET, newest_opset_of(module)))
     apply_rules(module, context, standard_rules(opset), pass_name=Recompose.name)
     split_sums(module, pool)
-    move_channels_first(module, context)
+    normalize_by_convolutions(module, context)
 
 
-def move_channels_first(module: ModuleOp, context: Context, in_fp16: bool = False) -> None:
+def normalize_by_convolutions(module: ModuleOp, context: Context, in_fp16: bool = False) -> None:
     """
-    Rewrite layer normalization and products of images with channels last, as NVDLA takes images.
+    Rewrite normalization of groups and of layers, and products of images with channels last, as NVDLA takes
+    images.
 
     Parameters:
         module: the simplified module.
@@ -377,7 +379,7 @@ def move_channels_first(module: ModuleOp, context: Context, in_fp16: bool = Fals
             vectors are normalized.
     """
     pool = DisposablePool.of(context)
-    has_changed = False
+    has_changed = group_norm_to_conv(module, pool, in_fp16)
     # Each round moves transposes to the next normalization or product of a block.
     while layer_norm_to_conv(module, pool, in_fp16) | matmul_to_conv(module, pool, in_fp16):
         MoveTransposes().apply(context, module)

@@ -64,6 +64,7 @@ PASSES: Mapping[str, str] = {
     "fuse-channels-onnx": "transforms.fuse_channels_onnx:FuseChannels",
     "fuse-onnx": "lowering.onnx_to_krnl.fuse_onnx:FuseOnnx",
     "fuse-operators-onnx": "transforms.fuse_operators_onnx:FuseOperators",
+    "group-norm-to-conv-onnx": "lowering.onnx_to_dla.group_norm_to_conv_onnx:GroupNormToConv",
     "inline": "transforms.inline:Inline",
     "insert-qdq-onnx": "lowering.qdq.insert_qdq_onnx:InsertQdqOnnx",
     "instrument-onnx-runtime-signature": (
