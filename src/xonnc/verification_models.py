@@ -10,7 +10,7 @@ import atexit
 import subprocess
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -76,6 +76,8 @@ class VerifiedModel:
     """The model as ONNX, if it is one."""
     is_approximate: bool = False
     """Whether it computes in FP16 or INT8, so that outputs are compared by cosine similarity."""
+    was_clamped: Callable[[], bool] = bool
+    """Whether a result of the last run was clamped to float16's range; `False` if nothing computes in it."""
 
 
 def open_model(
@@ -204,7 +206,7 @@ def has_onnxruntime() -> bool:
 
 
 def _renamed(model: VerifiedModel, name: str) -> VerifiedModel:
-    return VerifiedModel(name, model.outputs, model.run, model.proto, model.is_approximate)
+    return replace(model, name=name)
 
 
 def _in_onnxruntime(model: onnx.ModelProto, name: str, is_optimized: bool, is_default: bool) -> VerifiedModel:
@@ -324,7 +326,7 @@ def _compiled_loadable(model: onnx.ModelProto, name: str, target: str | None) ->
         path.write_bytes(model.SerializeToString())
         loadable = compile_model(path, target or DEFAULT_TARGET).loadable
         opened = _simulated(loadable, path, target)
-    return VerifiedModel(f"{name} loadable", opened.outputs, opened.run, model, is_approximate=True)
+    return replace(opened, name=f"{name} loadable", proto=model)
 
 
 def _c_source(path: Path, target: str | None) -> VerifiedModel:
@@ -369,13 +371,33 @@ def _loadable(path: Path, target: str | None) -> VerifiedModel:
 
 
 def _simulated(loadable: Loadable, path: Path, target: str | None) -> VerifiedModel:
-    from xonnc.runtime.nvdla.simulator import Simulator
+    from xonnc.runtime.nvdla.simulator import OpResult, Simulator
     from xonnc.targets import DEFAULT_TARGET, load_target
 
-    simulator = Simulator(loadable, load_target(target or DEFAULT_TARGET))
+    clamped = False
+
+    def observe(result: OpResult) -> None:
+        nonlocal clamped
+        clamped = clamped or _is_clamped(result.values)
+
+    simulator = Simulator(loadable, load_target(target or DEFAULT_TARGET), observer=observe)
 
     def run(feeds: Feeds) -> Sequence[object]:
+        nonlocal clamped
+        clamped = False
         bound = [feeds[tensor.name].reshape(tensor.model_shape) for tensor in simulator.inputs]
         return [output.numbers for output in simulator.run(bound)]
 
-    return VerifiedModel(path.name, [tensor.name for tensor in simulator.outputs], run, is_approximate=True)
+    outputs = [tensor.name for tensor in simulator.outputs]
+    return VerifiedModel(path.name, outputs, run, is_approximate=True, was_clamped=lambda: clamped)
+
+
+LARGEST_FP16 = 0x7BFF
+"""The bits of 65504, which hardware gives in place of larger numbers."""
+
+
+def _is_clamped(values: np.ndarray[Any, np.dtype[Any]] | None) -> bool:
+    """Return whether a result in bits of float16 has an element of the largest magnitude."""
+    if values is None or values.dtype != np.uint16:
+        return False
+    return bool(((values & 0x7FFF) == LARGEST_FP16).any())

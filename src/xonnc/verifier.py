@@ -53,6 +53,7 @@ from xonnc.verification_models import (
     open_proto,
 )
 
+MAX_FP16 = float(np.finfo(np.float16).max)
 DEFAULT_PROFILES: tuple[Profile, ...] = ("normal", "negative", "zeros", "wide")
 
 
@@ -76,6 +77,15 @@ class OutputComparison:
 
 
 @dataclass(frozen=True)
+class Overflow:
+    """A value of the float model that FP16 hardware clamped."""
+
+    value: str
+    largest: float
+    """Its largest magnitude."""
+
+
+@dataclass(frozen=True)
 class Verification:
     """Comparison of two models over all inputs."""
 
@@ -87,6 +97,8 @@ class Verification:
     """Inputs that the first model does not take, with the reason."""
     failing: Mapping[str, Feeds] = field(default_factory=dict[str, Feeds])
     """The inputs for which an output differs, by their name in `outputs`."""
+    overflows: Mapping[str, Overflow] = field(default_factory=dict[str, "Overflow"])
+    """The values out of float16's range that made outputs differ, by the inputs."""
 
     @property
     def passed(self) -> bool:
@@ -217,6 +229,7 @@ def compare_opened(
     found: list[OutputComparison] = []
     skipped: dict[str, str] = {}
     failing: dict[str, Feeds] = {}
+    overflows: dict[str, Overflow] = {}
     for name, candidates in input_sets(first, second, choice):
         try:
             feeds, expected = _first_accepted(first, candidates)
@@ -233,7 +246,34 @@ def compare_opened(
             found.append(one)
             if not one.passed:
                 failing[name] = feeds
-    return Verification(first.name, second.name, found, skipped, failing)
+        clamped = first.was_clamped() or second.was_clamped()
+        if name in failing and clamped and (overflow := _overflow(first.proto or second.proto, feeds)):
+            overflows[name] = overflow
+    return Verification(first.name, second.name, found, skipped, failing, overflows)
+
+
+def _overflow(model: onnx.ModelProto | None, feeds: Feeds) -> Overflow | None:
+    """
+    Return the first value of a model beyond float16's range; `None` if there is none or it cannot be run.
+
+    Results of hardware may be clamped where the model has no larger value: masks of softmax are as low as
+    float16 goes.
+    """
+    if model is None:
+        return None
+    names = value_names(model)
+    try:
+        values = open_proto(with_outputs(model, names)).run(feeds)
+    except XonncError:
+        return None
+    for name, value in (*feeds.items(), *zip(names, values, strict=True)):
+        array = np.asarray(value)
+        if array.dtype.kind != "f":
+            continue
+        largest = float(np.max(np.abs(array), where=~np.isnan(array), initial=0.0))
+        if largest > MAX_FP16:
+            return Overflow(name, largest)
+    return None
 
 
 def _first_accepted(model: VerifiedModel, candidates: Iterator[Feeds]) -> tuple[Feeds, Sequence[object]]:

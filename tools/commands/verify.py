@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from xonnc.runtime.verification.comparison import Tolerance
-    from xonnc.verifier import InputChoice, OutputComparison, Verification
+    from xonnc.verifier import InputChoice, OutputComparison, Overflow, Verification
 
 EPILOG = """engines of models: onnxruntime, onnxruntime-optimized, reference, simplified, native, O0 to O3,
   c (C source), nvdla (a loadable in the simulator)
@@ -241,6 +241,8 @@ def _report(found: Verification, layers: bool) -> None:
         rows = [("output", "largest error", "inputs", "")]
         rows += [_cells(one) for one in _shown(found)]
         print("\n".join(f"  {line}" for line in columns(rows)))
+    for name, overflow in found.overflows.items():
+        row("hint", f"{_hint(overflow)} (on {name})")
     wrong = sum(not one.passed for one in found.outputs)
     inputs = plural(len({one.inputs for one in found.outputs}), "input")
     if not found.outputs:
@@ -252,6 +254,13 @@ def _report(found: Verification, layers: bool) -> None:
             if wrong
             else f"agree on {inputs}",
         )
+
+
+def _hint(overflow: Overflow) -> str:
+    return (
+        f"{overflow.value} reaches {overflow.largest:.3g}, beyond float16's range (65504): calibrate for "
+        "INT8, by 'xonnc compile --calibrate'"
+    )
 
 
 def _shown(found: Verification) -> Sequence[OutputComparison]:
@@ -276,6 +285,7 @@ def _as_json(found: Verification) -> dict[str, object]:
         "second": found.second,
         "passed": found.passed,
         "skipped": dict(found.skipped),
+        "hints": {name: _hint(overflow) for name, overflow in found.overflows.items()},
         "outputs": [
             {
                 "output": one.output,

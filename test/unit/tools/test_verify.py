@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from onnx import parser
 
@@ -87,3 +88,60 @@ def test_wrong_options(
 ):
     assert main(["verify", models[0], *options]) == 1
     assert said in capsys.readouterr().err
+
+
+LARGE = """main (float[1,8,4,4] x) => (float[1,8,3,3] y) {
+  a = Constant <value_float = 40000.0> () b = Constant <value_float = 0.001> ()
+  m = Mul (x, a) p = MaxPool <kernel_shape = [2, 2]> (m) y = Mul (p, b)
+}"""
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """A model with values beyond float16's range, and a folder with inputs for which it has some."""
+    path = tmp_path / "large.onnx"
+    path.write_bytes(parser.parse_model(f"{HEAD} {LARGE}").SerializeToString())
+    for name, first, last in (("many", -4, 4), ("few", -1, 1)):
+        (tmp_path / name).mkdir()
+        np.save(
+            tmp_path / name / "x.npy", np.linspace(first, last, 128, dtype=np.float32).reshape(1, 8, 4, 4)
+        )
+    return path
+
+
+def compiled(model: Path, *options: str) -> str:
+    loadable = model.with_suffix(".nvdla")
+    command = ["compile", str(model), "--target", "nv_full", "-o", str(loadable), "-q"]
+    assert main([*command, "--disable-pass", "dla-fuse", *options]) == 0
+    return str(loadable)
+
+
+def test_values_beyond_float16_are_a_hint(large: Path, capsys: pytest.CaptureFixture[str]):
+    loadable = compiled(large)
+    command = ["verify", str(large), loadable, "--inputs", str(large.parent / "many")]
+    assert main(command) == 1
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("hint")]
+    assert "m reaches 1.6e+05, beyond float16's range (65504): calibrate for INT8, by 'xonnc" in line
+    assert main([*command, "--json"]) == 1
+    (hint,) = json.loads(capsys.readouterr().out)["hints"].values()
+    assert hint in line
+
+
+def test_no_hint_if_all_values_are_in_range(large: Path, capsys: pytest.CaptureFixture[str]):
+    loadable = compiled(large)
+    assert main(["verify", str(large), loadable, "--inputs", str(large.parent / "few")]) == 0
+    assert "hint" not in capsys.readouterr().out
+    # Differs since it is another model, with values in range.
+    other = large.with_name("other.onnx")
+    other.write_bytes(parser.parse_model(f"{HEAD} {LARGE.replace('40000.0', '-2.0')}").SerializeToString())
+    assert main(["verify", str(other), loadable, "--inputs", str(large.parent / "few")]) == 1
+    assert "hint" not in capsys.readouterr().out
+
+
+def test_no_hint_if_nothing_was_clamped(large: Path, capsys: pytest.CaptureFixture[str]):
+    """The model has values beyond float16, the loadable of another one has none."""
+    other = large.with_name("other.onnx")
+    other.write_bytes(parser.parse_model(f"{HEAD} {LARGE.replace('40000.0', '-2.0')}").SerializeToString())
+    loadable = compiled(other)
+    assert main(["verify", str(large), loadable, "--inputs", str(large.parent / "many")]) == 1
+    assert "hint" not in capsys.readouterr().out
