@@ -26,6 +26,7 @@ from xonnc.formats.onnx.embedded_models import program, require_self_contained
 from xonnc.formats.package.archive import Package, read_package
 from xonnc.formats.package.manifest import PackagePort, PackageStep, TensorInfo
 from xonnc.runtime.nvdla.simulator import Mode, Simulator
+from xonnc.runtime.nvdla.simulator import Observer as OperationObserver
 from xonnc.runtime.nvdla.tensors import BoundTensor
 from xonnc.runtime.reference import open_session
 from xonnc.targets import NvdlaTarget, load_target
@@ -59,7 +60,8 @@ class LoadedPackage:
 
     `target` overrides the target that the package names: a name, or the path of a target file. CPU partitions
     run in `engine` if it can load them, else in onnxruntime or the reference evaluator. `backend` gives the
-    engine for the partitions of a plug-in's target. Raises `XonncError` for partitions that cannot be loaded.
+    engine for the partitions of a plug-in's target; `observer` is called after each operation of the
+    DLA. Raises `XonncError` for partitions that cannot be loaded.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class LoadedPackage:
         mode: Mode = "fast",
         engine: Engine | None = None,
         backend: Callable[[str], Engine] | None = None,
+        observer: OperationObserver | None = None,
     ):
         self.manifest = package.manifest
         hardware = _hardware(package, target)
@@ -81,7 +84,7 @@ class LoadedPackage:
                 loadable = parse_loadable(part, name)
                 if target is not None:
                     require_fitting(loadable, name, hardware())
-                simulator = Simulator(loadable, hardware(), mode=mode)
+                simulator = Simulator(loadable, hardware(), mode=mode, observer=observer)
                 _check_ports(step, simulator, name)
                 self.bound += simulator.inputs
                 self._steps.append(("simulator", _on_dla(step, simulator, self.manifest.values)))
@@ -170,9 +173,10 @@ def load_package(
     mode: Mode = "fast",
     engine: Engine | None = None,
     backend: Callable[[str], Engine] | None = None,
+    observer: OperationObserver | None = None,
 ) -> LoadedPackage:
     """Read a package from a file and load it; see `LoadedPackage`."""
-    return LoadedPackage(read_package(Path(path)), target, mode, engine, backend)
+    return LoadedPackage(read_package(Path(path)), target, mode, engine, backend, observer)
 
 
 def _check_fits(name: str, value: Any, tensor: TensorInfo) -> None:

@@ -16,7 +16,7 @@ from xonnc.errors import PluginFunctionError, XonncError
 from xonnc.native import compile_native
 from xonnc.plugins.backends import backend_of
 from xonnc.runtime import package
-from xonnc.runtime.nvdla.simulator import Mode
+from xonnc.runtime.nvdla.simulator import Mode, Observer
 from xonnc.runtime.package import Engine, LoadedPackage, RunPart
 
 CPUS = ("native", "onnxruntime")
@@ -25,7 +25,11 @@ CPUS = ("native", "onnxruntime")
 
 @checks_arguments
 def load_package(
-    path: str | Path, target: str | None = None, mode: Mode = "fast", cpu: str = CPUS[0]
+    path: str | Path,
+    target: str | None = None,
+    mode: Mode = "fast",
+    cpu: str = CPUS[0],
+    observer: Observer | None = None,
 ) -> LoadedPackage:
     """
     Load a package, ready to run.
@@ -38,6 +42,7 @@ def load_package(
         target: a target to simulate instead of the package's own, if that is a TOML file.
         mode: `fast` sums FP16 convolutions in float32, `exact` follows the hardware bit for bit.
         cpu: `native`, or `onnxruntime` to run all CPU parts in it.
+        observer: called after each hardware operation of NVDLA.
 
     Returns: the loaded package; `run` takes arrays by input name.
 
@@ -48,7 +53,8 @@ def load_package(
     """
     if cpu not in CPUS:
         raise XonncError(f"no engine '{cpu}' for the CPU's partitions; there are {', '.join(CPUS)}")
-    return package.load_package(path, target, mode, native_part if cpu == CPUS[0] else None, backend_engine)
+    native = native_part if cpu == CPUS[0] else None
+    return package.load_package(path, target, mode, native, backend_engine, observer)
 
 
 def backend_engine(target: str) -> Engine:

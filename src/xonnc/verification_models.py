@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from xonnc.formats.nvdla.loadable import Loadable
     from xonnc.runtime.native.session import Session
+    from xonnc.runtime.nvdla.simulator import OpResult
 
 ENGINES: Mapping[str, str] = {
     "onnxruntime": "onnxruntime without graph optimisations",
@@ -354,12 +355,15 @@ def _c_source(path: Path, target: str | None) -> VerifiedModel:
 def _package(path: Path, target: str | None) -> VerifiedModel:
     from xonnc.package_engine import load_package
 
-    package = load_package(path, target)
+    clamped = _ClampedResults()
+    package = load_package(path, target, observer=clamped.observe)
+
+    def run(feeds: Feeds) -> Sequence[object]:
+        clamped.exist = False
+        return list(package.run(feeds).values())
+
     return VerifiedModel(
-        path.name,
-        list(package.outputs),
-        lambda feeds: list(package.run(feeds).values()),
-        is_approximate=True,
+        path.name, list(package.outputs), run, is_approximate=True, was_clamped=lambda: clamped.exist
     )
 
 
@@ -371,33 +375,33 @@ def _loadable(path: Path, target: str | None) -> VerifiedModel:
 
 
 def _simulated(loadable: Loadable, path: Path, target: str | None) -> VerifiedModel:
-    from xonnc.runtime.nvdla.simulator import OpResult, Simulator
+    from xonnc.runtime.nvdla.simulator import Simulator
     from xonnc.targets import DEFAULT_TARGET, load_target
 
-    clamped = False
-
-    def observe(result: OpResult) -> None:
-        nonlocal clamped
-        clamped = clamped or _is_clamped(result.values)
-
-    simulator = Simulator(loadable, load_target(target or DEFAULT_TARGET), observer=observe)
+    clamped = _ClampedResults()
+    simulator = Simulator(loadable, load_target(target or DEFAULT_TARGET), observer=clamped.observe)
 
     def run(feeds: Feeds) -> Sequence[object]:
-        nonlocal clamped
-        clamped = False
+        clamped.exist = False
         bound = [feeds[tensor.name].reshape(tensor.model_shape) for tensor in simulator.inputs]
         return [output.numbers for output in simulator.run(bound)]
 
     outputs = [tensor.name for tensor in simulator.outputs]
-    return VerifiedModel(path.name, outputs, run, is_approximate=True, was_clamped=lambda: clamped)
+    return VerifiedModel(path.name, outputs, run, is_approximate=True, was_clamped=lambda: clamped.exist)
 
 
-LARGEST_FP16 = 0x7BFF
-"""The bits of 65504, which hardware gives in place of larger numbers."""
+MAX_FP16 = float(np.finfo(np.float16).max)
+"""65504, which hardware gives in place of larger numbers."""
 
 
-def _is_clamped(values: np.ndarray[Any, np.dtype[Any]] | None) -> bool:
-    """Return whether a result in bits of float16 has an element of the largest magnitude."""
-    if values is None or values.dtype != np.uint16:
-        return False
-    return bool(((values & 0x7FFF) == LARGEST_FP16).any())
+@dataclass
+class _ClampedResults:
+    """Whether results in float16 of a run have an element of the largest magnitude."""
+
+    exist: bool = False
+
+    def observe(self, result: OpResult) -> None:
+        """Look at the result of a hardware operation."""
+        values = result.tensor()
+        if values is not None and values.dtype == np.float16:
+            self.exist = self.exist or bool((np.abs(values) == MAX_FP16).any())

@@ -46,6 +46,7 @@ from xonnc.runtime.verification.trial_inputs import (
 from xonnc.transforms.optimization_levels import LEVELS
 from xonnc.verification_models import (
     FP16_COSINE,
+    MAX_FP16,
     MODEL_SUFFIXES,
     VerifiedModel,
     has_onnxruntime,
@@ -53,7 +54,6 @@ from xonnc.verification_models import (
     open_proto,
 )
 
-MAX_FP16 = float(np.finfo(np.float16).max)
 DEFAULT_PROFILES: tuple[Profile, ...] = ("normal", "negative", "zeros", "wide")
 
 

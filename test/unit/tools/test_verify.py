@@ -109,15 +109,15 @@ def large(tmp_path: Path) -> Path:
     return path
 
 
-def compiled(model: Path, *options: str) -> str:
-    loadable = model.with_suffix(".nvdla")
-    command = ["compile", str(model), "--target", "nv_full", "-o", str(loadable), "-q"]
-    assert main([*command, "--disable-pass", "dla-fuse", *options]) == 0
+def compiled(model: Path, suffix: str = ".nvdla") -> str:
+    loadable = model.with_suffix(suffix)
+    assert main(["compile", str(model), "--target", "nv_full", "-o", str(loadable), "-q"]) == 0
     return str(loadable)
 
 
-def test_values_beyond_float16_are_a_hint(large: Path, capsys: pytest.CaptureFixture[str]):
-    loadable = compiled(large)
+@pytest.mark.parametrize("suffix", [".nvdla", ".xpkg"])
+def test_values_beyond_float16_are_a_hint(suffix: str, large: Path, capsys: pytest.CaptureFixture[str]):
+    loadable = compiled(large, suffix)
     command = ["verify", str(large), loadable, "--inputs", str(large.parent / "many")]
     assert main(command) == 1
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("hint")]
