@@ -8,7 +8,8 @@ its inputs dynamic. `onnx-opt --cpu-pipeline` then takes the dump of each stage 
 `--simplify-onnx --cpu-pipeline` the imported model; so does xDSL's own `xdsl-opt`, with `-p`. The IR in the
 llvm dialect must be the text that `xonnc compile` dumped, character by character, after `onnx-opt` has read
 and printed what `xdsl-opt` wrote, and both must read the same constants in each dump. Where LLVM 19's tools
-are installed, `mlir-opt` and `mlir-translate --mlir-to-llvmir` must accept it.
+are installed, `mlir-opt` and `mlir-translate --mlir-to-llvmir` must accept it. The object file that
+`xonnc compile` makes of the last dump with weights must have the bytes of the model's.
 """
 
 from __future__ import annotations
@@ -162,16 +163,18 @@ def write_variant(path: Path, variant: str, to: Path) -> Path:
 
 
 def _check(path: Path, folder: Path, found: Outcome) -> None:
-    command = ["compile", str(path), "-o", str(folder / "m.ll"), "--target", PROCESSOR, "-q"]
     dump = folder / "dump"
-    is_any_size = xonnc([*command, "--dump", str(dump)]) == 0
+    options = ["--dump", str(dump)]
+    is_any_size = _is_compiled(path, folder / "m.o", *options)
     if not is_any_size:
         fixed = next(
-            (n for n in BATCHES if xonnc([*command, *_fixed_shapes(path, n), "--dump", str(dump)]) == 0), None
+            (n for n in BATCHES if _is_compiled(path, folder / "m.o", *_fixed_shapes(path, n), *options)),
+            None,
         )
         if fixed is None:
             raise ValueError("xonnc compile fails")
         found.notes.append(f"fixed to {fixed}: no code for any size")
+    _check_object(dump / "11-planned.mlir", folder / "m.o", found)
     stages = sorted(dump.glob("[0-9][0-9]-*.mlir"))
     expected = ExpectedCode(_code([str(stages[-1])]))
     same: dict[bytes, str] = {}
@@ -192,6 +195,21 @@ def _check(path: Path, folder: Path, found: Outcome) -> None:
     if all(map(shutil.which, UPSTREAM)):
         found.stages += 1
         found.wrong |= _upstream(expected.text, folder)
+
+
+def _is_compiled(path: Path, output: Path, *options: str) -> bool:
+    return xonnc(["compile", str(path), "-o", str(output), "--target", PROCESSOR, "-q", *options]) == 0
+
+
+def _check_object(planned: Path, expected: Path, found: Outcome) -> None:
+    """Compare the object file of the last stage that has weights with that of the model."""
+    found.stages += 1
+    folder = planned.parent / "again"
+    folder.mkdir()
+    # The file has its own name in it, and that of its weights.
+    again = folder / expected.name
+    if not _is_compiled(planned, again) or again.read_bytes() != expected.read_bytes():
+        found.wrong["object file"] = f"other bytes of {planned.stem}"
 
 
 def _check_stage(stage: Path, first: Sequence[str], expected: ExpectedCode, found: Outcome) -> None:
