@@ -26,7 +26,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def ran(in_process: Any, path: Path, text: str) -> str:
     """What fails in a test of this text; `shell` if it is none for this format."""
     path.write_text(text)
-    pipes = in_process.script(text, path)
+    pipes = in_process.script(text, in_process.Paths(path, path.with_suffix(".tmp")))
     return "shell" if pipes is None else "".join(in_process.failure(pipe) for pipe in pipes)
 
 
@@ -41,6 +41,12 @@ MODULE = "func.func private @f(i32) -> ()\n"
         "// RUN: onnx-opt %s \\\n// RUN:   | filecheck %s\n// CHECK: @f\n",
         "// RUN: not onnx-opt --nothing %s 2>&1 | filecheck %s\n// CHECK: no pass or option 'nothing'\n",
         "// RUN: not filecheck --input-file=%s %s\n// CHECK: {{never-}}there\n",
+        "// RUN: onnx-opt %s -o %t\n// RUN: filecheck %s --input-file=%t\n// CHECK: @f\n",
+        "// RUN: rm -rf %t && mkdir %t && echo '{\"a\": 1}' > %t/a.json\n"
+        '// RUN: filecheck %s --input-file=%t/a.json\n// CHECK: {"a": 1}\n',
+        "// RUN: not onnx-opt --nothing %s 2>&1 >/dev/null | filecheck %s\n// CHECK: no pass or option\n",
+        "// RUN: not onnx-opt --nothing %s 2>/dev/null | not filecheck %s\n// CHECK: no pass or option\n",
+        "// RUN: onnx-opt %s | filecheck %s\n// CHECK: @[[END:[a-z]+]](\n",
         "// RUN: onnx-opt '--print-ir-after=cse' --cse %s 2>&1 | filecheck %s\n// CHECK: IR Dump After\n",
     ],
 )
@@ -55,6 +61,7 @@ def test_passes(text: str, in_process: Any, tmp_path: Path):
         ("// RUN: onnx-opt %s --nothing | filecheck %s\n// CHECK: @f\n", "onnx-opt ended with exit code 2"),
         ("// RUN: not onnx-opt %s\n", "onnx-opt ended with exit code 0"),
         ("// RUN: onnx-opt %s | filecheck %s\n", "No check strings found"),
+        ("// RUN: mkdir %t/a/b\n", "a/b"),
         ("// RUN: onnx-opt %s | filecheck %s --unknown\n// CHECK: @f\n", "filecheck ended with exit code 2"),
     ],
 )
@@ -65,8 +72,12 @@ def test_fails(text: str, problem: str, in_process: Any, tmp_path: Path):
 @pytest.mark.parametrize(
     "text",
     [
-        "// RUN: onnx-opt %s -o %t\n",
+        "// RUN: onnx-opt %s -o %T/out\n",
+        "// RUN: onnx-opt %s --plugin p.py\n",
         "// RUN: onnx-opt %s > out\n",
+        "// RUN: echo | onnx-opt\n",
+        "// RUN: echo && onnx-opt %s\n",
+        "// END.\n// RUN: onnx-opt %s\n",
         "// RUN: onnx-opt %s && true\n",
         "// RUN: cat %s | onnx-opt\n",
         "// RUN: onnx-opt $HOME\n",
