@@ -153,7 +153,7 @@ class _FunctionPrinter:
             lines.append(f"{self._labels[block]}:")
             for argument in block.args if index else ():
                 self._number(argument)
-                # Values that come from later blocks have no number yet.
+                # Values that come from later blocks are numbered later.
                 phis.append((len(lines), argument))
                 lines.append("")
             for op in block.ops:
@@ -180,7 +180,7 @@ class _FunctionPrinter:
         kind = type(op)
         if kind in _INSTRUCTIONS:
             text = _INSTRUCTIONS[kind](self, op)
-            # Void calls have no number.
+            # Void calls are not numbered.
             lines.append(f"  {self._number(op.results[0])} = {text}" if op.results else f"  {text}")
         elif kind in _CONSTANTS:
             self.values[op.results[0]] = _CONSTANTS[kind](op)
