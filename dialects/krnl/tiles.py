@@ -98,6 +98,8 @@ class GemmOp(IRDLOperation):
     """
     write_prefetch = opt_prop_def(UnitAttr)
     """Whether a tile prefetches the cache lines of C before its loop over k; N is static."""
+    rows_first = opt_prop_def(UnitAttr)
+    """Whether the panels of B are the inner loop, for a tile of rows of A each, and not the outer one."""
     products = opt_prop_def(StringAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())

@@ -55,7 +55,7 @@ def emit_gemm(
     dynamic_sizes: Sequence[SSAValue] = (),
 ) -> None:
     """
-    Emit a `krnl.gemm`: for each panel of columns, tiles of rows.
+    Emit a `krnl.gemm`: for each panel of columns, tiles of rows; or the reverse (`rows_first`).
 
     Remainders of static size are tiles of exactly that size; LLVM legalises vectors of any number of lanes.
     Remainders of dynamic size are covered by tiles of decreasing size. `iterations` is the range of the axis
@@ -225,13 +225,20 @@ def _emit_panels(
 ) -> None:
     builder, (rows, columns) = gemm.builder, gemm.tile
 
-    def panel(column: SSAValue, width: int) -> None:
-        def tile(row: SSAValue, height: int) -> None:
-            _emit_tile(gemm, row, column, height, width)
+    def for_rows(body: Body) -> None:
+        emit_steps(builder, tiles, m, step_sizes(rows, *REMAINDER_ROWS), body)
 
-        emit_steps(builder, tiles, m, step_sizes(rows, *REMAINDER_ROWS), tile)
+    def for_panels(body: Body) -> None:
+        emit_steps(builder, panels, gemm.n, step_sizes(columns, gemm.lanes), body)
 
-    emit_steps(builder, panels, gemm.n, step_sizes(columns, gemm.lanes), panel)
+    if gemm.op.rows_first is not None:
+        for_rows(
+            lambda row, height: for_panels(lambda column, width: _emit_tile(gemm, row, column, height, width))
+        )
+        return
+    for_panels(
+        lambda column, width: for_rows(lambda row, height: _emit_tile(gemm, row, column, height, width))
+    )
 
 
 def step_sizes(step: int, *smaller: int) -> list[int]:

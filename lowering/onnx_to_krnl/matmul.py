@@ -203,6 +203,8 @@ def call_gemm(
     if "packed" in attributes:
         terms = BF16_TERMS if "products" in attributes else 1
         attributes = {**attributes, **prefetched(builder, element_of(output), sizes, tile, terms)}
+        if builder.tiles.rows_first(size_of(element_of(output)), sizes):
+            attributes["rows_first"] = UnitAttr()
     dynamic_sizes = [kernel.size(size) for size in sizes if not is_static(size)]
     if "dynamic_batch" in attributes:
         dynamic_sizes.append(kernel.size(count))

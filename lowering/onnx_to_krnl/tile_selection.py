@@ -59,6 +59,9 @@ Rows of a tile of unpacked weights, as wide as a panel.
 The sums fill the registers. Rows of A that are a multiple of 4 KB apart compete for 8 ways of the L1 cache.
 """
 
+ASSUMED_COLUMNS = 4096
+"""Columns for which a B of dynamic width has to fit into L2, so that all its panels are an inner loop."""
+
 MAX_WIDTH = 8
 """Vectors of a tile at most: each is a stream of weights."""
 
@@ -134,6 +137,22 @@ class Tiles:
         m, n, _ = sizes
         least = self.target.core.write_prefetch_bytes
         return least > 0 and is_static(m) and is_static(n) and m * n * size >= least
+
+    def rows_first(self, size: int, sizes: tuple[Size, Size, Size]) -> bool:
+        """
+        Return whether each tile of rows of A is multiplied by all panels of a packed B.
+
+        Lines of C are then written in order, a row of tiles at a time. With panels as the outer loop, each
+        tile writes to other pages than the one before, which takes longer than the products if K is small
+        and C is not in a cache. All tiles read all of B, which L2 has to hold.
+        """
+        m, n, k = sizes
+        if not is_static(k):
+            return False
+        columns = n if is_static(n) else ASSUMED_COLUMNS
+        l2_bytes = self.target.core.l2_bytes
+        is_large = not (is_static(m) and is_static(n)) or m * n * size >= l2_bytes // 8
+        return is_large and columns * k * size <= l2_bytes // 2
 
     def weight_prefetch(self, size: int, tile: Tile) -> int:
         """

@@ -138,6 +138,19 @@ func.func private @stored_later(%c: memref<2x32xf32>, %a: memref<2x512xf32>, %b:
 
 // -----
 
+// The outer loop is over the tiles of two rows, 16 elements of C each; the inner one over the panels of four columns.
+// CHECK-LABEL: llvm.func internal @row_by_row
+// CHECK-DAG:     %[[TILES:.*]] = llvm.mlir.constant(3) : i64
+// CHECK-DAG:     %[[PANELS:.*]] = llvm.mlir.constant(2) : i64
+// CHECK:         llvm.icmp "slt" %{{.*}}, %[[TILES]]
+// CHECK:         llvm.icmp "slt" %{{.*}}, %[[PANELS]]
+func.func private @row_by_row(%c: memref<6x8xf32>, %a: memref<6x5xf32>, %b: memref<40xf32>) {
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, rows_first, m = 6 : i64, n = 8 : i64, k = 5 : i64, tile = array<i64: 2, 4>}> : (memref<6x8xf32>, memref<6x5xf32>, memref<40xf32>) -> ()
+  return
+}
+
+// -----
+
 // 1x1 convolution: pixels of the next channel block are prefetched by cache lines: three pixels of
 // 16 channels of 4 bytes; 4 pixels of one block before the next.
 // CHECK-LABEL: llvm.func internal @announced

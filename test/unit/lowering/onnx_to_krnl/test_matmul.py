@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from native_nodes import Array, Node, check, session_of
+from onnx import TensorProto, helper
 
 from xonnc.artifacts import compile_artifact
 from xonnc.dialects.krnl.tiles import batch_axes
+from xonnc.native import compile_native
 
 RANDOM = np.random.default_rng(14)
 
@@ -194,3 +196,25 @@ def test_col2im(
 ):
     inputs = [floats(*shape), np.array(image), np.array(block)]
     check(Node("Col2Im", inputs, attributes, constant=[1, 2]))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("size", [None, 523])
+def test_large_results_of_a_small_depth(size: int | None, threads: int):
+    """Tiles of rows are the outer loop; sizes are no multiples of those of tiles."""
+    a, b = floats(3, 523, 21), floats(3, 21, 523)
+    a[0, 0, 0], b[1, 2, 3] = np.nan, np.inf
+    shapes = {"a": [3, size or "m", 21], "b": [3, 21, size or "n"]}
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["a", "b"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    session = compile_native(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), threads=threads
+    )
+    (y,) = session.run(None, {"a": a, "b": b})
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(np.asarray(y), a @ b, rtol=1e-3, atol=1e-4)
+    assert session.host_calls() == []

@@ -117,6 +117,19 @@ def test_lines_of_results_beyond_the_second_cache_are_prefetched():
     assert not Tiles(ZEN4).write_prefetch(4, (1 << 20, 256, 64))
 
 
+def test_large_results_of_a_small_depth_are_written_row_by_row():
+    tiles = Tiles(ZEN4)
+    half = ZEN4.core.l2_bytes // 2
+    assert tiles.rows_first(4, (1500, 1500, 64)) == (1500 * 64 * 4 <= half)
+    assert tiles.rows_first(4, (1024, half // 256, 64))
+    assert not tiles.rows_first(4, (1024, half // 256 + 1, 64))
+    # The result is in a cache; L2 holds the panels for 4096 columns; the depth is unknown.
+    assert not tiles.rows_first(4, (64, 64, 64))
+    assert tiles.rows_first(4, (OPEN, OPEN, 16)) == (4096 * 16 * 4 <= half)
+    assert not tiles.rows_first(4, (OPEN, OPEN, 768))
+    assert not tiles.rows_first(4, (1024, 1024, OPEN))
+
+
 def test_weights_of_convolutions_read_by_several_tiles_from_the_second_cache_are_prefetched():
     tiles = Tiles(replace(ZEN4, core=load_core("skylake-avx512")))
     # 32 output channels and 14 pixels of 64 and of 16 channels, in windows of 3x3.
