@@ -72,7 +72,7 @@ def _global_average_pool(here: Evaluation, inputs: Sequence[str], _: Attributes)
         scale = np.array([source.qparams.scale * prod(map(prod, first)) / (rows * columns)])
         bias = np.array([-source.qparams.zero_point * source.qparams.scale])
         if not np.allclose(bias / scale, np.rint(bias / scale)):
-            # Zeros that pad blocks leave a bias of no whole units of the sums: a weight of 64 makes them finer.
+            # Zeros that pad blocks leave no whole units of the sums as bias: a weight of 64 makes them finer.
             sums, scale = 64 * sums, scale / 64
         return Affine(sums, scale, bias, is_fine=True)
     means, factor = global_average(source.integers)
