@@ -26,7 +26,12 @@ from xonnc.dialects.onnx.ops.nn import (
 from xonnc.dialects.onnx.ops.tensor import ReshapeOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.lowering.onnx_to_dla.dla_builder import Array
-from xonnc.lowering.onnx_to_dla.op_inserter import SQUARED_PART, NormalizationInserter, erase_unread
+from xonnc.lowering.onnx_to_dla.op_inserter import (
+    SQUARED_PART,
+    NormalizationInserter,
+    by_channel,
+    erase_unread,
+)
 from xonnc.lowering.onnx_to_dla.qdq_pairs import elements
 from xonnc.targets.limits import DIMENSION
 
@@ -160,14 +165,6 @@ def _affine_step(found: Normalization) -> Normalization | None:
     if isinstance(user, AddOp):
         return replace(extended, shift=found.shift + numbers)
     return replace(extended, scale=found.scale * numbers, shift=found.shift * numbers)
-
-
-def by_channel(constant: Array, shape: tuple[int, ...]) -> Array | None:
-    """Return the number of a constant for each channel, `None` if it differs between positions."""
-    aligned = constant.reshape((1,) * (len(shape) - constant.ndim) + constant.shape)
-    if any(size != 1 for axis, size in enumerate(aligned.shape) if axis != 1):
-        return None
-    return np.broadcast_to(aligned.reshape(-1), (shape[1],))
 
 
 def _rewrite(found: Normalization, pool: DisposablePool, squared_part: float) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import is_side_effect_free
 
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.locations import derived, node_location, node_name
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp
-from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.ops.tensor import TransposeOp
 from xonnc.dialects.onnx.types import element_type, tensor_type
 from xonnc.lowering.onnx_to_dla.dla_builder import Array
 from xonnc.lowering.onnx_to_dla.qdq_pairs import constant_op
@@ -28,12 +28,24 @@ a quarter allow 1023, and a standard deviation of 0.001 is still found to 5 %; o
 
 
 def erase_unread(values: Iterable[SSAValue]) -> None:
-    """Erase the constants and transposes among what an erased operator read, if nothing else reads them."""
-    for value in dict.fromkeys(values):
-        op = value.owner
-        if isinstance(op, ConstantOp | TransposeOp) and value.first_use is None:
+    """Erase what computes values that an erased operator read, if nothing else reads its results."""
+    pending = list(values)
+    while pending:
+        op = pending.pop().owner
+        if not isinstance(op, OnnxOp) or op.parent is None or not is_side_effect_free(op):
+            continue
+        if all(result.first_use is None for result in op.results):
+            pending += op.operands
             drop_attributes(op)
             Rewriter.erase_op(op)
+
+
+def by_channel(constant: Array, shape: tuple[int, ...]) -> Array | None:
+    """Return the number of a constant for each channel, `None` if it differs between positions."""
+    aligned = constant.reshape((1,) * (len(shape) - constant.ndim) + constant.shape)
+    if any(size != 1 for axis, size in enumerate(aligned.shape) if axis != 1):
+        return None
+    return np.broadcast_to(aligned.reshape(-1), (shape[1],))
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
 from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import propagate_pairs
 from xonnc.lowering.onnx_to_dla.qdq_pairs import inserted_pairs, is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
+from xonnc.lowering.onnx_to_dla.response_norm_to_conv_onnx import response_norm_to_conv
 from xonnc.lowering.onnx_to_dla.split_softmax_onnx import split_softmax
 from xonnc.lowering.onnx_to_dla.split_sums import split_products, split_sums
 from xonnc.lowering.placement.assign_precision_onnx import assign_precision
@@ -381,7 +382,11 @@ def normalize_by_convolutions(module: ModuleOp, context: Context, in_fp16: bool 
     pool = DisposablePool.of(context)
     has_changed = group_norm_to_conv(module, pool, in_fp16)
     # Each round moves transposes to the next normalization or product of a block.
-    while layer_norm_to_conv(module, pool, in_fp16) | matmul_to_conv(module, pool, in_fp16):
+    while (
+        layer_norm_to_conv(module, pool, in_fp16)
+        | response_norm_to_conv(module, pool, in_fp16)
+        | matmul_to_conv(module, pool, in_fp16)
+    ):
         MoveTransposes().apply(context, module)
         has_changed = True
     if has_changed:

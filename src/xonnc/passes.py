@@ -92,6 +92,7 @@ PASSES: Mapping[str, str] = {
     "reduce-memory-onnx": "lowering.onnx_to_krnl.reduce_memory_onnx:ReduceMemory",
     "remove-same-onnx-dim": "transforms.remove_same_onnx_dim:RemoveSameOnnxDim",
     "replace-op-with-its-operand": "transforms.replace_op_with_its_operand:ReplaceOpWithItsOperand",
+    "response-norm-to-conv-onnx": "lowering.onnx_to_dla.response_norm_to_conv_onnx:ResponseNormToConv",
     "scrub-disposable": "transforms.scrub_disposable:ScrubDisposable",
     "select-bf16-onnx": "lowering.onnx_to_krnl.select_bf16_onnx:SelectBf16",
     "set-layouts-onnx": "transforms.models.set_layouts_onnx:SetLayouts",
