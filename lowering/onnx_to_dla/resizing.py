@@ -1,5 +1,6 @@
 """
-Resize by integer scales: nearest as interleaved copies, linear as a convolution per output phase.
+Resize: nearest as interleaved copies or selected rows and columns, linear by integer scales as a convolution
+per output phase.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder, cube_shape
 from xonnc.lowering.onnx_to_dla.grouped_convolution import grouped
 from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder, TensorT, lowers
+from xonnc.lowering.onnx_to_dla.selection import Indices, selected
 from xonnc.lowering.onnx_to_dla.upsampling import in_rows, repeat
 
 AnyResize: TypeAlias = ResizeOp | ResizeV18Op | ResizeV13Op
@@ -38,11 +40,21 @@ NEAREST: Mapping[str, Callable[[float], int]] = {
 HALF_PIXELS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
 """Coordinate transformations that agree for integer scales."""
 
+NEAREST_COORDINATES = ("asymmetric", "align_corners", *HALF_PIXELS)
+"""Coordinate transformations of the nearest neighbor."""
+
 
 @lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
 def resize(op: AnyResize, builder: OperatorBuilder[TensorT]) -> TensorT:
-    """Lower Resize: nearest by repetition, linear as one depthwise convolution per output phase."""
+    """
+    Lower Resize: nearest by repetition or as a selection of rows and columns, linear as one depthwise
+    convolution per output phase.
+    """
     cube, shape = builder.image_cube(op.X), builder.result_shape(op)
+    if op.mode.data == "nearest" and (picked := picked_positions(op, cube, builder)) is not None:
+        source = builder.lowered(op.X)
+        indices = np.arange(cube.elements).reshape(source.shape)
+        return selected(source, indices.take(picked[1], -1).take(picked[0], -2), 0.0, builder)
     counts = factors(op, cube, builder)
     if op.mode.data == "nearest" or cube.positions == 1:
         return builder.moved(op.X, shape, lambda value: repeat(value, counts, builder))
@@ -74,13 +86,10 @@ def factors(op: AnyResize, cube: CubeShape, builder: DlaBuilder) -> tuple[int, i
         builder.refuse("a scale that is not an integer (the engines repeat rows and columns)")
     result = after.height // cube.height, after.width // cube.width
     _check_scales(op, result, builder)
-    coordinates, rounding = op.coordinate_transformation_mode.data, op.nearest_mode.data
-    if op.mode.data == "nearest":
-        if not all(_repeats(factor, coordinates, rounding) for factor in result):
-            builder.refuse(
-                f"{coordinates} with {rounding} at scales {result} (only plain repetition is supported)"
-            )
-    elif op.mode.data != "linear":
+    coordinates = op.coordinate_transformation_mode.data
+    if op.mode.data == "nearest" and coordinates not in NEAREST_COORDINATES:
+        builder.refuse(f"{coordinates}; use one of {', '.join(NEAREST_COORDINATES)}")
+    if op.mode.data not in ("nearest", "linear"):
         builder.refuse(f"mode {op.mode.data} (nearest and linear are supported); use one of these")
     return result
 
@@ -89,27 +98,67 @@ def _check_scales(op: AnyResize, found: tuple[int, int], builder: DlaBuilder) ->
     """
     Refuse `scales` that differ from the ratio of sizes: sizes are rounded down, coordinates use the scales.
     """
+    given = given_scales(op, builder)
+    if given is not None and given != found:
+        builder.refuse(
+            f"scales {given[0]:g} and {given[1]:g} (the engines repeat rows and columns); use integers"
+        )
+
+
+def given_scales(op: AnyResize, builder: DlaBuilder) -> tuple[float, float] | None:
+    """Return the scales of rows and columns, `None` if the model has sizes instead."""
     given = None if op.scales.type == NONE else builder.constant(op.scales)
     if given is None or not given.size:
-        return
+        return None
     axes = int_values(op.axes) if isinstance(op, ResizeOp | ResizeV18Op) and op.axes is not None else None
     rank = len(builder.result_shape(op))
     scales = [1.0] * rank
     for axis, scale in zip(axes or range(rank), given.reshape(-1).tolist(), strict=True):
         scales[axis] = scale
-    rows = scales[-2] if rank > 3 else 1.0
-    if (rows, scales[-1]) != found:
-        builder.refuse(
-            f"scales {rows:g} and {scales[-1]:g} (the engines repeat rows and columns); use integers"
-        )
+    return scales[-2] if rank > 3 else 1.0, scales[-1]
 
 
-def _repeats(factor: int, coordinates: str, rounding: str) -> bool:
-    """Whether the nearest neighbor of `factor` adjacent results is the same element."""
-    if coordinates not in ("asymmetric", *HALF_PIXELS):
-        return factor == 1
-    shift = 0.0 if coordinates == "asymmetric" else 0.5
-    return all(NEAREST[rounding]((index + shift) / factor - shift) == 0 for index in range(factor))
+def picked_positions(op: AnyResize, cube: CubeShape, builder: DlaBuilder) -> tuple[Indices, Indices] | None:
+    """
+    Return the rows and the columns of the source that are nearest to those of the result; `None` if each is
+    repeated as often as the others, or if the DLA takes no such coordinates.
+    """
+    after, shape = cube_shape(builder.result_shape(op)), builder.result_shape(op)
+    coordinates = op.coordinate_transformation_mode.data
+    is_stretched = not isinstance(op, ResizeOp | ResizeV18Op) or op.keep_aspect_ratio_policy.data == "stretch"
+    if after is None or after.channels != cube.channels or len(shape) != 4 or not is_stretched:
+        return None
+    if coordinates not in NEAREST_COORDINATES or cube.positions == 1:
+        return None
+    scales = given_scales(op, builder) or (after.height / cube.height, after.width / cube.width)
+    rows, columns = (
+        nearest_positions(before, size, scale, coordinates, op.nearest_mode.data)
+        for before, size, scale in zip(cube[1:], after[1:], scales, strict=True)
+    )
+    are_repeated = all(
+        size % before == 0 and np.array_equal(found, np.arange(before).repeat(size // before))
+        for found, before, size in zip((rows, columns), cube[1:], after[1:], strict=True)
+    )
+    return None if are_repeated else (rows, columns)
+
+
+def nearest_positions(before: int, after: int, scale: float, coordinates: str, rounding: str) -> Indices:
+    """Return the position of the source that is nearest to each position of the result."""
+    index, length = np.arange(after, dtype=np.float64), scale * before
+    half = (index + 0.5) / scale - 0.5
+    match coordinates:
+        case "asymmetric":
+            at = index / scale
+        case "align_corners":
+            at = 0 * index if length == 1 else index * (before - 1) / (length - 1)
+        case "pytorch_half_pixel" if length == 1:
+            at = 0 * index
+        case "half_pixel_symmetric":
+            at = before / 2 * (1 - after / length) + half
+        case _:
+            at = half
+    nearest = NEAREST[rounding]
+    return np.array([min(max(nearest(each), 0), before - 1) for each in at.tolist()], np.int64)
 
 
 @dataclass(frozen=True)

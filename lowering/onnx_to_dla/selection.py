@@ -331,10 +331,12 @@ def select(op: OnnxOp, builder: OperatorBuilder[TensorT]) -> list[TensorT]:
     """
     source = builder.lowered(op.operands[0])
     selection = selection_of(op, source.shape, builder)
-    return [_result(source, indices, selection.fill, builder) for indices in selection.results]
+    return [selected(source, indices, selection.fill, builder) for indices in selection.results]
 
 
-def _result(source: TensorT, indices: Indices, fill: float, builder: OperatorBuilder[TensorT]) -> TensorT:
+def selected(source: TensorT, indices: Indices, fill: float, builder: OperatorBuilder[TensorT]) -> TensorT:
+    """Select elements of a tensor by their indices in row-major order, and `fill` for `FILL`."""
+
     def chosen(value: SSAValue, padding: float) -> SSAValue:
         return _selected(value, indices, padding, builder)
 

@@ -54,6 +54,35 @@ ENLARGED = [
     )
 ]
 
+SAMPLED = [
+    case(
+        f"nearest {scales} {attributes}",
+        f'y = Resize<mode="nearest"{attributes}>(x, , s)',
+        weights={"s": np.array(scales, np.float32)},
+        x=(1, 18, 7, 5),
+        opset=19,
+    )
+    for attributes, scales in (
+        ("", [1, 1, 7 / 3, 1.5]),
+        ("", [1, 1, 0.5, 2]),
+        ("", [1, 1, 0.3, 0.7]),
+        (', nearest_mode="ceil"', [1, 1, 2, 2]),
+        (', nearest_mode="round_prefer_ceil"', [1, 1, 1.3, 3]),
+        (', coordinate_transformation_mode="asymmetric"', [1, 1, 2, 2]),
+        (', coordinate_transformation_mode="asymmetric", nearest_mode="floor"', [1, 1, 2.5, 1]),
+        (', coordinate_transformation_mode="align_corners"', [1, 1, 2, 1.7]),
+        (', coordinate_transformation_mode="half_pixel_symmetric"', [1, 1, 1.23, 2.55]),
+        (', coordinate_transformation_mode="pytorch_half_pixel"', [1, 1, 0.5, 1.5]),
+    )
+] + [
+    case(
+        "nearest of sizes",
+        'y = Resize<mode="nearest">(x, , , s)',
+        weights={"s": np.array([1, 18, 7, 7])},
+        x=(1, 18, 3, 4),
+    )
+]
+
 LINES = [
     case(
         f"lines {scales} of {x}",
@@ -394,6 +423,7 @@ ALL = (
     + EMULATED
     + BATCHES
     + ENLARGED
+    + SAMPLED
     + LINES
     + FUNCTIONS
     + CONVOLUTIONS

@@ -38,19 +38,30 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "linear with align_corners (half_pixel and asymmetric are supported); use one of these",
     ),
     (
-        'y = Resize<coordinate_transformation_mode="asymmetric", nearest_mode="floor">(x, , s)',
+        'y = Resize<coordinate_transformation_mode="asymmetric", mode="linear">(x, , s)',
         {"x": (1, 2, 2, 2), "weights": {"s": np.array([1, 1, 2.4, 2], np.float32)}},
         "scales 2.4 and 2 (the engines repeat rows and columns); use integers",
     ),
     (
-        "y = Resize(x, , s)",
+        'y = Resize<mode="linear">(x, , s)',
         {"weights": {"s": np.array([1, 1, 1.5, 1], np.float32)}},
         "a scale that is not an integer (the engines repeat rows and columns)",
     ),
     (
-        'y = Resize<nearest_mode="ceil">(x, , s)',
-        {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
-        "half_pixel with ceil at scales (2, 2) (only plain repetition is supported)",
+        'y = Resize<coordinate_transformation_mode="tf_crop_and_resize">(x, r, s)',
+        {
+            "weights": {
+                "s": np.array([1, 1, 2, 2], np.float32),
+                "r": np.array([0, 0, 0.2, 0.2, 1, 1, 0.8, 0.8], np.float32),
+            }
+        },
+        "tf_crop_and_resize; use one of asymmetric, align_corners, half_pixel, half_pixel_symmetric, "
+        "pytorch_half_pixel",
+    ),
+    (
+        "y = Resize(x, , s)",
+        {"x": (1, 2, 100, 1), "weights": {"s": np.array([1, 1, 2.3, 1], np.float32)}},
+        "slices of rows (up to 64)",
     ),
     (
         'y = ConvTranspose<auto_pad="SAME_UPPER", strides=[2,2]>(x, w)',
