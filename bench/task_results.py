@@ -136,6 +136,13 @@ def equal_anchors(found: Objects, expected: Objects, min_score: float) -> tuple[
     return int(same[rows].sum()), int(rows.sum())
 
 
+def score_errors(name: str, found: Array, expected: Array) -> Array:
+    """Return the differences of scores of the anchors that the expected output of a detector shows."""
+    detector = DETECTORS[name]
+    best, known = (detector.objects(output).scores.max(axis=1) for output in (found, expected))
+    return (best - known)[known > detector.min_score]
+
+
 def decoded(output: Array) -> list[int]:
     """Return the characters of an output [1, positions, characters]: repeated ones and blanks left out."""
     best = output[0].argmax(axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,25 +40,43 @@ def graph_optimized(model: onnx.ModelProto, level: str = "ORT_ENABLE_EXTENDED") 
 
 
 class CalibrationData:
-    """Random inputs, as onnxruntime's static quantizer reads them."""
+    """Samples, as onnxruntime's static quantizer reads them."""
 
-    def __init__(self, path: Path) -> None:
-        self._rest: Iterator[Mapping[str, Any]] = iter([feeds_for(path)] * CALIBRATION_SAMPLES)
+    def __init__(self, samples: Iterable[Mapping[str, Any]]) -> None:
+        self._rest = iter(samples)
 
     def get_next(self) -> Mapping[str, Any] | None:
         """The next feeds, `None` after the last."""
         return next(self._rest, None)
 
 
-def statically_quantized(model: onnx.ModelProto, form: str = "QOperator") -> onnx.ModelProto:
-    """Quantize with calibration: `QOperator` (QLinearConv, QLinearAdd, …) or `QDQ`."""
+def statically_quantized(
+    model: onnx.ModelProto,
+    form: str = "QOperator",
+    samples: Sequence[Mapping[str, Any]] = (),
+    method: str = "MinMax",
+    excluded: Sequence[str] = (),
+) -> onnx.ModelProto:
+    """
+    Quantize with calibration: `QOperator` (QLinearConv, QLinearAdd, …) or `QDQ`.
+
+    Samples are generated if none are given. Nodes whose names are excluded stay in float.
+    """
     quantization: Any = import_module("onnxruntime.quantization")
 
     def convert(source: Path, target: Path) -> None:
-        reader: Any = type("Reader", (CalibrationData, quantization.CalibrationDataReader), {})(source)
-        form_of = quantization.QuantFormat[form]
-        given = {"quant_format": form_of, "activation_type": quantization.QuantType.QUInt8}
-        quantization.quantize_static(str(source), str(target), reader, per_channel=True, **given)
+        data = samples or [feeds_for(source)] * CALIBRATION_SAMPLES
+        reader: Any = type("Reader", (CalibrationData, quantization.CalibrationDataReader), {})(data)
+        quantization.quantize_static(
+            str(source),
+            str(target),
+            reader,
+            quant_format=quantization.QuantFormat[form],
+            activation_type=quantization.QuantType.QUInt8,
+            per_channel=True,
+            calibrate_method=quantization.CalibrationMethod[method],
+            nodes_to_exclude=list(excluded),
+        )
 
     # Batch normalizations are folded first, as the quantizer's users are told to.
     return converted(graph_optimized(model, "ORT_ENABLE_BASIC"), convert)

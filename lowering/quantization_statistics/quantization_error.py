@@ -59,7 +59,7 @@ class QuantizationError:
 
 
 @dataclass(frozen=True)
-class _QdqPair:
+class ActivationPair:
     """A QuantizeLinear and its DequantizeLinear: names of the value before, in the float model, and after."""
 
     before: str
@@ -96,7 +96,7 @@ class _ErrorSums:
     histograms: Array = field(default_factory=lambda: np.zeros((2, HISTOGRAM_STEPS), np.int64))
     """Of the float and of the quantized model."""
 
-    def add(self, pair: _QdqPair, exact: Array, before: Array, behind: Array) -> None:
+    def add(self, pair: ActivationPair, exact: Array, before: Array, behind: Array) -> None:
         """Add one sample."""
         wide = exact.astype(np.float64) - pair.centre
         least, largest = pair.limits
@@ -139,7 +139,7 @@ def measure_quantization_error(
     """
     if not samples:
         raise XonncError("no samples to measure the quantization error with")
-    pairs = list(_pairs(quantized, floats))
+    pairs = list(activation_pairs(quantized, floats))
     if not pairs:
         raise XonncError("the model has no QuantizeLinear; give a calibration, or a quantized model")
     exact_model = _without_pairs(quantized) if floats is None else floats
@@ -218,7 +218,7 @@ class _Run:
         return {**sample, **dict(zip(self._names, found, strict=True))}
 
 
-def _pairs(quantized: onnx.ModelProto, floats: onnx.ModelProto | None) -> Iterator[_QdqPair]:
+def activation_pairs(quantized: onnx.ModelProto, floats: onnx.ModelProto | None) -> Iterator[ActivationPair]:
     """Yield the per-tensor pairs on computed values; those on constants belong to the model."""
     graph, constants = quantized.graph, _constants(quantized)
     makers = {name: node for node in graph.node for name in node.output}
@@ -241,7 +241,7 @@ def _pairs(quantized: onnx.ModelProto, floats: onnx.ModelProto | None) -> Iterat
         if name is None:
             continue
         operator = "input" if source is None else source.op_type
-        yield _QdqPair(before, name, node.output[0], operator, float(scale.reshape(())), zero, centre)
+        yield ActivationPair(before, name, node.output[0], operator, float(scale.reshape(())), zero, centre)
 
 
 def _values(model: onnx.ModelProto) -> set[str]:

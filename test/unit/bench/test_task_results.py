@@ -15,6 +15,7 @@ from bench.task_results import (
     equal_results,
     of_yolov8,
     of_yolox,
+    score_errors,
     suppressed,
 )
 
@@ -106,3 +107,12 @@ def test_other_networks_have_classes_or_pixels():
     assert equal_decisions("rapidocr_rec", scores, others) == (2, 3)
     maps = np.array([0.4, 0.6, 0.1, 0.9]).reshape(1, 1, 2, 2)
     assert equal_results("rapidocr_det", maps, 1 - maps) == (0, 4)
+
+
+def test_errors_of_scores_are_those_of_anchors_that_the_expected_output_shows():
+    # Rows of [1, centre, size and two classes, anchors]; scores above 0.25 are shown.
+    expected, found = np.zeros((2, 1, 6, 3))
+    expected[0, 4:] = [[0.5, 0.2, 0.0], [0.1, 0.1, 0.75]]
+    found[0, 4:] = [[0.25, 0.9, 0.0], [0.375, 0.1, 1.0]]
+    assert score_errors("nudenet", found, expected).tolist() == [-0.125, 0.25]
+    assert not score_errors("nudenet", found, np.zeros((1, 6, 3))).size
