@@ -1,6 +1,7 @@
 // RUN: onnx-opt %s --cpu-pipeline="processor=avx2" --split-input-file | filecheck %s
 // RUN: onnx-opt %s --cpu-pipeline="processor=avx2 threads=2" --split-input-file | filecheck %s --check-prefix=SHARED
 // RUN: onnx-opt %s --cpu-pipeline="unsafe=true" --split-input-file | filecheck %s --check-prefix=UNSAFE
+// RUN: onnx-opt %s --cpu-pipeline="processor=avx2 mem-alloc=best-fit" --split-input-file | filecheck %s
 // RUN: onnx-opt %s --cpu-pipeline="processor=avx2 portable=true" --split-input-file | filecheck %s --check-prefix=PORTABLE
 
 // A model becomes kernels and a function that calls them, whose argument is a table of buffer addresses.
