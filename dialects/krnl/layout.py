@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -102,6 +102,11 @@ def layout_of(value: SSAValue) -> LayoutAttr | None:
     """Return the layout of a tensor; None if it is row-major."""
     encoding = value.type.encoding if is_ranked(value.type) else None
     return encoding if isinstance(encoding, LayoutAttr) else None
+
+
+def has_layouts(module: ModuleOp) -> bool:
+    """Whether a tensor of a module has a layout."""
+    return any(layout_of(result) is not None for op in module.walk() for result in op.results)
 
 
 def with_layout(type_: TensorType[Attribute], layout: LayoutAttr | None) -> TensorType[Attribute]:

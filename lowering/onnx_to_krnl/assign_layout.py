@@ -32,7 +32,7 @@ from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 from xdsl.ir import Block, Operation, OpResult, SSAValue, Use
 from xdsl.passes import ModulePass
 
-from xonnc.dialects.krnl.layout import IN_PLACE, LayoutAttr, RelayoutOp, layout_of, with_layout
+from xonnc.dialects.krnl.layout import IN_PLACE, LayoutAttr, RelayoutOp, has_layouts, with_layout
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
@@ -77,7 +77,7 @@ class AssignLayout(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Assign layouts in each function; a module that has layouts already stays as it is."""
-        if any(layout_of(result) is not None for each in op.walk() for result in each.results):
+        if has_layouts(op):
             return
         if not may_decide(self.name, "layouts", op):
             return

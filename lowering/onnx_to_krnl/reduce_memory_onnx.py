@@ -37,6 +37,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from xonnc.dialects.krnl.layout import has_layouts
 from xonnc.dialects.onnx.attribute_builders import int_array_attr, int_attr, string_attr
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
@@ -66,7 +67,7 @@ Groups: TypeAlias = dict[Operation, FusionGroup]
 class ReduceMemory(ModulePass):
     """
     Split convolutions that are pooled by their channels, and take the pixels that a convolution reads out of
-    its image, where a function needs the most memory.
+    its image, where a function needs the most memory. A module that has layouts already stays as it is.
     """
 
     name = "reduce-memory-onnx"
@@ -76,7 +77,7 @@ class ReduceMemory(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Change the operators at the peak of each function with static shapes."""
-        if not any(isinstance(each, ConvOp) for each in op.walk()):
+        if has_layouts(op) or not any(isinstance(each, ConvOp) for each in op.walk()):
             return
         tiles = Tiles.of(self.processor, self.portable, op)
         groups = dissolve_groups(op)

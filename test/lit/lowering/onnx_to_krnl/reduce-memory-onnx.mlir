@@ -1,6 +1,7 @@
 // RUN: onnx-opt %s --fuse-onnx --reduce-memory-onnx --split-input-file | filecheck %s
 // RUN: onnx-opt %s --fuse-onnx --reduce-memory-onnx --reduce-memory-onnx --split-input-file | filecheck %s
 // RUN: onnx-opt %s --fuse-onnx --reduce-memory-onnx --assign-layout --split-input-file | filecheck %s --check-prefix=LAYOUT
+// RUN: onnx-opt %s --fuse-onnx --assign-layout --reduce-memory-onnx --split-input-file | filecheck %s --check-prefix=LATE
 // RUN: onnx-opt %s --fuse-onnx="processor=avx2 portable=true" --reduce-memory-onnx="processor=avx2 portable=true" --split-input-file | filecheck %s --check-prefix=AVX2
 
 // A convolution that is pooled and needs the most memory: in two parts, of as many channels as a tile has.
@@ -20,6 +21,8 @@
 // CHECK:         %[[Q:.*]] = "onnx.MaxPoolSingleOut"(%[[B]]) {{.*}} -> tensor<1x32x28x28xf32>
 // CHECK:         %[[Y:.*]] = "onnx.Concat"(%[[P]], %[[Q]]) <{axis = 1 : si64}>
 // CHECK:         "onnx.Conv"(%[[Y]],
+// LATE-LABEL:   func.func @pooled
+// LATE-NOT:       onnx.Concat
 // LAYOUT-LABEL: func.func @pooled
 // LAYOUT:         "onnx.Concat"(%{{.*}}, %{{.*}}) <{axis = 1 : si64}> {krnl.in_place = array<i64: 1, 1>}
 func.func @pooled(%x: tensor<1x3x112x112xf32>) -> tensor<1x64x28x28xf32> {
