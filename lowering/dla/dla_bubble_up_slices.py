@@ -113,7 +113,7 @@ def _slice_instead(op: SliceOp, source: SSAValue, offsets: Sequence[int]) -> lis
         new[0].location = op.location
         Rewriter.replace_op(op, new)
     if isinstance(before, Operation):
-        _erase_dead(before)
+        erase_dead(before)
     return new
 
 
@@ -243,7 +243,7 @@ def _concatenated(concat: ConcatOp, sources: Sequence[SSAValue]) -> SSAValue:
     return narrow.result
 
 
-def _erase_dead(op: Operation) -> None:
+def erase_dead(op: Operation) -> None:
     """Erase `op` and what it alone reads, if nothing reads its results."""
     if is_trivially_dead(op):
         owners = [operand.owner for operand in op.operands]
@@ -251,7 +251,7 @@ def _erase_dead(op: Operation) -> None:
         for owner in owners:
             # An operation that is read twice has gone the first time.
             if isinstance(owner, Operation) and owner.parent is not None:
-                _erase_dead(owner)
+                erase_dead(owner)
 
 
 def _keeps_the_begin(op: SliceOp) -> bool:

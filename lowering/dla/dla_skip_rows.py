@@ -9,6 +9,9 @@ width, of which the first half is kept, leave the rows that are:
 %p = "dla.slice"(%r) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x64x14x56xi8>) -> tensor<1x64x14x28xi8>
 %a = "dla.conv"(%p, %w) <{strides = array<i64: 1, 2>}>
 ```
+
+Of a concatenation of single rows those that are read are concatenated, and the layers of the others go: what
+a layer writes has to be read.
 """
 
 from __future__ import annotations
@@ -19,12 +22,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from xonnc.dialects.dla.engines import ConvOp, integers
-from xonnc.dialects.dla.storage import ReshapeOp, SliceOp
+from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of, image_of, tensor_of
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
+from xonnc.lowering.dla.dla_bubble_up_slices import erase_dead
 from xonnc.lowering.dla.network_checks import blocks
 from xonnc.lowering.dla.views import Views
 from xonnc.rewriting.decision_limit import may_decide
@@ -48,10 +53,38 @@ def skip_rows(module: ModuleOp, target: NvdlaTarget) -> None:
     for block in blocks(module):
         views = Views(block, target)
         for op in [op for op in block.ops if isinstance(op, ConvOp)]:
+            if (concat := _concatenated_rows(op)) is not None:
+                _take_rows(op, concat)
+                continue
             if not _skips_rows(op) or not _has_dense_rows(op, views, target):
                 continue
             if may_decide(DlaSkipRows.name, "rows that are not read", op):
                 _skip(op)
+
+
+def _concatenated_rows(op: ConvOp) -> ConcatOp | None:
+    """Return the concatenation of single rows that only a convolution reads, which skips some of them."""
+    concat, stride = op.source.owner, op.strides.get_values()[0]
+    top, bottom = op.pads.get_values()[0], op.pads.get_values()[2]
+    if not isinstance(concat, ConcatOp) or not concat.result.has_one_use() or top or bottom:
+        return None
+    if concat.axis.value.data != 2 or concat.is_interleaved is not None or concat.alignment is not None:
+        return None
+    are_single = all(cube_of(source.type).height == 1 for source in concat.sources)
+    return concat if are_single and op.kernel[0] == 1 < stride else None
+
+
+def _take_rows(op: ConvOp, concat: ConcatOp) -> None:
+    """Concatenate the rows that a convolution reads."""
+    stride_y, stride_x = op.strides.get_values()
+    rows = concat.sources[: cube_of(op.accumulator.type).height * stride_y : stride_y]
+    source = cube_of(op.source.type)._replace(height=len(rows))
+    narrow = ConcatOp(rows, 2, tensor_type((1, *source), tensor_of(op.source.type).element_type))
+    narrow.location = concat.location
+    Rewriter.insert_op(narrow, InsertPoint.before(concat))
+    op.operands[0] = narrow.result
+    op.properties["strides"] = integers((1, stride_x))
+    erase_dead(concat)
 
 
 def _skips_rows(op: ConvOp) -> bool:
