@@ -151,4 +151,5 @@ def test_the_nearest_pixel_is_taken(factor: float, coordinates: str, rounding: s
     simulator = Simulator(parse_loadable(to_bytes(compile_model(path, "nv_small").loadable)), hardware)
     (found,) = simulator.run([x.reshape(simulator.inputs[0].shape)])
     pixels = np.asarray(expected, np.float32).reshape(-1)
-    np.testing.assert_array_equal(np.rint(4 * found.numbers.reshape(-1)), np.rint(4 * pixels))
+    given = np.asarray(found.numbers, np.float32).reshape(-1)
+    np.testing.assert_array_equal(np.rint(4 * given), np.rint(4 * pixels))
