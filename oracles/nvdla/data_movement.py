@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 import numpy as np
+from onnx import helper
 
 from oracles.nvdla.evaluation import (
     Attributes,
@@ -18,6 +19,7 @@ from oracles.nvdla.evaluation import (
 )
 from oracles.nvdla.fixed_point import Integers
 from oracles.nvdla.interpolation import phases
+from oracles.nvdla.onnx_evaluator import evaluate_move
 from oracles.nvdla.requantization import (
     Affine,
     Concatenated,
@@ -94,11 +96,25 @@ def _resize(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> 
             spread = TransposedGeometry(factors, (0, 0), (height * factors[0], width * factors[1]))
             return Concatenated([Affine(one, scale, bias, is_fine=True) for one in sums], spread.interleaved)
 
+    slot = 3 if len(inputs) > 3 else 2
+    factors = here.number(inputs[slot])
+
     def move(images: Integers) -> Integers:
-        rows, columns = counts(images)
-        return images.repeat(rows, axis=2).repeat(columns, axis=3)
+        for axis in (2, 3):
+            picked = _nearest(images.shape[axis], factors[axis], slot, attributes)
+            images = images.take(picked, axis=axis)
+        return images
 
     return MovedElements(here.reals(inputs[0]), move)
+
+
+def _nearest(size: int, factor: np.generic, slot: int, attributes: Attributes) -> Integers:
+    """Return the position nearest to each of the result along one axis, by ONNX's reference evaluator."""
+    inputs = ["x", "", "", ""][: slot + 1]
+    inputs[slot] = "f"
+    node = helper.make_node("Resize", inputs, ["y"], **attributes)
+    (found,) = evaluate_move(node, 19, np.arange(size), {"f": np.array([factor])})
+    return found.astype(np.int64)
 
 
 OPERATORS: Mapping[str, Operator] = {
