@@ -72,6 +72,7 @@ TEXTS: dict[str, tuple[str, list[str], str]] = {
         [],
         "IR of the tosa dialect, which is not for processors",
     ),
+    "cut short": ("module {\n", [], "(expected an operation, a block or '}'; the IR may be cut short)"),
     "unknown": ("hello world", [], "no valid IR (Operation hello is not registered); 'onnx-opt"),
     "empty": ("module {}", [], "a model is one function with a body; the module has none"),
     "foreign": (IR.replace("onnx.Relu", "test.op"), [], "ONNX has no operator for test.op"),

@@ -19,9 +19,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from xonnc.dialects.onnx.assembly.attribute_parser import OnnxAttributeParser
 from xonnc.dialects.onnx.attribute_builders import is_array
@@ -94,6 +95,12 @@ class OnnxParser(OnnxAttributeParser):
             line, column = self.position(start)
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op
+
+    def _parse_block(self) -> Block:
+        """Parse a block. Of what else follows, xDSL's message does not say what is expected instead."""
+        if self._current_token.kind is not MLIRTokenKind.CARET_IDENT:
+            self.raise_error("expected an operation, a block or '}'; the IR may be cut short")
+        return super()._parse_block()
 
     def _forget_types_of_strings(self, op: OnnxOp) -> None:
         """Drop the type of strings: `"a" : !onnx.String` is the type of all strings of onnx ops."""
