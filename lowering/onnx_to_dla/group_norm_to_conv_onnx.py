@@ -9,11 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.onnx.attribute_builders import int_attr
-from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
-from xonnc.dialects.onnx.locations import node_location, node_name, output_names
+from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.math import AddOp, MulOp, PowOp
 from xonnc.dialects.onnx.ops.nn import (
@@ -30,7 +28,6 @@ from xonnc.lowering.onnx_to_dla.op_inserter import (
     SQUARED_PART,
     NormalizationInserter,
     by_channel,
-    erase_unread,
 )
 from xonnc.lowering.onnx_to_dla.qdq_pairs import elements
 from xonnc.targets.limits import DIMENSION
@@ -212,13 +209,4 @@ def _rewrite(found: Normalization, pool: DisposablePool, squared_part: float) ->
     if np.any(found.shift != 0):
         shift = builder.constant(found.shift.reshape(1, depth, *window).astype(dtype))
         result = builder.op(AddOp, (result, shift), shape)
-    made = result.owner
-    assert isinstance(made, OnnxOp)
-    made.location = node_location(node_name(made), output_names(last))
-    read = [value for op in found.replaced for value in op.operands]
-    drop_attributes(last)
-    Rewriter.replace_op(last, [], [result])
-    for op in reversed(found.replaced[:-1]):
-        drop_attributes(op)
-        Rewriter.erase_op(op)
-    erase_unread(read)
+    builder.replace(result, found.replaced[:-1])

@@ -9,19 +9,16 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.onnx.attribute_builders import float_attr, int_array_attr, int_attr
-from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
-from xonnc.dialects.onnx.locations import node_location, node_name, output_names
-from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.math import AddOp, ExpandOp, GemmOp, MulOp, PowOp
 from xonnc.dialects.onnx.ops.nn import ConvOp, LayerNormalizationOp
 from xonnc.dialects.onnx.ops.tensor import TransposeOp
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.lowering.onnx_to_dla.dla_builder import Array
-from xonnc.lowering.onnx_to_dla.op_inserter import SQUARED_PART, NormalizationInserter, erase_unread
+from xonnc.lowering.onnx_to_dla.op_inserter import SQUARED_PART, NormalizationInserter
 from xonnc.lowering.onnx_to_dla.qdq_pairs import elements
 from xonnc.targets.limits import DIMENSION
 
@@ -133,10 +130,4 @@ def _rewrite(
         result = builder.op(BatchNormalizationInferenceModeOp, (result, *affine), shape, epsilon=epsilon)
     if positions:
         result = builder.op(TransposeOp, (result,), (1, *positions, depth), perm=to_rows(len(shape)))
-    last = result.owner
-    assert isinstance(last, OnnxOp)
-    last.location = node_location(node_name(last), output_names(op))
-    read = op.X, op.Scale, op.B
-    drop_attributes(op)
-    Rewriter.replace_op(op, [], [result, None, None])
-    erase_unread(read)
+    builder.replace(result)

@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
-from xonnc.dialects.onnx.locations import derived, node_location, node_name
+from xonnc.dialects.onnx.locations import derived, node_location, node_name, output_names
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp
 from xonnc.dialects.onnx.types import element_type, tensor_type
@@ -100,3 +100,21 @@ class NormalizationInserter(OpInserter):
         """Return the location of an operator."""
         name = node_name(self.root)
         return node_location(f"{name}/{kind.OP_TYPE}") if name else self.location
+
+    def replace(self, result: SSAValue, before: Sequence[OnnxOp] = ()) -> None:
+        """
+        Replace the root's first result, whose name the new one gets.
+
+        Erase the root, operators `before` it that are replaced too, and what only these read.
+        """
+        made, root = result.owner, self.root
+        assert isinstance(made, OnnxOp)
+        assert isinstance(root, OnnxOp)
+        made.location = node_location(node_name(made), output_names(root))
+        read = [value for op in (*before, root) for value in op.operands]
+        drop_attributes(root)
+        Rewriter.replace_op(root, [], [result, *[None] * (len(root.results) - 1)])
+        for op in reversed(before):
+            drop_attributes(op)
+            Rewriter.erase_op(op)
+        erase_unread(read)

@@ -10,10 +10,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
-from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
-from xonnc.dialects.onnx.locations import node_location, node_name, output_names
+from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.math import AddOp, DivOp, MulOp, PowOp
 from xonnc.dialects.onnx.ops.nn import ConvOp, GlobalAveragePoolOp
@@ -31,7 +29,6 @@ from xonnc.lowering.onnx_to_dla.op_inserter import (
     SQUARED_PART,
     NormalizationInserter,
     by_channel,
-    erase_unread,
 )
 from xonnc.lowering.onnx_to_dla.qdq_pairs import elements
 from xonnc.targets.limits import DIMENSION
@@ -216,13 +213,4 @@ def _rewrite(found: Quotient, pool: DisposablePool, squared_part: float) -> None
         rows = static_shape(last.results[0].type)
         assert rows is not None, "the source has static sizes"
         result = builder.op(TransposeOp, (result,), rows, perm=to_rows(len(shape)))
-    made = result.owner
-    assert isinstance(made, OnnxOp)
-    made.location = node_location(node_name(made), output_names(last))
-    read = [value for op in replaced for value in op.operands]
-    drop_attributes(last)
-    Rewriter.replace_op(last, [], [result])
-    for op in reversed(replaced[:-1]):
-        drop_attributes(op)
-        Rewriter.erase_op(op)
-    erase_unread(read)
+    builder.replace(result, replaced[:-1])
