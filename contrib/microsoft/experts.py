@@ -1,7 +1,7 @@
 """
 Mixtures of experts: each token goes through the best few of many feed-forward networks.
 
-All experts compute all tokens, and those that a token does not go to count nothing.
+All experts compute all tokens; a sum of a token's results leaves out the experts that it is not routed to.
 """
 
 from __future__ import annotations

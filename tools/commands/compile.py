@@ -86,8 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mem-alloc",
         choices=ALLOCATORS,
         default="auto",
-        help="allocator of the memory of activations; auto takes the smallest of several plans "
-        "(default: %(default)s)",
+        help="allocator of the memory of activations, but for the CPU's parts of packages; auto takes the "
+        "smallest of several plans (default: %(default)s)",
     )
     calibration_options.add_arguments(parser)
     calibration_options.add_keep_float(parser.add_argument)
@@ -115,9 +115,9 @@ def run(args: argparse.Namespace) -> int:
         require_target(args.target, tosa_output.TARGET)
     backend = backend_of(args.target)
     if backend is not None or args.target == tosa_output.TARGET:
+        native_code.require_model(args)
         parser = argparse.ArgumentParser(add_help=False)
         add_arguments(parser)
-        native_code.require_model(args)
         defaults = vars(parser.parse_args([str(args.model)]))
         if backend is None:
             return tosa_output.run(args, defaults)
