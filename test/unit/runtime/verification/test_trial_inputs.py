@@ -115,6 +115,28 @@ def test_indices_are_within_their_axis_and_masks_hold_0_and_1(tmp_path: Path):
     assert set(drawn) == set(range(7))
 
 
+def test_indices_whose_negatives_are_wrapped_are_within_their_axis(tmp_path: Path):
+    ports, rules = rules_of(
+        """(float[b, 3] x) => (float[b, 3, 2] y)
+        <float[7, 2] table = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3}, int64 size = {7}, int64 zero = {0}> {
+          ids = Cast <to = 7> (x)
+          is_negative = Less (ids, zero)
+          is_not = Not (is_negative)
+          first = Cast <to = 7> (is_negative)
+          second = Cast <to = 7> (is_not)
+          wrapped = Add (ids, size)
+          a = Mul (first, wrapped)
+          b = Mul (ids, second)
+          index = Add (a, b)
+          y = Gather (table, index)
+        }""",
+        tmp_path,
+    )
+    drawn = [next(trial_feeds(ports, kind, 0, rules))["x"] for kind in range(3)]
+    assert all(0 <= each.min() and each.max() < 7 for each in drawn)
+    assert drawn[0].max() > 2
+
+
 def test_lengths_of_sequences_are_at_least_1(tmp_path: Path):
     ports, rules = rules_of(
         """(float[s, b] x, int64[b] lengths) => (float[s, b] y) { y = ReverseSequence (x, lengths) }""",
