@@ -290,7 +290,7 @@ the other and with DRAM's latency. The figures are extrapolated, not measured (2
 
 INT8 layers on the RTL of nv_small under Verilator (`bench/nvdla_layers.toml`), with a fast memory (latency
 of 10 cycles, 8 bytes a cycle) and a slow one (64, 1 byte a cycle; 1 GB/s at 1 GHz). Convolutions have a ReLU
-behind them. Whole networks with the slow memory, as they were planned when they were measured:
+after them. Whole networks with the slow memory, as they were planned when they were measured:
 ResNet-50 at 224x224 100,007,061 cycles, by the model 99,815,499; a bottleneck of it at 56x56 5,476,915, by
 the model 5,486,631.
 

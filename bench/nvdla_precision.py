@@ -132,7 +132,7 @@ def with_activations(model: onnx.ModelProto, bits: int | None, is_clipped: bool 
     """
     own = onnx.ModelProto()
     own.CopyFrom(model)
-    pairs = {pair.behind: pair for pair in activation_pairs(own, None)}
+    pairs = {pair.after: pair for pair in activation_pairs(own, None)}
     makers = {name: node for node in own.graph.node for name in node.output}
     stored = {makers[makers[name].input[0]].output[0] for name in pairs}
     nodes = [node for node in own.graph.node if not set(node.output) & stored]
@@ -149,22 +149,22 @@ def _rounding(
     """Yield the nodes that round a value in float32; add their constants to the graph."""
 
     def constant(part: str, number: float) -> str:
-        name = f"{pair.behind}/{part}"
+        name = f"{pair.after}/{part}"
         graph.initializer.append(numpy_helper.from_array(np.array(number, np.float32), name))
         return name
 
     if bits is None:
-        yield helper.make_node("Identity", [pair.before], [pair.behind])
+        yield helper.make_node("Identity", [pair.before], [pair.after])
         return
     value = pair.before
     if is_clipped:
         limits = [constant(*each) for each in zip(("least", "largest"), pair.real_range, strict=True)]
-        yield helper.make_node("Clip", [value, *limits], [f"{pair.behind}/clipped"])
-        value = f"{pair.behind}/clipped"
+        yield helper.make_node("Clip", [value, *limits], [f"{pair.after}/clipped"])
+        value = f"{pair.after}/clipped"
     step = constant("step", pair.scale / 2 ** (bits - 8))
-    yield helper.make_node("Div", [value, step], [f"{pair.behind}/quotient"])
-    yield helper.make_node("Round", [f"{pair.behind}/quotient"], [f"{pair.behind}/rounded"])
-    yield helper.make_node("Mul", [f"{pair.behind}/rounded", step], [pair.behind])
+    yield helper.make_node("Div", [value, step], [f"{pair.after}/quotient"])
+    yield helper.make_node("Round", [f"{pair.after}/quotient"], [f"{pair.after}/rounded"])
+    yield helper.make_node("Mul", [f"{pair.after}/rounded", step], [pair.after])
 
 
 def _peer(model: onnx.ModelProto, data: Sequence[Feeds], method: str) -> onnx.ModelProto:

@@ -42,7 +42,7 @@ class Limit:
 
 CORE, PDP, CDP, RUBIK = "core", "PDP", "CDP", "Rubik engine"
 
-DIMENSION: Final = Limit(CORE, "size", 1, 8192, "cut the tensor in front of the node")
+DIMENSION: Final = Limit(CORE, "size", 1, 8192, "split the tensor before the node")
 KERNEL: Final = Limit(
     CORE,
     "kernel",
@@ -63,7 +63,7 @@ CONV_PAD_AFTER: Final = Limit(CORE, "pad at bottom or right", 0, 63, "pad with a
 POOL: Final = Limit(PDP, "pooling kernel", 1, 8, "pool twice: 9x9 with stride 9 is 3x3 of 3x3")
 POOL_STRIDE: Final = Limit(PDP, "pooling stride", 1, 8, "pool twice")
 POOL_PAD: Final = Limit(PDP, "pooling pad", 0, 7, "pad with a node of its own")
-POOL_SIZE: Final = Limit(PDP, "size", 1, 8192, "cut the tensor in front of the node")
+POOL_SIZE: Final = Limit(PDP, "size", 1, 8192, "split the tensor before the node")
 PARTIAL_WIDTH: Final = Limit(PDP, "width of a piece", 0, 1024, "pieces are chosen by the compiler")
 POOL_PIECES: Final = Limit(PDP, "pieces of a row", 1, 64, "make the input narrower")
 CONTRACT_STRIDE: Final = Limit(RUBIK, "contraction stride", 1, 32, "upsample in two steps")
@@ -140,5 +140,5 @@ def lacks_emulator(target: NvdlaTarget) -> str | None:
         return None
     return (
         f"{target.name} has atoms of {target.memory_atom_bytes} bytes; the runtime's CPU emulator reads "
-        f"{' and '.join(map(str, EMULATED_ATOMS))}, so end the model in front of it"
+        f"{' and '.join(map(str, EMULATED_ATOMS))}, so end the model before it"
     )

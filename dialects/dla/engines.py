@@ -457,7 +457,7 @@ class CdpOp(IRDLOperation):
     The cross-channel data processor: `x * lut(sum of squares over local_size channels)`, or `lut(x)` alone if
     `is_function` (docs/internals/nvdla-hardware.md §4.4).
 
-    `in_cvt` and `out_cvt` rescale integers in front and behind.
+    `in_cvt` and `out_cvt` rescale integers before and after.
 
     1. `source` and `result` have one shape.
     2. `local_size` is odd: as many channels on either side.

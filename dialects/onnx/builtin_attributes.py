@@ -57,7 +57,7 @@ class StringElementsAttr(TypedAttribute, BuiltinAttribute):
     @staticmethod
     def parse_with_type(parser: AttrParser, type: Attribute) -> TypedAttribute:
         """Refuses: the type decides between strings and numbers, so the literal is read before it."""
-        parser.raise_error("a dense literal of strings needs its type behind it")
+        parser.raise_error("a dense literal of strings needs its type after it")
 
     def print_without_type(self, printer: Printer) -> None:
         """Print `dense<…>`."""
@@ -134,7 +134,7 @@ class SparseElementsAttr(TypedAttribute, BuiltinAttribute):
     @staticmethod
     def parse_with_type(parser: AttrParser, type: Attribute) -> TypedAttribute:
         """Refuses: the literal is read before its type."""
-        parser.raise_error("a sparse literal needs its type behind it")
+        parser.raise_error("a sparse literal needs its type after it")
 
     def print_without_type(self, printer: Printer) -> None:
         """Print `sparse<…>`."""
@@ -194,7 +194,7 @@ class ResourceElementsAttr(TypedAttribute, BuiltinAttribute):
     @staticmethod
     def parse_with_type(parser: AttrParser, type: Attribute) -> TypedAttribute:
         """Refuses: the literal is read before its type."""
-        parser.raise_error("a dense_resource needs its type behind it")
+        parser.raise_error("a dense_resource needs its type after it")
 
     def print_without_type(self, printer: Printer) -> None:
         """Print `dense_resource<key>`; the data itself only `OnnxPrinter` prints, at the end."""
@@ -220,7 +220,7 @@ class TypedStringAttr(TypedAttribute, BuiltinAttribute):
 
     @staticmethod
     def parse_with_type(parser: AttrParser, type: Attribute) -> TypedAttribute:
-        """The string in front of a type that is known."""
+        """The string before a type that is known."""
         return TypedStringAttr(StringAttr(parser.parse_str_literal()), type)
 
     def print_without_type(self, printer: Printer) -> None:

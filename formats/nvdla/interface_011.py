@@ -120,7 +120,7 @@ class _Interface011Writer:
                 what = "softmax" if op.op_type == EmuOpType.SOFTMAX else "power"
                 raise XonncError(
                     f"{task.name}: a {what} of scaled integers; the CPU emulator supports these from "
-                    "firmware interface 0.12; end the model in front of it"
+                    "firmware interface 0.12; end the model before it"
                 )
             yield OldEmuOp(op_type=op.op_type, power=op.power, scale=op.scale, shift=op.shift).pack()
 
@@ -134,7 +134,7 @@ class _Interface011Writer:
         if buffer.format not in known:
             raise XonncError(
                 f"{task.name}: a buffer of format {buffer.format}, which the CPU emulator does not know "
-                "before firmware interface 0.12; end the model in front of it"
+                "before firmware interface 0.12; end the model before it"
             )
         index = buffer.address_index
         if buffer.address_index_offset:

@@ -386,7 +386,7 @@ def _held_data(op: ConvOp, data: int, target: NvdlaTarget) -> int:
 
 
 def _sdp_rate(chain: Sequence[Operation], target: NvdlaTarget) -> float:
-    """Return the elements a cycle that the engines behind a convolution take."""
+    """Return the elements a cycle that the engines after a convolution take."""
     rate = target.sdp_elements_per_cycle
     for operation in chain:
         if isinstance(operation.op, SdpOp) and operation.op.y_op.enable:

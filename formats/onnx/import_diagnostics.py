@@ -56,7 +56,7 @@ class ImportDiagnostics:
         return [*self.entries, *rest]
 
     def refuse(self, location: str) -> None:
-        """Raise `InvalidModelError` with all diagnostics, `location` in front of each, if there are any."""
+        """Raise `InvalidModelError` with all diagnostics, `location` before each, if there are any."""
         found = self.all()
         if found:
             raise InvalidModelError([each.message for each in found], [each.op for each in found]).at(

@@ -43,7 +43,7 @@ def import_graph(
     Import a graph as one block that ends in `terminator`; unknown names are looked up in the scope `outer`.
 
     `untyped` are types for the first inputs, used where the graph declares none. Problems go to the
-    diagnostics of the model, with `location` in front if they concern no node.
+    diagnostics of the model, with `location` before them if they concern no node.
     """
     check_graph(graph)
     for node in graph.node:

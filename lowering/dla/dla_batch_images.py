@@ -4,7 +4,7 @@
 A function with `dla.batch = 2 : i64` gets arguments and results of two images each: channels of one image
 after those of the other, each image from a whole atom on (`dla.images`). Layers run for one image after the
 other. Convolutions of which no window covers rows of two images may run once instead, on images one below the
-other, which takes them once through the weights, as do the SDP passes behind them:
+other, which takes them once through the weights, as do the SDP passes after them:
 
 ```mlir
 %a0 = "dla.slice"(%x) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x512x1x1xi8>) -> tensor<1x256x1x1xi8>

@@ -107,7 +107,7 @@ def _is_faster(found: _Convolution, alone: SingleCycles) -> bool:
 
 @dataclass
 class _Convolution:
-    """A convolution and the pass behind it, either direct or by Winograd's algorithm."""
+    """A convolution and the pass after it, either direct or by Winograd's algorithm."""
 
     conv: ConvOp
     sdp: SdpOp

@@ -202,7 +202,7 @@ class PlannedConvolution:
         return tuple(done)
 
     def _read_by(self, tile: RowTile) -> tuple[RowRange, ...]:
-        """Return the rows that a tile reads, of the input and of operands of the passes behind it."""
+        """Return the rows that a tile reads, of the input and of operands of the passes after it."""
         if tile not in self._read:
             found = [*source_rows(self._op.source, tile.first_input, tile.first_input + tile.inputs)]
             for operand in self._operands:
@@ -229,7 +229,7 @@ def _engines(layer: FusedLayer) -> tuple[str, ...]:
 
 
 def _row_operands(layer: FusedLayer) -> list[SSAValue]:
-    """Return the cubes that passes behind a convolution read element by element."""
+    """Return the cubes that passes after a convolution read element by element."""
     return [
         operand
         for op in layer.ops

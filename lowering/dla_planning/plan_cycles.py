@@ -43,7 +43,7 @@ def tile_demands(
     """
     Yield what each tile of a convolution asks of memory and the engines.
 
-    `passed` is what the pass of the SDP behind it takes; by default a bias per kernel and the results.
+    `passed` is what the pass of the SDP after it takes; by default a bias per kernel and the results.
     """
     columns = window.output_size(source)[1]
     kernel = window.kernel_shape(precision, source.channels)

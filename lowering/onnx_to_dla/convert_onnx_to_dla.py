@@ -205,7 +205,7 @@ def _convert_function(
         try:
             _lower(op, builder)
         except UnsupportedOperator as refused:
-            # Behind an input of dynamic shape nearly all operators have one.
+            # After an input of dynamic shape nearly all operators have one.
             is_dynamic = bool(op.results) and static_shape(op.results[0].type) is None
             is_behind = bool(refusals) and (isinstance(refused, MissingOperand) or is_dynamic)
             if not is_behind:

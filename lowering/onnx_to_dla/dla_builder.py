@@ -239,7 +239,7 @@ class DlaBuilder:
         if found.cube != cube_shape(found.shape):
             self.refuse(
                 f"the reshape to {list(found.shape)} moves data (it is stored as {list(found.cube)}) for an "
-                "operator on rows and columns; put it behind that operator",
+                "operator on rows and columns; put it after that operator",
                 cause=self.reshape_before(found.shape),
             )
 

@@ -42,7 +42,7 @@ class GroupNormToConv(ModulePass):
 
     The mean of each channel is an average pooling. 1x1 convolutions take the mean of each group's channels
     and copy it to them, as they do the power `(variance + epsilon)^-0.5`, times the scale of each channel.
-    Operators behind it that scale and shift channels, as torch writes them, become part of it.
+    Operators after it that scale and shift channels, as torch writes them, become part of it.
 
     For one image. With `fp16` the squares are those of a quarter of each number, so that numbers up to 1023
     do not overflow; normalization of single channels stays, which has a lowering of its own.
@@ -141,7 +141,7 @@ def _normalization(
 
 
 def with_affine(found: Normalization) -> Normalization:
-    """Return the normalization with the operators behind it that multiply and add constants by channel."""
+    """Return the normalization with the operators after it that multiply and add constants by channel."""
     while (step := _affine_step(found)) is not None:
         found = step
     return found

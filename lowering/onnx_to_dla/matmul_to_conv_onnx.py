@@ -41,7 +41,7 @@ class MatMulToConv(ModulePass):
 
     On NVDLA the `M` rows are the channels of `[1, M, K]`, and `K` is a kernel's width, of up to 32. The same
     holds for `[1, H, W, K]`, as linear layers of images with channels last have it. A Transpose before the
-    product moves behind it. Other transposes that do not cancel run on the CPU, so the product must be worth
+    product moves after it. Other transposes that do not cancel run on the CPU, so the product must be worth
     them, which with `transposed-only` none is. More than 8192 outputs, such as the characters of an OCR
     model, are several convolutions.
     """

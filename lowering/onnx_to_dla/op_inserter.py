@@ -1,4 +1,4 @@
-"""Inserts operators of static shapes in front of one that they replace."""
+"""Inserts operators of static shapes before one that they replace."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@
 %y = "onnx.Conv"(%r, %w, %b)
 ```
 Engines read integers, but the tools that train or calibrate a network place pairs where a GPU needs them:
-before convolutions only (TensorRT, ModelOpt), or behind convolutions only (fake quantization of torch). A
+before convolutions only (TensorRT, ModelOpt), or after convolutions only (fake quantization of torch). A
 value that an operator reads as integers, and that no pair quantizes, gets
 
 * the parameters of a QuantizeLinear that reads it, or elements of it, beside that operator: a residual
@@ -98,7 +98,7 @@ class PropagateQdq(ModulePass):
     Insert QDQ pairs that follow from those of neighbouring values, where operators of NVDLA read integers.
 
     Modules without any pair stay as they are. If the SDP of `target` has a lookup table (nv_large, nv_full),
-    it reads a convolution's sums, which need no pair in front of a function whose result has one.
+    it reads a convolution's sums, which need no pair before a function whose result has one.
     """
 
     name = "propagate-qdq-onnx"
@@ -426,7 +426,7 @@ def _pair_over(numbers: Array, is_symmetric: bool) -> QdqPair | None:
 
 
 def _is_exact(op: Operation, pair: QdqPair) -> bool:
-    """Whether a clamp has the same results before a pair as behind it."""
+    """Whether a clamp has the same results before a pair as after it."""
     bounds = [each for each in op.operands[1:] if each.type != NONE]
     known = [each for each in map(elements, bounds) if each is not None]
     numbers = pair.numbers.astype(np.float32)

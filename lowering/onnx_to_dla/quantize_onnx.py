@@ -89,7 +89,7 @@ class QuantizeOnnx(ModulePass):
     an activation the range is that in which it varies. Weights stay floats; the lowering quantizes them per
     output channel. Where that would make biases coarse they are integers with scales of their own.
     Options: `table` is the file; `keep-float` names nodes that are not quantized. If the SDP of `target` has
-    a lookup table (nv_large, nv_full), functions of a convolution's sums have no pair in front.
+    a lookup table (nv_large, nv_full), functions of a convolution's sums have no pair before them.
     """
 
     name = "quantize-onnx"

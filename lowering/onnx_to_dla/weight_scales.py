@@ -79,7 +79,7 @@ def coarser_scales(rows: Array, biases: Array, unit: float, zero: int) -> Array 
 
 
 def _set_scales(op: ConvOp | GemmOp, rows: Array, scales: Array, axis: int, pool: DisposablePool) -> None:
-    """Make weights integers of 8 bits behind a DequantizeLinear of these scales."""
+    """Make weights integers of 8 bits after a DequantizeLinear of these scales."""
     stored = scales.astype(np.float32)
     integers = np.rint(rows / stored.astype(np.float64).reshape(-1, *[1] * (rows.ndim - 1)))
     integers = np.clip(integers, -INT8_MAX, INT8_MAX).astype(np.int8)

@@ -300,13 +300,13 @@ class _FusedOperands:
         for operand in op.operands:
             if operand in known or operand.type == NONE:
                 continue
-            array, behind = constant_elements(operand), dequantized_source(operand)
+            array, after = constant_elements(operand), dequantized_source(operand)
             if array is not None and element_type(operand.type) == f32:
                 if array.size != 1 and not _is_of_channels(array.shape, op.results[0]):
                     return False
                 channels += [operand] if array.size != 1 else []
-            elif behind is not None and _are_alike(operand, op.results[0], self.known_sizes):
-                images.append(behind[0])
+            elif after is not None and _are_alike(operand, op.results[0], self.known_sizes):
+                images.append(after[0])
             else:
                 return False
         self.images |= dict.fromkeys(images)

@@ -64,7 +64,7 @@ class ActivationPair:
 
     before: str
     floats: str
-    behind: str
+    after: str
     operator: str
     scale: float
     zero: Array
@@ -96,16 +96,16 @@ class _ErrorSums:
     histograms: Array = field(default_factory=lambda: np.zeros((2, HISTOGRAM_STEPS), np.int64))
     """Of the float and of the quantized model."""
 
-    def add(self, pair: ActivationPair, exact: Array, before: Array, behind: Array) -> None:
+    def add(self, pair: ActivationPair, exact: Array, before: Array, after: Array) -> None:
         """Add one sample."""
         wide = exact.astype(np.float64) - pair.centre
         least, largest = pair.limits
         levels = before.astype(np.float64) / pair.scale + float(pair.zero.reshape(()))
         self.signal += float(np.square(wide).sum())
-        self.noise += float(np.square(behind.reshape(wide.shape) - wide).sum())
+        self.noise += float(np.square(after.reshape(wide.shape) - wide).sum())
         self.saturated += int(((levels < least - 0.5) | (levels > largest + 0.5)).sum())
         self.numbers += wide.size
-        rounded = behind.reshape(wide.shape).astype(np.float64)
+        rounded = after.reshape(wide.shape).astype(np.float64)
         self.product += float((wide * rounded).sum())
         self.quantized_square += float(np.square(rounded).sum())
         for histogram, values in zip(self.histograms, (wide, rounded), strict=True):
@@ -145,12 +145,12 @@ def measure_quantization_error(
     exact_model = _without_pairs(quantized) if floats is None else floats
     sums = [_ErrorSums() for _ in pairs]
     exact = _Run(exact_model, [pair.floats for pair in pairs], open_model)
-    names = [name for pair in pairs for name in (pair.before, pair.behind)]
+    names = [name for pair in pairs for name in (pair.before, pair.after)]
     rounded = _Run(with_quantized_weights(quantized), names, open_model)
     for sample in samples:
         one, other = exact(sample), rounded(sample)
         for pair, total in zip(pairs, sums, strict=True):
-            total.add(pair, one[pair.floats], other[pair.before], other[pair.behind])
+            total.add(pair, one[pair.floats], other[pair.before], other[pair.after])
     return [
         QuantizationError(
             pair.floats,

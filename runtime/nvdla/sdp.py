@@ -75,13 +75,13 @@ def _check(op: SdpOp, accumulators: I64 | F32 | None, scope: OperationContext) -
         if (source is Precision.FP16) != (accumulators.dtype == np.float32):
             raise scope.refuse(f"src_precision {source.name} is not that of the convolution before")
         if len(accumulators) != op.batch_num:
-            raise scope.refuse(f"batch_num {op.batch_num} behind a convolution of {len(accumulators)} images")
+            raise scope.refuse(f"batch_num {op.batch_num} after a convolution of {len(accumulators)} images")
     if op.y_op.enable and not scope.target.sdp_y:
         raise scope.refuse(f"y_op: {scope.target.name} has no Y stage")
 
 
 def _extent(op: SdpOp, src: DataCube, scope: OperationContext) -> Extent:
-    """Sizes come from src_data, also behind a convolution; lanes fill whole atoms on both sides."""
+    """Sizes come from src_data, also after a convolution; lanes fill whole atoms on both sides."""
     if min(src.width, src.height, src.channel) < 1:
         raise scope.refuse(
             f"src_data is {src.width} x {src.height} x {src.channel}; every dimension is at least 1"

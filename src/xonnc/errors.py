@@ -55,7 +55,7 @@ class CollectedError(XonncError):
 
     def at(self, location: str) -> CollectedError:
         """
-        Return the same error with `location` in front of every reason.
+        Return the same error with `location` before every reason.
 
         Parameters:
             location: a file or node name.

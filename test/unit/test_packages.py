@@ -105,7 +105,7 @@ CASES: dict[str, tuple[str, list[str], int]] = {
     ),
     "around": ("c = Conv(x, w)\n s = Sinh(c)\n r = Relu(s)\n y = Cosh(r)", ["dla", "cpu"], 2),
     "nothing": ("s = Sinh(x)\n y = Cosh(s)", ["cpu"], 0),
-    "a function behind": ("c = Conv(x, w)\n s = Sinh(c)\n y = Sigmoid(s)", ["dla", "cpu"], 2),
+    "a function after": ("c = Conv(x, w)\n s = Sinh(c)\n y = Sigmoid(s)", ["dla", "cpu"], 2),
     "a function before": ("t = Tanh(x)\n s = Sinh(t)\n y = Conv(s, w)", ["cpu", "dla"], 2),
     "a function between": (
         "c = Conv(x, w)\n t = Tanh(c)\n d = Conv(t, v)\n y = Sinh(d)",
@@ -672,7 +672,7 @@ def test_a_part_is_converted_and_compiled_once(tmp_path: Path, monkeypatch: pyte
     converted, compiled = counted(monkeypatch, "convert"), counted(monkeypatch, "compile_converted")
     assert kinds(compile_package(model)) == ["dla", "cpu", "dla", "cpu", "dla"]
     assert len(compiled) == 3
-    # One of all nodes, one of those behind the first refused node, and the parts.
+    # One of all nodes, one of those after the first refused node, and the parts.
     assert len(converted) <= 5
 
 

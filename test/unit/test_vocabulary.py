@@ -27,6 +27,7 @@ BANNED = {
     r"fading": "exponential moving average",
     r"class scores": "post-transforms",
     r"by halves": "binary search",
+    r"in front of": "before",
     r"the house|rooms?": "packages, layout",
     r"waits? for(?! the (?:lock|process|thread)| OP_| \S+ events?)": "is bound by",
     r"roundings": "quantization",

@@ -206,7 +206,7 @@ class TracePlayer:
         self.performed += 1
 
     def _fused(self) -> bool:
-        """The SDP, behind the convolution and before the pooling as its registers say."""
+        """The SDP, after the convolution and before the pooling as its registers say."""
         if not self._ready("SDP"):
             return False
         flies, registers = self._flies("SDP"), self._of("SDP")

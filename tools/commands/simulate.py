@@ -139,7 +139,7 @@ def _input(path: Path, tensor: BoundTensor) -> Array | bytes:
     if value.size == prod(shape) and value.dtype not in taken:
         kinds = " or ".join(map(str, taken))
         raise XonncError(f"{path}: {value.dtype} elements; input {tensor.name} takes {kinds}, convert them")
-    # What has fewer axes in the model has ones behind them here.
+    # What has fewer axes in the model has ones after them here.
     if value.ndim >= 2 and value.shape == shape[: value.ndim] and set(shape[value.ndim :]) <= {1}:
         return value.reshape(shape)
     return value

@@ -242,7 +242,7 @@ class InferenceContext:
             self.set(name, given)
 
     def axis(self, axis: int, rank: int, text: str = "") -> int:
-        """Normalise an axis to be non-negative; raise if it is out of range, with `text` in front."""
+        """Normalise an axis to be non-negative; raise if it is out of range, with `text` before it."""
         if not -rank <= axis < rank:
             message = f"axis {axis} is not in [{-rank}, {rank - 1}]"
             raise self.fail(f"{text}: {message}" if text else message)

@@ -395,9 +395,9 @@ def what_is_kept_is_used(conv: Conv) -> Iterator[str]:
         return
     after = _neighbour(conv, 1)
     if conv.op.skip_data_rls and not (after and after.op.data_reuse):
-        yield "skip_data_rls 1; the convolution behind has no data_reuse, so nothing would free the banks"
+        yield "skip_data_rls 1; the next convolution has no data_reuse, so nothing would free the banks"
     if conv.op.skip_weight_rls and not (after and after.op.weight_reuse):
-        yield "skip_weight_rls 1; the convolution behind has no weight_reuse, so nothing would free the banks"
+        yield "skip_weight_rls 1; the next convolution has no weight_reuse, so nothing would free the banks"
 
 
 def _same_data(first: DataCube, second: DataCube) -> bool:

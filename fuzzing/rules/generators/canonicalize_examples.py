@@ -165,7 +165,7 @@ SCALED = {"a": (2, 3), "w": (3, 4), "d": (4,), "y": (4, 2), "c": np.array([0.125
 
 
 def attention(op: Template) -> list[Example]:
-    """A scale behind projections, on either side, with moves in between."""
+    """A scale after projections, on either side, with moves in between."""
     product = Add(MatMul(value.a, const.w), const.d)
     linear = Linear(value.a, const.w, const.d, alpha=0.5, beta=2.0)
     plain = Linear(value.a, const.w, absent, alpha=0.5)

@@ -69,7 +69,7 @@ func.func @pool_in_pieces(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x2x2xf16> {
 
 // -----
 
-// So does one behind the output converter of an INT8 pass. Stages after the converter stay a pass of their own.
+// So does one after the output converter of an INT8 pass. Stages after the converter stay a pass of their own.
 // CHECK-LABEL: @pool_of_converted
 // CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}} -> tensor<1x32x4x4xi8>
 // CHECK-NEXT:    %[[F:.*]] = "dla.sdp"(%[[A]]) {{.*}}out_cvt = #dla.converter<scale = 5, truncate = 3>{{.*}} -> !dla.flow<tensor<1x32x4x4xi8>>

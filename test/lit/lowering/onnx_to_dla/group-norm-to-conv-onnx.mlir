@@ -58,7 +58,7 @@ func.func @groups(%x: tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32> {
 
 // -----
 
-// As torch writes groups of channels: reshaped to single ones, back, and multiplied and shifted behind that.
+// As torch writes groups of channels: reshaped to single ones, back, and multiplied and shifted after that.
 // CHECK-LABEL: @reshaped
 // CHECK-NEXT:    "onnx.GlobalAveragePool"(%arg0) : (tensor<1x4x6x6xf32>) -> tensor<1x4x1x1xf32>
 // CHECK-NOT:     "onnx.Reshape"

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --layer-norm-to-conv-onnx --split-input-file | filecheck %s
 // RUN: onnx-opt %s --layer-norm-to-conv-onnx=fp16=true --split-input-file | filecheck %s --check-prefix=FP16
 
-// As torch writes the normalization of a ConvNeXt block: the transpose moves behind it.
+// As torch writes the normalization of a ConvNeXt block: the transpose moves after it.
 // CHECK-LABEL: @image
 // CHECK-NOT:     "onnx.Transpose"
 // CHECK:     %[[MEAN:.*]] = onnx.Constant dense<2.500000e-01> : tensor<1x4x1x1xf32>

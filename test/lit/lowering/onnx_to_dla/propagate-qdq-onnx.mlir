@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --propagate-qdq-onnx --split-input-file | filecheck %s
 
-// Fake quantization leaves a pair behind each convolution: the Relu moves before it, for both are one pass.
+// Fake quantization leaves a pair after each convolution: the Relu moves before it, for both are one pass.
 
 // CHECK-LABEL: @relu
 // CHECK:         %[[C:.*]] = "onnx.Conv"(%arg0

@@ -41,7 +41,7 @@ func.func @channels_first(%x: tensor<1x2x6x6xf32>) -> tensor<1x2x6x6xf32> {
 
 // -----
 
-// Channels last: the transpose moves behind it.
+// Channels last: the transpose moves after it.
 // CHECK-LABEL: @channels_last
 // CHECK-NOT:     "onnx.Transpose"
 // CHECK:         "onnx.GlobalAveragePool"({{.*}}) : (tensor<1x2x6x6xf32>) -> tensor<1x2x1x1xf32>

@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --split-softmax-onnx --split-input-file | filecheck %s
 
-// Entries are slices of the channels in front of the reshape, and what reads one of them reads it alone.
+// Entries are slices of the channels before the reshape, and what reads one of them reads it alone.
 // CHECK-LABEL: @branches
 // CHECK:         %[[A:.*]] = "onnx.Slice"(%arg0, {{.*}} -> tensor<1x16x1x1xf32>
 // CHECK:         %[[B:.*]] = "onnx.Slice"(%arg0, {{.*}} -> tensor<1x16x1x1xf32>

@@ -26,7 +26,7 @@ from xonnc.targets import load_target
 
 @dataclass(frozen=True)
 class SparseConv:
-    """A convolution of random weights, of which `density` are not zero, and another one behind it."""
+    """A convolution of random weights, of which `density` are not zero, and another one after it."""
 
     channels: int
     kernels: int

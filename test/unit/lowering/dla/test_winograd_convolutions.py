@@ -30,7 +30,7 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Layer:
-    """A 3x3 convolution with a bias, and a 1x1 convolution behind it that reads its result."""
+    """A 3x3 convolution with a bias, and a 1x1 convolution after it that reads its result."""
 
     channels: int
     kernels: int

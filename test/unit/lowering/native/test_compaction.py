@@ -103,7 +103,7 @@ CASES = {
     "the front of each row": (Copies((3, 4), (3, 7), (3, 4), [[(1, 0), (1, 0)]], [(1, 0)] * 2), True),
     "a window of two": (Copies((6,), (12,), (6,), [[(2, 1)], [(2, 0)]], [(1, 0)]), True),
     "backwards": (Copies((6,), (12,), (6,), [[(-1, 6)]], [(1, 0)]), False),
-    "the front behind it": (Copies((5,), (12,), (6,), [[(1, 0)]], [(1, 1)]), False),
+    "the front after it": (Copies((5,), (12,), (6,), [[(1, 0)]], [(1, 1)]), False),
     "columns": (Copies((3, 4), (4, 6), (3, 4), [[(1, 0), (1, 0)]], [(1, 0)] * 2), True),
     "one element to all": (Copies((6,), (12,), (6,), [[(0, 0)]], [(1, 0)]), False),
     "all to one element": (Copies((6,), (12,), (6,), [[(1, 0)]], [(0, 0)]), False),

@@ -1,7 +1,7 @@
 """
 Networks whose input lies as an image: the simulator's integers against exact ones, made of the pixels here.
 
-The converter's arithmetic is docs/internals/nvdla-hardware.md §3.3; the pass behind the convolution is that
+The converter's arithmetic is docs/internals/nvdla-hardware.md §3.3; the pass after the convolution is that
 of the reference of quantized graphs, which knows nothing of the compiler.
 """
 

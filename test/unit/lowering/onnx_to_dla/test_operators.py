@@ -192,12 +192,12 @@ PRODUCTS = [
         x=(1, 30),
     ),
     case(
-        "behind a flatten",
+        "after a flatten",
         "f = Flatten(x)\ny = Gemm<transB=1>(f, w, b)",
         weights={"w": (10, 192), "b": (10,)},
     ),
     case(
-        "behind 29x27",
+        "after 29x27",
         "f = Flatten(x)\ny = Gemm<transB=1>(f, w)",
         weights={"w": (10, 40 * 29 * 27)},
         x=(1, 40, 29, 27),
@@ -287,7 +287,7 @@ POOLS = [
     ),
     case("averages in pieces", "y = AveragePool<kernel_shape=[5,5], strides=[2,2]>(x)", x=(1, 3, 9, 172)),
     case(
-        "behind a convolution",
+        "after a convolution",
         "c = Conv(x, w)\nr = Relu(c)\ny = MaxPool<kernel_shape=[2,2], strides=[2,2]>(r)",
         weights={"w": (16, 3, 1, 1)},
     ),
@@ -447,7 +447,7 @@ def test_batch_normalization_that_no_convolution_takes_in(build: Build, deviatio
 
 
 def test_a_relu_behind_a_sum_in_the_third_stage(build: Build, deviation: Deviation):
-    """Y has no ReLU: Relu, BatchNormalization and Relu behind a convolution take two passes."""
+    """Y has no ReLU: Relu, BatchNormalization and Relu after a convolution take two passes."""
     weights = {"w": (8, 3, 3, 3), "s": (8,), "b": (8,), "m": (8,), "v": np.full(8, 0.5, np.float32)}
     nodes = "c = Conv(x, w) \n r = Relu(c) \n n = BatchNormalization(r, s, b, m, v) \n y = Relu(n)"
     assert deviation(build(nodes, weights=weights)) < TOLERANCE
@@ -457,7 +457,7 @@ SPLITS: dict[str, tuple[str, tuple[int, ...]]] = {
     "half of an atom": ("a, b = Split<axis=1>(x) \n y = Relu(a)", (1, 16, 8, 8)),
     "the middle": ("a, b, c = Split<axis=1>(x) \n y = Add(a, c)", (1, 9, 8, 8)),
     "rows": ("a, b = Split<axis=2>(x) \n y = Relu(b)", (1, 3, 8, 8)),
-    "behind a convolution": ("v = Conv(x, w) \n a, b = Split<axis=1>(v) \n y = Relu(b)", (1, 3, 8, 8)),
+    "after a convolution": ("v = Conv(x, w) \n a, b = Split<axis=1>(v) \n y = Relu(b)", (1, 3, 8, 8)),
 }
 
 

@@ -53,14 +53,14 @@ def pair(source: str, result: str) -> str:
 
 
 FIRST = f"{conv('d', 'c')} {pair('c', 'p')} "
-"""What fake quantization leaves: a convolution with a pair behind it."""
+"""What fake quantization leaves: a convolution with a pair after it."""
 
 LAST = conv("a", "last")
 
 BODIES: Mapping[str, tuple[str, float]] = {
-    "a Relu behind a pair": (f"{FIRST} a = Relu(p) {LAST}", 1),
-    "a Relu behind the input's pair": (f"a = Relu(d) {LAST}", 1),
-    "a Relu behind the input's pair with a zero point": (
+    "a Relu after a pair": (f"{FIRST} a = Relu(p) {LAST}", 1),
+    "a Relu after the input's pair": (f"a = Relu(d) {LAST}", 1),
+    "a Relu after the input's pair with a zero point": (
         f"xq = QuantizeLinear(x, s, third) b = DequantizeLinear(xq, s, third) a = Relu(b) {LAST}",
         1,
     ),

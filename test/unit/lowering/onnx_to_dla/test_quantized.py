@@ -69,7 +69,7 @@ class Net:
         return self("DequantizeLinear", self("QuantizeLinear", value, *grid), *grid)
 
     def kernels(self, *shape: int, per_channel: bool = True, axis: int = 0) -> str:
-        """Weights of 8 bits behind a DequantizeLinear."""
+        """Weights of 8 bits after a DequantizeLinear."""
         integers = self.generator.integers(-127, 128, shape, np.int8)
         count = shape[axis] if per_channel else 1
         reach = np.prod(shape) / shape[axis]
@@ -365,7 +365,7 @@ POOLINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "greatest with padding": ("MaxPool", {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1] * 4}),
     "greatest of more rows": ("MaxPool", {"kernel_shape": [3, 2], "strides": [3, 1], "ceil_mode": 1}),
 }
-"""Poolings behind a convolution; some leave the last of its 13 rows over."""
+"""Poolings after a convolution; some leave the last of its 13 rows over."""
 
 
 @pytest.mark.parametrize("name", POOLINGS)

@@ -66,12 +66,12 @@ def rounded(
             helper.make_node("QuantizeLinear", [name, *grid], [f"q{name}"], f"quantize_{name}"),
             helper.make_node("DequantizeLinear", [f"q{name}", *grid], [f"d{name}"], f"read_{name}"),
         ]
-    behind = [
+    after = [
         helper.make_node("QuantizeLinear", ["c", "t", "n"], ["r"], "round"),
         helper.make_node("DequantizeLinear", ["r", "t", "n"], ["y"], "give"),
     ]
     shapes = {name: shape for name, (shape, _) in inputs.items()}
-    return saved(folder, [*around, *nodes, *behind], shapes, held | (constants or {}))
+    return saved(folder, [*around, *nodes, *after], shapes, held | (constants or {}))
 
 
 def is_exact(path: Path, target: str) -> bool:

@@ -86,7 +86,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = Relu(x)",
         {"x": (2, 8192, 1)},
-        "input 0: size 16384 (the core takes up to 8192); cut the tensor in front of the node",
+        "input 0: size 16384 (the core takes up to 8192); split the tensor before the node",
     ),
     (
         "y = Conv(x, z)",

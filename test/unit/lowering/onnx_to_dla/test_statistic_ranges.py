@@ -31,7 +31,7 @@ def test_statistics_reach_an_image(
     values = [result for op in module.walk() for result in op.results]
     found = {type(value.owner) for value in statistics_among(values)}
     assert {GlobalAveragePoolOp, ConvOp, SigmoidOp} <= found
-    # The classes behind the second pooling are no operands of an image.
+    # The classes after the second pooling are no operands of an image.
     assert ReluOp not in found
     assert len([value for value in statistics_among(values) if isinstance(value.owner, ConvOp)]) == 1
 

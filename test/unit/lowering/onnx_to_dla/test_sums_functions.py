@@ -100,7 +100,7 @@ def compiled(model: onnx.ModelProto, target: str, folder: Path) -> Compilation:
 
 
 def check(model: onnx.ModelProto, target: str, folder: Path) -> None:
-    """Every integer is that of the reference, in one pass behind the convolution."""
+    """Every integer is that of the reference, in one pass after the convolution."""
     compilation = compiled(model, target, folder)
     assert "CDP" not in compilation.report.layers_by_engine
     reference = QuantizedReference(model, PlannedLayers(load_target(target)))
@@ -163,7 +163,7 @@ def test_no_table_of_a_function_that_oscillates():
 
 
 def calibrated(nodes: str, target: str, folder: Path) -> Compilation:
-    """Compile float operators behind a convolution of `x`, whose result is `v`, with measured ranges."""
+    """Compile float operators after a convolution of `x`, whose result is `v`, with measured ranges."""
     x = (2 * RANDOM.standard_normal((1, 8, 7, 6))).astype(np.float32)
     held = {name: RANDOM.standard_normal((8, 8, 1, 1)).astype(np.float32) / 3 for name in ("w", "u0")}
     text = f"v = Conv(x, w)\n{nodes}\ny = Conv(r, u0)"

@@ -216,11 +216,11 @@ def test_outputs_and_other_readers_get_rows():
     x = [1, 16, 4, 8]
     model = model_of(nodes, x, {"w": [24, 16, 3, 3], "v": [16, 24, 3, 3]}, "y z t")
     kernels = check(model, x)
-    behind = kernels[kernels.index("conv") + 1 :]
-    assert "unblock" in behind
-    assert "transpose" in behind
+    after = kernels[kernels.index("conv") + 1 :]
+    assert "unblock" in after
+    assert "transpose" in after
     # The second convolution reads the blocks of the first.
-    assert "block" not in behind
+    assert "block" not in after
 
 
 @pytest.mark.parametrize("kind", ["uint8", "int8"])

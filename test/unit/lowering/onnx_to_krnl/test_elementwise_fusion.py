@@ -136,7 +136,7 @@ def hyperbolic() -> Iterator[Node]:
 
 
 def small() -> Iterator[Node]:
-    """bf16 is computed in f32 and rounded once behind a chain."""
+    """bf16 is computed in f32 and rounded once after a chain."""
     a, b = (reals("float32", 5, 19).astype(ml_dtypes.bfloat16) for _ in range(2))
     for operator in ("Add", "Mul", "Div", "Max"):
         yield Node(operator, [a, b], rtol=rtol("bfloat16"))

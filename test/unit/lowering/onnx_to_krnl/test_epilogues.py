@@ -30,7 +30,7 @@ FORMS = {
     "HardSigmoid": "y = HardSigmoid (v)",
     "numbers on both sides": "a = Sub (three, v)\n y = Div (a, six)",
     "Relu of a sum with a number": "a = Add (v, three)\n y = Relu (a)",
-    "Clip behind a product": "a = Mul (v, three)\n y = Clip (a, zero, six)",
+    "Clip after a product": "a = Mul (v, three)\n y = Clip (a, zero, six)",
 }
 
 OTHERS = {
@@ -38,7 +38,7 @@ OTHERS = {
     "read by others": ("h = HardSwish (v)\n y = Mul (v, h)", ["conv"]),
     "an output in the middle": ("y = HardSwish (v)\n z = Relu (y)", ["conv", "relu"]),
     "a sum with images": ("h = HardSwish (v)\n p = Add (h, r)\n y = Relu (p)", ["conv", "relu_fused"]),
-    "behind a sum with images": (
+    "after a sum with images": (
         "u = Conv <pads = [1, 1, 1, 1]> (x, w2)\n p = Add (v, u)\n y = HardSwish (p)",
         ["conv", "conv"],
     ),

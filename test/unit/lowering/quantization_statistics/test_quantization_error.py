@@ -65,7 +65,7 @@ def test_saturation_and_noise():
 
 
 def test_errors_add_up_from_value_to_value():
-    """0.7 becomes 0.5 at the input; that is exact in the finer steps behind, but not what floats compute."""
+    """0.7 becomes 0.5 at the input; that is exact in the finer steps after, but not what floats compute."""
     text = """<ir_version: 8, opset_import: ["" : 17]>
     chain (float[1, 2] x) => (float[1, 2] y) {
       q = QuantizeLinear (x, coarse, zero)

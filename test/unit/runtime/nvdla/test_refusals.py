@@ -351,7 +351,7 @@ def test_sdp_behind_a_convolution():
     assert sdp.run(SDP, surface, singles, [], scope()).shape == (1, 3, 4, 16)
     with pytest.raises(XonncError, match="op: src_precision FP16 is not that of the convolution before"):
         sdp.run(SDP, surface, integers, [], scope())
-    with pytest.raises(XonncError, match="op: batch_num 1 behind a convolution of 2 images"):
+    with pytest.raises(XonncError, match="op: batch_num 1 after a convolution of 2 images"):
         sdp.run(SDP, surface, np.zeros((2, 3, 4, 16), np.float32), [], scope())
     with pytest.raises(XonncError, match="op: INT16 to INT8 after a convolution"):
         sdp.run(replace(SDP, src_precision=1, dst_precision=0), surface, integers, [], scope())

@@ -200,7 +200,7 @@ CONVOLUTION_CASES: RuleCases = {
         ),
     ],
     "what-is-kept-is-used": [
-        (CHUNKS, {"op[2].weight_reuse": 0}, "skip_weight_rls 1; the convolution behind has no weight_reuse"),
-        (CONV, {"op[0].skip_data_rls": 1}, "skip_data_rls 1; the convolution behind has no data_reuse"),
+        (CHUNKS, {"op[2].weight_reuse": 0}, "skip_weight_rls 1; the next convolution has no weight_reuse"),
+        (CONV, {"op[0].skip_data_rls": 1}, "skip_data_rls 1; the next convolution has no data_reuse"),
     ],
 }
