@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Generator, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,6 +83,29 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS)
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Restore the random generators of a module: a test draws the same alone, and after any others."""
+    if isinstance(item, pytest.Function):
+        for generator in random_generators(item.module):
+            generator.bit_generator.state = initial_state(generator)
+
+
+@cache
+def random_generators(module: ModuleType) -> list[np.random.Generator]:
+    """Return the random generators of a test module, and of modules whose functions it imports."""
+    functions = [each for each in vars(module).values() if isinstance(each, FunctionType)]
+    scopes = [vars(module), *(each.__globals__ for each in functions)]
+    found = {id(each): each for scope in scopes for each in scope.values()}
+    return [each for each in found.values() if isinstance(each, np.random.Generator)]
+
+
+@cache
+def initial_state(generator: np.random.Generator) -> Any:
+    """Return the state of a generator before the first test that uses it."""
+    return generator.bit_generator.state
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

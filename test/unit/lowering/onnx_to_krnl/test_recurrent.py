@@ -100,7 +100,8 @@ CASES: Sequence[tuple[str, Mapping[str, object], Sequence[str]]] = (
     ("RNN", {"activations": ["Relu"]}, ("bias",)),
     ("RNN", {"activations": ["LeakyRelu"], "activation_alpha": [0.25]}, ()),
     ("RNN", {"activations": ["Elu"], "activation_alpha": [0.5]}, ()),
-    ("RNN", {"activations": ["Softplus"]}, ("state",)),
+    # Above 88 onnxruntime's softplus overflows.
+    ("RNN", {"activations": ["Softplus"], "clip": 80.0}, ("state",)),
     ("RNN", {"activations": ["ThresholdedRelu"], "activation_alpha": [0.125]}, ("state",)),
 )
 
