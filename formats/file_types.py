@@ -34,6 +34,11 @@ PACKAGE = "a package; xonnc run, simulate, inspect, explain, report and check ta
 
 NVDLA_LOADABLE = "an NVDLA loadable; xonnc simulate, inspect, report and check take it as .nvdla"
 
+_LFS_START = b"version https://git-lfs.github.com/"
+_LFS_POINTER = "a Git LFS pointer, which stands for the file; 'git lfs pull' gets it"
+_HTML_STARTS = (b"<!doctype html", b"<html")
+_HTML_PAGE = "an HTML page, not the file behind it; download the file itself"
+
 _STARTS: Sequence[tuple[bytes, str]] = (
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras writes models (.h5); export it with tf2onnx"),
     (b"\x7fELF", "an ELF library or program; give the model that it was compiled from"),
@@ -54,10 +59,7 @@ _STARTS: Sequence[tuple[bytes, str]] = (
     (b"\x89PNG", "a PNG image, which is no model"),
     (b"\xff\xd8\xff", "a JPEG image, which is no model"),
     (b"%PDF", "a PDF document, which is no model"),
-    (
-        b"version https://git-lfs.github.com/",
-        "a Git LFS pointer, which stands for the file; 'git lfs pull' gets it",
-    ),
+    (_LFS_START, _LFS_POINTER),
 )
 
 _AT_FOUR: Sequence[tuple[bytes, str]] = (
@@ -96,6 +98,14 @@ def identify_bytes(data: Bytes, is_text: bool = False) -> str | None:
     if re.match(rb"\{\s*\"", head[8:64]) and int.from_bytes(head[:8], "little") < 1 << 32:
         return _SAFETENSORS
     return _of_protobuf(head) or _of_text(head, is_text)
+
+
+def identify_placeholder(data: Bytes) -> str | None:
+    """Name what a clone or a download left in place of a file of whatever bytes; `None` if it did not."""
+    head = bytes(data[:1024])
+    if head.startswith(_LFS_START):
+        return _LFS_POINTER
+    return _HTML_PAGE if head.lstrip().lower().startswith(_HTML_STARTS) else None
 
 
 def identify_file(path: Path) -> str | None:
@@ -164,8 +174,8 @@ def _of_text(head: bytes, is_text: bool) -> str | None:
     """Identify text by its content; `None` if it is not text."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     start = text[:1024].lower()
-    if start.startswith((b"<!doctype html", b"<html")):
-        return "an HTML page, not the file behind it; download the file itself"
+    if start.startswith(_HTML_STARTS):
+        return _HTML_PAGE
     if re.match(rb"(<\?xml[^>]*>\s*)?<net\b", start):
         return _OPENVINO
     if start.startswith(b"<?xml"):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from xonnc.errors import XonncError
+from xonnc.formats.file_types import identify_placeholder
 from xonnc.formats.input_files import record_input
 from xonnc.formats.onnx.memory_mapped_files import map_descriptor
 from xonnc.formats.onnx.utf8_checks import check_names
@@ -25,6 +26,9 @@ from xonnc.formats.onnx.utf8_checks import check_names
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _OPEN_DATA = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """O_NONBLOCK: opening a named pipe must not block until a writer opens it."""
+
+MAX_DIGITS = 18
+"""Digits of an offset or a length: as many as 63 bits hold, whatever they are."""
 
 
 class Entry(Protocol):
@@ -126,9 +130,12 @@ def _map_regular(context: str, descriptor: int) -> memoryview:
         )
     record_input(descriptor)
     try:
-        return map_descriptor(descriptor, status.st_size)
+        mapped = map_descriptor(descriptor, status.st_size)
     except OSError as error:
         raise XonncError(f"{context}: cannot be mapped: {error.strerror}") from error
+    if (meaning := identify_placeholder(mapped)) is not None:
+        raise XonncError(f"{context} is {meaning}")
+    return mapped
 
 
 def _components(context: str, location: str) -> list[str]:
@@ -151,7 +158,8 @@ def _open_at(context: str, part: str, flags: int, folder: int) -> int:
     except OSError as error:
         if _is_link(part, folder):
             raise XonncError(
-                f"{context} goes through the symbolic link '{part}'; links are not followed"
+                f"{context} goes through the symbolic link '{part}', which is not followed; "
+                "copy the file there"
             ) from error
         raise XonncError(f"{context}: '{part}' cannot be opened: {error.strerror}") from error
     except UnicodeEncodeError as error:
@@ -167,8 +175,9 @@ def _is_link(part: str, folder: int) -> bool:
 
 def _size(tensor: str, key: str, text: str) -> int:
     """Parse a number of bytes: decimal digits alone (`int()` also accepts `-1`, `1_0` and ` 7`)."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+    if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
         raise XonncError(
-            f"tensor '{tensor}': external data {key} '{text}'; it must be a number of bytes, 0 or more"
+            f"tensor '{tensor}': external data {key} '{text}'; it must be a number of bytes, 0 or more, "
+            f"of at most {MAX_DIGITS} digits"
         )
     return int(text)

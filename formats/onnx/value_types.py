@@ -103,7 +103,8 @@ def _tensor(proto: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor, location
     element = _element(proto.elem_type, location)
     if not proto.HasField("shape"):
         return unranked(element)
-    shape = tuple(_dimension(dim) for dim in proto.shape.dim)
+    sizes = (static_size(dim) for dim in proto.shape.dim)
+    shape = tuple(DYNAMIC_INDEX if size is None else size for size in sizes)
     check_rank(location, len(shape))
     size = 1
     for extent in shape:
@@ -113,9 +114,9 @@ def _tensor(proto: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor, location
     return tensor_type(shape, element)
 
 
-def _dimension(dim: onnx.TensorShapeProto.Dimension) -> int:
-    extent = dim.dim_value
-    return extent if extent > 0 or (extent == 0 and dim.HasField("dim_value")) else DYNAMIC_INDEX
+def static_size(dim: onnx.TensorShapeProto.Dimension) -> int | None:
+    """Return the size of a dimension; `None` if it has no value or a negative one, and so is dynamic."""
+    return dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
 
 
 def _text(shape: tuple[int, ...]) -> str:

@@ -12,6 +12,7 @@ from onnx import helper, numpy_helper
 
 from xonnc.errors import XonncError
 from xonnc.formats.arrays import read_array
+from xonnc.formats.onnx.value_types import static_size
 from xonnc.runtime.reference import ModelParameter
 from xonnc.runtime.verification.trial_inputs import Array, Feeds
 
@@ -33,7 +34,7 @@ def _parameter(info: onnx.ValueInfoProto) -> ModelParameter:
     tensor_type = info.type.tensor_type
     if not tensor_type.HasField("shape"):
         raise XonncError(f"{info.name}: its rank is unknown; give inputs with --inputs")
-    shape = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor_type.shape.dim)
+    shape = tuple(static_size(dim) for dim in tensor_type.shape.dim)
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(tensor_type.elem_type))
     return ModelParameter(info.name, shape, np.dtype(np.object_) if dtype.kind in "SU" else dtype)
 

@@ -76,7 +76,7 @@ def test_a_file_is_mapped_once(folder: Path) -> None:
         ({}, "without a location"),
         ({"location": "w.bin", "offset": "-4"}, "offset '-4'"),
         ({"location": "w.bin", "offset": "1_0"}, "offset '1_0'"),
-        ({"location": "w.bin", "offset": "9" * 40}, "offset '999"),
+        ({"location": "w.bin", "offset": "9" * 40}, "offset '999.* at most 18 digits"),
         ({"location": "w.bin", "length": "0x20"}, "length '0x20'"),
         ({"location": "w.bin", "offset": "4"}, "bytes 4 to 36 of a file of 32 bytes"),
         ({"location": "w.bin", "offset": "9223372036854775"}, "of a file of 32 bytes"),
@@ -130,6 +130,25 @@ def link_dangling(folder: Path) -> str:
 def test_symbolic_links_are_not_followed(folder: Path, make: Callable[[Path], str]) -> None:
     with pytest.raises(XonncError, match="goes through the symbolic link"):
         read(folder, location=make(folder))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n",
+            "is a Git LFS pointer.*git lfs pull",
+        ),
+        (
+            b"\n<!DOCTYPE html>\n<html><head><title>404</title></head></html>",
+            "is an HTML page.*download the file",
+        ),
+    ],
+)
+def test_what_stands_for_a_file_is_not_read_as_weights(folder: Path, content: bytes, message: str) -> None:
+    (folder / "w.bin").write_bytes(content)
+    with pytest.raises(XonncError, match=f"^tensor 'w': external data 'w.bin' {message}"):
+        read(folder, location="w.bin")
 
 
 def test_hard_links_are_refused(folder: Path) -> None:
