@@ -30,7 +30,7 @@ from bench.latency.peers import BASELINE, XONNC
 from bench.latency.ratios import geometric_mean
 from bench.latency.tables import load_averages
 from bench.loops import ENDED_BY_CONDITION, WITH_PRODUCTS, growing
-from xonnc.native import resolve_processor
+from xonnc.native_compilation import resolve_processor
 from xonnc.runtime.native.roofline import MachinePeaks
 
 

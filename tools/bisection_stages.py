@@ -14,7 +14,8 @@ from xonnc.lowering.native.parallelize_krnl import ParallelizeKrnl
 from xonnc.lowering.native.plan_memory import PlanMemory
 from xonnc.lowering.native.prepack_weights import PrepackWeights
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
-from xonnc.native import CompileOptions, compile_native, lower_to_program, resolve_processor
+from xonnc.native import compile_native
+from xonnc.native_compilation import CompileOptions, lower_to_program, resolve_processor
 from xonnc.rewriting.decision_limit import limiting_decisions
 from xonnc.runtime.verification.krnl_interpreter import interpret
 from xonnc.runtime.verification.scalar_evaluation import NotInterpretedError

@@ -44,7 +44,8 @@ from xonnc.lowering.quantization_statistics.float_selection import (
     select_float_nodes,
 )
 from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
-from xonnc.native import compile_native
+from xonnc.native_compilation import CompileOptions, resolve_processor
+from xonnc.native_sessions import open_session
 from xonnc.runtime.calibration import DEFAULT_METHOD, RunModel, calibrate
 from xonnc.runtime.native.session import Session
 from xonnc.targets import load_target
@@ -277,14 +278,9 @@ def open_parts(model: onnx.ModelProto) -> Callable[[Sequence[str]], RunModel]:
 
 def _open_session(model: onnx.ModelProto, threads: int | None = None, profile: bool = False) -> Session:
     # Not cached: these models are read once.
-    return compile_native(
-        model,
-        threads=threads or min(os.cpu_count() or 1, MAX_THREADS),
-        cache=False,
-        profile=profile,
-        tuning=False,
-        level=1,
-    )
+    threads = threads or min(os.cpu_count() or 1, MAX_THREADS)
+    options = CompileOptions(resolve_processor("cpu"), threads, profile, level=1)
+    return open_session(model, options, cache=False)
 
 
 def _runner(session: Session) -> RunModel:

@@ -32,7 +32,13 @@ from xonnc.formats.onnx.load_model import load
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
 from xonnc.lowering.native.c_kernels import c_unit
 from xonnc.lowering.native.read_program import kernel_calls
-from xonnc.native import MAX_THREADS, CompileOptions, lower_to_program, measured_tiles, resolve_processor
+from xonnc.native_compilation import (
+    MAX_THREADS,
+    CompileOptions,
+    lower_to_program,
+    measured_tiles,
+    resolve_processor,
+)
 from xonnc.runtime.native.c_compiler import with_c_kernels
 from xonnc.runtime.native.graph_library import GraphLibrary, identity_function
 from xonnc.runtime.native.jit import host_identity, is_foreign, object_code

@@ -18,7 +18,7 @@ from xonnc.formats.native.program import HostStep, NativeStep, Program, SessionS
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.known_operators import unknown_operators
 from xonnc.lowering.native.profiling import split_kernels
-from xonnc.native import CompileOptions, lower_to_program, prepare_for_lowering, resolve_processor
+from xonnc.native_compilation import CompileOptions, lower_to_program, prepare_for_lowering, resolve_processor
 from xonnc.simplifier import simplify
 from xonnc.transforms.models.signatures import Shapes
 

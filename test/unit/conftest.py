@@ -26,10 +26,10 @@ YOUNG_OBJECTS = 100_000
 def equal_texts_compiled_once() -> Iterator[None]:
     """Keep what LLVM makes of the last texts of sessions, which depends on text and level alone."""
     # Imported late: the process that only gives workers their tests does not need the compiler.
-    from xonnc import native
+    from xonnc import native_compilation
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "machine_code", lru_cache(500)(native.machine_code))
+        patch.setattr(native_compilation, "machine_code", lru_cache(500)(native_compilation.machine_code))
         yield
 
 

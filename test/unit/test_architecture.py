@@ -150,6 +150,7 @@ MAY_IMPORT = {
         "lowering",
         "model_check",
         "native",
+        "native_compilation",
         "passes",
         "runtime",
         "simplifier",
@@ -163,14 +164,26 @@ MAY_IMPORT = {
 
 
 @cache
-def imports(path: Path) -> Sequence[str]:
+def imports(path: Path, for_types: bool = True) -> Sequence[str]:
+    """Names of imported modules; those for type checkers alone too if `for_types`."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    if not for_types:
+        tree = WithoutTypeChecking().visit(tree)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.append(node.module)
     return found
+
+
+class WithoutTypeChecking(ast.NodeTransformer):
+    """Removes what only type checkers execute."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        is_for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return None if is_for_types else self.generic_visit(node)
 
 
 def sources(package: str) -> Iterator[Path]:
@@ -221,6 +234,22 @@ def test_no_folder_imports_one_that_imports_it():
     TopologicalSorter(graph).prepare()
 
 
+def test_no_module_imports_one_that_imports_it():
+    """Nor within functions; what only type checkers import does not count."""
+    modules = {
+        path.relative_to(ROOT).with_suffix("").as_posix().removeprefix("src/xonnc/").replace("/", "."): path
+        for top in TOP
+        for path in sources(top)
+        if path.name != "__init__.py"
+    }
+    graph = {
+        name: {used.removeprefix("xonnc.") for used in imports(path, for_types=False) if is_ours(used)}
+        & modules.keys()
+        for name, path in modules.items()
+    }
+    TopologicalSorter(graph).prepare()
+
+
 def is_ours(module: str) -> bool:
     return module.startswith("xonnc.")
 
@@ -259,7 +288,9 @@ def test_public_modules():
         "host_code",
         "model_check",
         "native",
+        "native_compilation",
         "native_explanation",
+        "native_sessions",
         "notebook",
         "package_engine",
         "packages",

@@ -28,7 +28,7 @@ ENTRY_POINTS = (
     "graph_executor.create",
     "graph_executor.load_module",
     "model_check.check_model",
-    "native.resolve_processor",
+    "native_compilation.resolve_processor",
     "simplifier.specialize_shapes",
     "torch_backend.backend",
     "tuning.tune",

@@ -14,7 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xonnc import tuning
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import XonncError
-from xonnc.native import compile_native, measured_tiles, resolve_processor
+from xonnc.native import compile_native
+from xonnc.native_compilation import measured_tiles, resolve_processor
 from xonnc.runtime.native.tuned_tiles import read_tiles, save_tiles
 from xonnc.tools.driver import main
 from xonnc.tuning import tune

@@ -87,7 +87,7 @@ def _models(paths: Sequence[Path]) -> Iterator[Path]:
 
 def _require_measurable(target: str) -> None:
     """Refuse unknown targets, and processors other than this one."""
-    from xonnc.native import resolve_processor
+    from xonnc.native_compilation import resolve_processor
     from xonnc.plugins.backends import require_target
 
     require_target(target)

@@ -118,7 +118,7 @@ class Profile:
 
     def __init__(self, model: CompiledModel, target: str) -> None:
         """Measure the peaks, which takes up to a second."""
-        from xonnc.native import resolve_processor
+        from xonnc.native_compilation import resolve_processor
         from xonnc.runtime.native.roofline import least_times
 
         self.lines = model.session.profile(model.steps)

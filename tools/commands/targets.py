@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{'':<{width}}  {target.details}")
     if not args.target:
         # LLVM is imported only where the processor at hand is asked for.
-        from xonnc.native import resolve_processor
+        from xonnc.native_compilation import resolve_processor
 
         here = resolve_processor("cpu")
         print(f"{'cpu':<{width}}  the most able of these kinds of processor that this one is, {here.name}")

@@ -13,7 +13,8 @@ from xonnc.dialects.onnx.locations import node_names
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_model
 from xonnc.lowering.native.module_memory_map import memory_map
-from xonnc.native import compile_native, resolve_processor
+from xonnc.native import compile_native
+from xonnc.native_compilation import resolve_processor
 from xonnc.runtime.native.roofline import MAX_WORKING_SET, MachinePeaks, least_times
 from xonnc.runtime.native.session import Session
 from xonnc.runtime.native.step_report import ReportLine

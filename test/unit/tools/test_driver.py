@@ -17,7 +17,7 @@ import pytest
 
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.nvdla.writer import write_loadable
-from xonnc.native import resolve_processor
+from xonnc.native_compilation import resolve_processor
 from xonnc.tools.command_examples import EXAMPLES
 from xonnc.tools.commands.targets import described
 from xonnc.tools.driver import COMMANDS, command_parser, main

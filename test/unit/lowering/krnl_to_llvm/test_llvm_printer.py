@@ -30,12 +30,13 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from xonnc import native
+from xonnc import native_compilation
 from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm import llvm_ops
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 from xonnc.lowering.krnl_to_llvm.llvm_ops import POINTER, vector_of
 from xonnc.lowering.krnl_to_llvm.llvm_printer import module_text, type_text
+from xonnc.native import compile_native
 from xonnc.runtime.native.jit import Code, machine_code
 
 INF, NAN = float("inf"), float("nan")
@@ -161,15 +162,15 @@ def test_machine_code_is_that_of_the_backend_of_xdsl(
     monkeypatch: pytest.MonkeyPatch, graph: str, threads: int
 ) -> None:
     modules: list[ModuleOp] = []
-    make = native.llvm_module
+    make = native_compilation.llvm_module
 
     def kept(*arguments: Any) -> ModuleOp:
         modules.append(make(*arguments))
         return modules[-1]
 
-    monkeypatch.setattr(native, "llvm_module", kept)
+    monkeypatch.setattr(native_compilation, "llvm_module", kept)
     text = f'<ir_version: 9, opset_import: ["": 18]> g {graph}'
-    native.compile_native(onnx.parser.parse_model(text), threads=threads, cache=False)
+    compile_native(onnx.parser.parse_model(text), threads=threads, cache=False)
     (module,) = modules
     assert not any(isinstance(op, llvm.GlobalOp) for op in module.ops)
     # Its backend has no attributes of functions.

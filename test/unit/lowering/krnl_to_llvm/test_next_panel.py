@@ -19,7 +19,8 @@ from xonnc import native
 from xonnc.lowering.krnl_to_llvm import conv, gemm
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 from xonnc.lowering.krnl_to_llvm.next_panel import share_of_next_panel
-from xonnc.native import compile_native, resolve_processor
+from xonnc.native import compile_native
+from xonnc.native_compilation import resolve_processor
 from xonnc.targets.cpu import CpuTarget
 
 Array = npt.NDArray[Any]

@@ -17,7 +17,7 @@ from xonnc.lowering.llvm_to_c.c_functions import c_function
 from xonnc.lowering.llvm_to_c.c_source import PRELUDE
 from xonnc.lowering.llvm_to_c.scalar_expressions import c_type
 from xonnc.lowering.llvm_to_c.vector_functions import VectorFunctions
-from xonnc.native import resolve_processor
+from xonnc.native_compilation import resolve_processor
 
 COUNTS: dict[Attribute, range] = {f32: range(2, 18), f64: range(2, 10), i64: range(2, 8), i8: range(2, 70, 3)}
 

@@ -14,7 +14,8 @@ import onnx.parser
 import pytest
 from c_programs import Array, outputs_of
 
-from xonnc.native import compile_native, resolve_processor
+from xonnc.native import compile_native
+from xonnc.native_compilation import resolve_processor
 
 FLOATS = """
 <ir_version: 8, opset_import: ["" : 18]>

@@ -16,7 +16,8 @@ from onnx import helper
 
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import RuntimeValue
-from xonnc.native import compile_native, resolve_processor
+from xonnc.native import compile_native
+from xonnc.native_compilation import resolve_processor
 from xonnc.runtime.native.session import Session
 
 Array = npt.NDArray[np.generic]

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pytest
 from native_nodes import Batch, Node, batches, check, check_batch
 
-from xonnc.native import compile_native, resolve_processor
+from xonnc.native import compile_native
+from xonnc.native_compilation import resolve_processor
 from xonnc.runtime.native.session import MAX_VALUE_SPECIALIZATIONS
 
 Array = npt.NDArray[np.generic]

@@ -13,7 +13,8 @@ import pytest
 from native_nodes import Reference
 from onnx import numpy_helper
 
-from xonnc.native import compile_native, resolve_processor
+from xonnc.native import compile_native
+from xonnc.native_compilation import resolve_processor
 
 Array = npt.NDArray[Any]
 

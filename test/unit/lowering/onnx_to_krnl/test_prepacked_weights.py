@@ -15,18 +15,13 @@ import onnx.parser
 import pytest
 from onnx import numpy_helper
 
-from xonnc import native
+from xonnc import native_sessions
 from xonnc.aligned_arrays import LINE_BYTES
 from xonnc.contexts import new_context
 from xonnc.dialects.krnl.packing import PACKED_FORMS, PackOp
 from xonnc.dialects.krnl.prepacked_weights import PrepackedWeights
-from xonnc.native import (
-    CompileOptions,
-    compile_native,
-    lower_to_program,
-    prepare_for_lowering,
-    resolve_processor,
-)
+from xonnc.native import compile_native
+from xonnc.native_compilation import CompileOptions, lower_to_program, prepare_for_lowering, resolve_processor
 from xonnc.simplifier import simplify
 
 
@@ -74,7 +69,7 @@ def test_programs_for_other_shapes_share_constants_and_what_was_simplified(
 
         monkeypatch.setattr(module, name, counted)
 
-    count(native, "simplify")
+    count(native_sessions, "simplify")
     count(PackOp, "evaluate")
     made = model()
     session = compile_native(made)

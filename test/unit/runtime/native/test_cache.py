@@ -13,7 +13,7 @@ import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from xonnc import native
+from xonnc import native, native_compilation, native_sessions
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import BodyProgram, HostStep, Program, ProgramValue, SessionStep, Storage
 from xonnc.formats.native.program_json import is_serializable
@@ -54,7 +54,7 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> object:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(native, "machine_code", fail)
+    monkeypatch.setattr(native_compilation, "machine_code", fail)
 
 
 @pytest.mark.parametrize("is_file", [False, True])
@@ -177,7 +177,7 @@ def test_programs_with_strings_are_kept(folder: Path, monkeypatch: pytest.Monkey
     def fail(*_: object) -> object:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(native, "_compiled", fail)
+    monkeypatch.setattr(native_sessions, "compile_program", fail)
     assert results() == expected
 
 
@@ -394,13 +394,13 @@ def distrusted(model: onnx.ModelProto, monkeypatch: pytest.MonkeyPatch, folder: 
     """The model is compiled, twice, with one warning, and the folder stays as it is."""
     before = {path: (path.lstat().st_ino, path.lstat().st_mtime_ns) for path in folder.rglob("*")}
     compiled: list[str] = []
-    machine_code = native.machine_code
+    machine_code = native_compilation.machine_code
 
     def count(text: str, level: int) -> bytes:
         compiled.append(text)
         return machine_code(text, level)
 
-    monkeypatch.setattr(native, "machine_code", count)
+    monkeypatch.setattr(native_compilation, "machine_code", count)
     with pytest.warns(UserWarning, match=reason) as told:
         results = [result(model), result(model)]
     assert len(told) == 1

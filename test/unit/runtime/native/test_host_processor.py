@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from xonnc.native import CompileOptions, resolve_processor
+from xonnc.native_compilation import CompileOptions, resolve_processor
 from xonnc.runtime.native import host_processor
 from xonnc.runtime.native.host_processor import caches_of, host_core
 from xonnc.targets.cores import load_core

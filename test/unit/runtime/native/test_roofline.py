@@ -8,7 +8,8 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from xonnc.native import compile_native, resolve_processor
+from xonnc.native import compile_native
+from xonnc.native_compilation import resolve_processor
 from xonnc.runtime.native.roofline import MachinePeaks, least_times
 from xonnc.runtime.native.session import Session
 from xonnc.runtime.native.step_report import ProfileLine

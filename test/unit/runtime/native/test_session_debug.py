@@ -86,7 +86,7 @@ def nothing(model: onnx.ModelProto) -> None:
 
 def test_models_in_memory_that_protobuf_cannot_write_compile(monkeypatch: pytest.MonkeyPatch):
     """Protobuf writes no message of 2 GB; compilation reads the tensors where they are."""
-    monkeypatch.setattr("xonnc.native.serialized", nothing)
+    monkeypatch.setattr("xonnc.native_sessions.serialized", nothing)
     session = xonnc.compile(MODEL)
     assert len(session.run(None, {"x": X})) == len(MODEL.graph.output)
     with pytest.raises(XonncError, match="a model in memory of more than 2 GB cannot be pickled; write it"):

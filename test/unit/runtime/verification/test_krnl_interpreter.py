@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xonnc.contexts import new_context
 from xonnc.dialects.krnl.attributes import OFFSETS, set_locations
 from xonnc.dialects.krnl.tiles import ConvOp
-from xonnc.native import CompileOptions, lower_to_program, prepare_for_lowering, resolve_processor
+from xonnc.native_compilation import CompileOptions, lower_to_program, prepare_for_lowering, resolve_processor
 from xonnc.runtime.verification.comparison import compare_values
 from xonnc.runtime.verification.krnl_interpreter import interpret
 from xonnc.runtime.verification.scalar_evaluation import NotInterpretedError
