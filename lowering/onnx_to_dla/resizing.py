@@ -1,31 +1,32 @@
 """
-Resize: nearest as interleaved copies or selected rows and columns, linear by integer scales as a convolution
-per output phase.
+Resize: nearest as interleaved copies or selected rows and columns, linear as a convolution per output phase.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
-from math import ceil, floor, lcm
+from math import ceil, floor
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.storage import ConcatOp, SliceOp
-from xonnc.dialects.dla.types import CubeShape, cube_of
+from xonnc.dialects.dla.types import CubeShape
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder, cube_shape
 from xonnc.lowering.onnx_to_dla.grouped_convolution import grouped
+from xonnc.lowering.onnx_to_dla.interpolation import (
+    COORDINATES,
+    Interpolation,
+    linear_axis,
+)
 from xonnc.lowering.onnx_to_dla.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.selection import Indices, selected
-from xonnc.lowering.onnx_to_dla.upsampling import in_rows, repeat
+from xonnc.lowering.onnx_to_dla.upsampling import crop, in_rows, repeat
 
 AnyResize: TypeAlias = ResizeOp | ResizeV18Op | ResizeV13Op
 
@@ -37,72 +38,109 @@ NEAREST: Mapping[str, Callable[[float], int]] = {
 }
 """The `nearest_mode`s of ONNX."""
 
-HALF_PIXELS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
-"""Coordinate transformations that agree for integer scales."""
+MAX_PHASES = 1024
+"""The most convolutions of a linear Resize."""
 
-NEAREST_COORDINATES = ("asymmetric", "align_corners", *HALF_PIXELS)
-"""Coordinate transformations of the nearest neighbor."""
+MAX_DENOMINATOR = 1024
+"""Of scales: float32 tells ratios of integers up to this from others."""
 
 
 @lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
 def resize(op: AnyResize, builder: OperatorBuilder[TensorT]) -> TensorT:
     """
     Lower Resize: nearest by repetition or as a selection of rows and columns, linear as one depthwise
-    convolution per output phase.
+    convolution per output phase, strided where the image becomes smaller.
     """
     cube, shape = builder.image_cube(op.X), builder.result_shape(op)
+    _check_mode(op, builder)
     if op.mode.data == "nearest" and (picked := picked_positions(op, cube, builder)) is not None:
         source = builder.lowered(op.X)
         indices = np.arange(cube.elements).reshape(source.shape)
         return selected(source, indices.take(picked[1], -1).take(picked[0], -2), 0.0, builder)
+    if op.mode.data == "linear" and cube.positions > 1:
+        return _interpolated(op, cube, builder)
     counts = factors(op, cube, builder)
-    if op.mode.data == "nearest" or cube.positions == 1:
-        return builder.moved(op.X, shape, lambda value: repeat(value, counts, builder))
-    source = builder.spatial_source(op.X)
-    plan = interpolation(op, cube, counts, builder)
+    return builder.moved(op.X, shape, lambda value: repeat(value, counts, builder))
+
+
+def _interpolated(op: AnyResize, cube: CubeShape, builder: OperatorBuilder[TensorT]) -> TensorT:
+    source, shape = builder.spatial_source(op.X), builder.result_shape(op)
+    plan = interpolation(op, cube, builder)
     extended = plan.extended(source.value, builder)
     parts = [
         grouped(
-            replace(source, value=plan.seen(extended, row, column, builder)),
+            replace(source, value=plan.source(extended, row, column, builder)),
             builder.fractions(np.repeat(plan.kernel(row, column), cube.channels, axis=0), plan.unit),
             None,
-            Window2D((len(row.weights), len(column.weights))),
+            plan.window(row, column),
             cube.channels,
             shape,
             builder,
         )
-        for row in plan.rows
-        for column in plan.columns
+        for row in plan.rows.phases
+        for column in plan.columns.phases
     ]
-    return builder.joined(parts, shape, lambda values: in_rows(values, len(plan.columns), builder))
+
+    def join(values: list[SSAValue]) -> SSAValue:
+        joined = in_rows(values, len(plan.columns.phases), builder)
+        return crop(joined, plan.rows.total, plan.columns.total, builder)
+
+    return builder.joined(parts, shape, join)
 
 
 def factors(op: AnyResize, cube: CubeShape, builder: DlaBuilder) -> tuple[int, int]:
-    """Return the integer scales of rows and columns; refuse other resampling."""
+    """Return how often rows and columns are repeated; refuse other resampling."""
     after = cube_shape(builder.result_shape(op))
     if after is None or after.channels != cube.channels or after.height % cube.height:
         builder.refuse("a scale that is not an integer (the engines repeat rows and columns)")
     if after.width % cube.width:
         builder.refuse("a scale that is not an integer (the engines repeat rows and columns)")
-    result = after.height // cube.height, after.width // cube.width
-    _check_scales(op, result, builder)
+    return after.height // cube.height, after.width // cube.width
+
+
+def _check_mode(op: AnyResize, builder: DlaBuilder) -> None:
     coordinates = op.coordinate_transformation_mode.data
-    if op.mode.data == "nearest" and coordinates not in NEAREST_COORDINATES:
-        builder.refuse(f"{coordinates}; use one of {', '.join(NEAREST_COORDINATES)}")
     if op.mode.data not in ("nearest", "linear"):
         builder.refuse(f"mode {op.mode.data} (nearest and linear are supported); use one of these")
-    return result
+    if coordinates not in COORDINATES:
+        builder.refuse(f"{coordinates}; use one of {', '.join(COORDINATES)}")
 
 
-def _check_scales(op: AnyResize, found: tuple[int, int], builder: DlaBuilder) -> None:
-    """
-    Refuse `scales` that differ from the ratio of sizes: sizes are rounded down, coordinates use the scales.
-    """
-    given = given_scales(op, builder)
-    if given is not None and given != found:
-        builder.refuse(
-            f"scales {given[0]:g} and {given[1]:g} (the engines repeat rows and columns); use integers"
+def interpolation(op: AnyResize, cube: CubeShape, builder: DlaBuilder) -> Interpolation:
+    """Return the phases of a linear Resize; refuse other scales and coordinates."""
+    after, coordinates = cube_shape(builder.result_shape(op)), op.coordinate_transformation_mode.data
+    if after is None or after.channels != cube.channels:
+        builder.refuse("other channels (the engines interpolate rows and columns)")
+    ratios = Fraction(after.height, cube.height), Fraction(after.width, cube.width)
+    scales = _rational_scales(op, builder) or ratios
+    if not isinstance(op, ResizeV13Op):
+        if op.antialias.value.data and min(scales) < 1:
+            builder.refuse("antialias (the engines interpolate between neighbors); use antialias 0")
+        if op.keep_aspect_ratio_policy.data != "stretch" and ratios[0] != ratios[1]:
+            builder.refuse(f"keep_aspect_ratio_policy {op.keep_aspect_ratio_policy.data}; use stretch")
+    if coordinates == "half_pixel_symmetric" and scales != ratios:
+        builder.refuse("half_pixel_symmetric of a size that is rounded; use half_pixel")
+    plan = Interpolation(
+        *(
+            linear_axis(size, count, scale, coordinates)
+            for size, count, scale in zip(cube[1:], after[1:], scales, strict=True)
         )
+    )
+    phases = len(plan.rows.phases) * len(plan.columns.phases)
+    if phases > MAX_PHASES:
+        builder.refuse(
+            f"{phases} different interpolations (up to {MAX_PHASES}); use scales of small numbers, half_pixel"
+        )
+    return plan
+
+
+def _rational_scales(op: AnyResize, builder: DlaBuilder) -> tuple[Fraction, Fraction] | None:
+    """Return the scales as the ratios that float32 rounded, `None` if the model has sizes instead."""
+    given = given_scales(op, builder)
+    if given is None:
+        return None
+    rows, columns = (Fraction(scale).limit_denominator(MAX_DENOMINATOR) for scale in given)
+    return rows, columns
 
 
 def given_scales(op: AnyResize, builder: DlaBuilder) -> tuple[float, float] | None:
@@ -121,14 +159,14 @@ def given_scales(op: AnyResize, builder: DlaBuilder) -> tuple[float, float] | No
 def picked_positions(op: AnyResize, cube: CubeShape, builder: DlaBuilder) -> tuple[Indices, Indices] | None:
     """
     Return the rows and the columns of the source that are nearest to those of the result; `None` if each is
-    repeated as often as the others, or if the DLA takes no such coordinates.
+    repeated as often as the others, or if those are no rows and columns of one image.
     """
     after, shape = cube_shape(builder.result_shape(op)), builder.result_shape(op)
     coordinates = op.coordinate_transformation_mode.data
     is_stretched = not isinstance(op, ResizeOp | ResizeV18Op) or op.keep_aspect_ratio_policy.data == "stretch"
     if after is None or after.channels != cube.channels or len(shape) != 4 or not is_stretched:
         return None
-    if coordinates not in NEAREST_COORDINATES or cube.positions == 1:
+    if cube.positions == 1:
         return None
     scales = given_scales(op, builder) or (after.height / cube.height, after.width / cube.width)
     rows, columns = (
@@ -159,114 +197,3 @@ def nearest_positions(before: int, after: int, scale: float, coordinates: str, r
             at = half
     nearest = NEAREST[rounding]
     return np.array([min(max(nearest(each), 0), before - 1) for each in at.tolist()], np.int64)
-
-
-@dataclass(frozen=True)
-class LinearPhase:
-    """
-    One dimension of an output phase: the sum of `weights` times adjacent elements, the first at offset
-    `first`.
-    """
-
-    first: int
-    weights: tuple[Fraction, ...]
-
-
-def linear_phases(size: int, factor: int, coordinates: str) -> list[LinearPhase]:
-    """
-    Return the phases of one dimension: result `factor q + p` lies at `q + c` of the source, between two
-    pixels or on one. A single pixel has no neighbors.
-    """
-    result: list[LinearPhase] = []
-    half = Fraction(1, 2) if coordinates in HALF_PIXELS else Fraction(0)
-    for index in range(factor):
-        at = (index + half) / factor - half
-        first = floor(at)
-        beyond = at - first
-        if size == 1:
-            result.append(LinearPhase(0, (Fraction(1),)))
-        else:
-            result.append(LinearPhase(first, (1 - beyond, beyond) if beyond else (Fraction(1),)))
-    return result
-
-
-@dataclass(frozen=True)
-class Interpolation:
-    """
-    Linear interpolation: phases of rows and columns, with weights that are multiples of `1 / unit`.
-
-    The image is extended by copies of its edge as far as the phases read.
-    """
-
-    rows: Sequence[LinearPhase]
-    columns: Sequence[LinearPhase]
-
-    @property
-    def unit(self) -> int:
-        """The denominator of all weights."""
-        return _denominator(self.rows) * _denominator(self.columns)
-
-    def kernel(self, row: LinearPhase, column: LinearPhase) -> npt.NDArray[np.int64]:
-        """Return the weights of one phase, `1x1xRxS`, as integers."""
-        down, right = (
-            np.array([int(weight * _denominator(phases)) for weight in line.weights])
-            for line, phases in ((row, self.rows), (column, self.columns))
-        )
-        return np.outer(down, right)[np.newaxis, np.newaxis]
-
-    def extended(self, image: SSAValue, builder: DlaBuilder) -> SSAValue:
-        """Return the image extended by copies of its edges."""
-        return _with_edges(_with_edges(image, 2, self.rows, builder), 3, self.columns, builder)
-
-    def seen(
-        self, extended: SSAValue, row: LinearPhase, column: LinearPhase, builder: DlaBuilder
-    ) -> SSAValue:
-        """Return the slice of the extended image that one phase reads."""
-        cube = cube_of(extended.type)
-        begins, sizes = [0], [cube.channels]
-        for line, phases, size in ((row, self.rows, cube.height), (column, self.columns, cube.width)):
-            before, after = _reach(phases)
-            begins.append(before + line.first)
-            sizes.append(size - before - after + len(line.weights) - 1)
-        part = CubeShape(*sizes)
-        return extended if part == cube else builder(SliceOp(extended, begins, builder.cube_type(part)))
-
-
-def interpolation(
-    op: AnyResize, cube: CubeShape, counts: tuple[int, int], builder: DlaBuilder
-) -> Interpolation:
-    """Return the phases of a linear Resize; refuse coordinates whose phases vary with the position."""
-    coordinates = op.coordinate_transformation_mode.data
-    if coordinates not in ("asymmetric", *HALF_PIXELS):
-        builder.refuse(
-            f"linear with {coordinates} (half_pixel and asymmetric are supported); use one of these"
-        )
-    return Interpolation(
-        linear_phases(cube.height, counts[0], coordinates), linear_phases(cube.width, counts[1], coordinates)
-    )
-
-
-def _denominator(phases: Sequence[LinearPhase]) -> int:
-    return lcm(*(weight.denominator for line in phases for weight in line.weights))
-
-
-def _reach(phases: Sequence[LinearPhase]) -> tuple[int, int]:
-    """Return how many pixels before the first and after the last are read."""
-    return max(-line.first for line in phases), max(line.first + len(line.weights) - 1 for line in phases)
-
-
-def _with_edges(image: SSAValue, axis: int, phases: Sequence[LinearPhase], builder: DlaBuilder) -> SSAValue:
-    before, after = _reach(phases)
-    if not before and not after:
-        return image
-    sizes = list(cube_of(image.type))
-    last = sizes[axis - 1] - 1
-    edge = builder.cube_type(CubeShape(*[*sizes[: axis - 1], 1, *sizes[axis:]]))
-
-    def copies(position: int, count: int) -> list[SSAValue]:
-        begin = [position if index == axis - 1 else 0 for index in range(3)]
-        return [builder(SliceOp(image, begin, edge)) for _ in range(count)]
-
-    parts = [*copies(0, before), image, *copies(last, after)]
-    sizes[axis - 1] += before + after
-    return builder(ConcatOp(parts, axis, builder.cube_type(CubeShape(*sizes))))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
+from fractions import Fraction
+from math import floor, prod
 
 import numpy as np
 from onnx import helper
@@ -18,7 +19,7 @@ from oracles.nvdla.evaluation import (
     Value,
 )
 from oracles.nvdla.fixed_point import Integers
-from oracles.nvdla.interpolation import phases
+from oracles.nvdla.interpolation import ResizedAxis, phases
 from oracles.nvdla.onnx_evaluator import evaluate_move
 from oracles.nvdla.requantization import (
     Affine,
@@ -79,21 +80,16 @@ def _resize(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> 
     if attributes.get("axes") or attributes.get("keep_aspect_ratio_policy", b"stretch") != b"stretch":
         raise UnsupportedOperator(f"{inputs[0]}: the reference takes a factor or a size for each axis")
 
-    def counts(images: Integers) -> tuple[int, int]:
-        sizes = here.number(inputs[3]) if len(inputs) > 3 else here.number(inputs[2]) * images.shape
-        rows, columns = (int(sizes[axis]) // images.shape[axis] for axis in (2, 3))
-        return rows, columns
-
     if mode == b"linear":
         source = here.stored(inputs[0])
-        height, width = source.integers.shape[2:]
-        if height * width > 1:
-            factors = counts(source.integers)
-            coordinates = attributes.get("coordinate_transformation_mode", b"half_pixel").decode()
-            sums, unit = phases(source.integers, factors, coordinates)
+        if source.integers.shape[2] * source.integers.shape[3] > 1:
+            axes = _resized_axes(here, inputs, attributes, source.integers.shape)
+            sums, unit = phases(source.integers, axes)
             scale = np.array([source.qparams.scale / unit])
             bias = -source.qparams.zero_point * source.qparams.scale * np.ones(1)
-            spread = TransposedGeometry(factors, (0, 0), (height * factors[0], width * factors[1]))
+            rows, columns = axes
+            periods, sizes = (rows.period, columns.period), (rows.after, columns.after)
+            spread = TransposedGeometry(periods, (0, 0), sizes)
             return Concatenated([Affine(one, scale, bias, is_fine=True) for one in sums], spread.interleaved)
 
     slot = 3 if len(inputs) > 3 else 2
@@ -106,6 +102,26 @@ def _resize(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> 
         return images
 
     return MovedElements(here.reals(inputs[0]), move)
+
+
+def _resized_axes(
+    here: Evaluation, inputs: Sequence[str], attributes: Attributes, shape: Sequence[int]
+) -> tuple[ResizedAxis, ResizedAxis]:
+    """Return how a linear Resize reads rows and columns."""
+    coordinates = attributes.get("coordinate_transformation_mode", b"half_pixel").decode()
+    if coordinates in ("tf_crop_and_resize", "half_pixel_symmetric") or attributes.get("antialias"):
+        raise UnsupportedOperator(f"{inputs[0]}: the reference reads two neighbors by {coordinates}")
+
+    def along(axis: int) -> ResizedAxis:
+        if len(inputs) > 3:
+            after = int(here.number(inputs[3])[axis])
+            return ResizedAxis(shape[axis], after, Fraction(after, shape[axis]), coordinates)
+        scale = here.number(inputs[2])[axis].item()
+        # The ratio that float32 rounded.
+        ratio = Fraction(scale).limit_denominator(1024)
+        return ResizedAxis(shape[axis], floor(shape[axis] * scale), ratio, coordinates)
+
+    return along(2), along(3)
 
 
 def _nearest(size: int, factor: np.generic, slot: int, attributes: Attributes) -> Integers:

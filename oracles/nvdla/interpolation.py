@@ -8,6 +8,7 @@ a layer with a requantization shift of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, lcm
 
@@ -19,33 +20,61 @@ Neighbours = list[tuple[int, Fraction]]
 """Indices of the source and their weights."""
 
 
-def neighbours(size: int, factor: int, coordinates: str) -> list[Neighbours]:
-    """Return the neighbors of each element of an axis that is scaled by `factor`; edges are extended."""
-    result: list[Neighbours] = []
-    for index in range(size * factor):
-        half = Fraction(1, 2) if "half_pixel" in coordinates else Fraction(0)
-        at = min(max((index + half) / factor - half, Fraction(0)), Fraction(size - 1))
-        first = floor(at)
-        beyond = at - first
-        result.append([(first, 1 - beyond), (min(first + 1, size - 1), beyond)])
-    return result
+@dataclass(frozen=True)
+class ResizedAxis:
+    """An axis that becomes `after` long; coordinates are divided by `scale`."""
+
+    before: int
+    after: int
+    scale: Fraction
+    coordinates: str
+
+    @property
+    def period(self) -> int:
+        """The number of results after which the weights are those of the first again."""
+        if self.before == 1:
+            return self.after
+        return min(self._step().numerator, self.after)
+
+    def _step(self) -> Fraction:
+        if self.coordinates != "align_corners":
+            return self.scale
+        return Fraction(self.after - 1, self.before - 1) if self.after > 1 else Fraction(1)
+
+    def _position(self, index: int) -> Fraction:
+        if self.before == 1 or (self.coordinates == "pytorch_half_pixel" and self.after == 1):
+            return Fraction(0)
+        half = Fraction(1, 2) if "half_pixel" in self.coordinates else Fraction(0)
+        return (index + half) / self._step() - half
+
+    def neighbours(self) -> list[Neighbours]:
+        """Return the neighbors of each element of the result; edges are extended."""
+        result: list[Neighbours] = []
+        for index in range(self.after):
+            at = min(max(self._position(index), Fraction(0)), Fraction(self.before - 1))
+            first = floor(at)
+            beyond = at - first
+            result.append([(first, 1 - beyond), (min(first + 1, self.before - 1), beyond)])
+        return result
 
 
-def phases(images: Integers, factors: Sequence[int], coordinates: str) -> tuple[list[Integers], int]:
-    """Return the sums of each phase, row by row, and their common denominator."""
+def phases(images: Integers, axes: Sequence[ResizedAxis]) -> tuple[list[Integers], int]:
+    """Return the sums of each phase of rows and columns, row by row, and their common denominator."""
     found = images
     unit = 1
-    for axis, factor in ((2, factors[0]), (3, factors[1])):
-        neighbours_of = neighbours(found.shape[axis], factor, coordinates)
+    for axis, along in enumerate(axes, 2):
+        neighbours_of = along.neighbours()
         denominator = lcm(*(weight.denominator for terms in neighbours_of for _, weight in terms))
         rows = [
             sum(np.take(found, [at], axis) * int(weight * denominator) for at, weight in terms)
             for terms in neighbours_of
         ]
+        # All phases have as many elements; the last results are cropped again.
+        rows += [rows[-1]] * (-len(rows) % along.period)
         found = np.concatenate(rows, axis)
         unit *= denominator
     return [
-        found[:, :, row :: factors[0], column :: factors[1]]
-        for row in range(factors[0])
-        for column in range(factors[1])
+        found[:, :, row :: axes[0].period, column :: axes[1].period]
+        for row in range(axes[0].period)
+        for column in range(axes[1].period)
     ], unit

@@ -463,28 +463,38 @@ def transposed(draft: NetworkDraft) -> None:
 
 
 def nearest(draft: NetworkDraft) -> None:
-    """Add a nearest Resize by 1 or 2."""
-    channels, height, width = draft.image()
-    rows, columns = draft.number(1, 2), draft.number(1, 2)
-    if height * rows > 28 or width * columns > 28:
-        return
-    factors = draft.constant(np.array([1, 1, rows, columns], np.float32))
-    attributes = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
-    name = draft.node("Resize", draft.here.name, "", factors, **attributes)
-    draft.becomes(name, (1, channels, height * rows, width * columns), draft.here.spread)
+    """Add a nearest Resize."""
+    coordinates = ("asymmetric", "align_corners", "half_pixel", "pytorch_half_pixel")[draft.number(0, 3)]
+    rounding = ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")[draft.number(0, 3)]
+    resized = _resize(draft, coordinate_transformation_mode=coordinates, nearest_mode=rounding)
+    if resized is not None:
+        draft.becomes(*resized, draft.here.spread)
 
 
 def linear(draft: NetworkDraft) -> None:
     """Add a linear Resize."""
-    channels, height, width = draft.image()
-    rows, columns = draft.number(1, 3), draft.number(1, 3)
-    if height * rows > 28 or width * columns > 28 or channels > 24:
+    coordinates = ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")[draft.number(0, 3)]
+    if draft.image()[0] > 24:
         return
-    factors = draft.constant(np.array([1, 1, rows, columns], np.float32))
-    coordinates = ("half_pixel", "asymmetric")[draft.number(0, 1)]
-    attributes = {"mode": "linear", "coordinate_transformation_mode": coordinates}
-    name = draft.node("Resize", draft.here.name, "", factors, **attributes)
-    _end(draft, name, (1, channels, height * rows, width * columns), draft.here.spread)
+    resized = _resize(draft, mode="linear", coordinate_transformation_mode=coordinates)
+    if resized is not None:
+        _end(draft, *resized, draft.here.spread)
+
+
+def _resize(draft: NetworkDraft, **attributes: str) -> tuple[str, tuple[int, ...]] | None:
+    """Add a Resize by integers, by quarters, or to a size; return its result, `None` if that is too large."""
+    channels, height, width = draft.image()
+    if draft.chance(3):
+        after = tuple(draft.number(1, min(2 * size + 1, 28)) for size in (height, width))
+        given = ["", draft.constant(np.array([1, channels, *after]))]
+    else:
+        unit = draft.pick((1, 4))
+        rows, columns = (draft.number(1, 3 * unit) / unit for _ in range(2))
+        after = int(height * rows), int(width * columns)
+        given = [draft.constant(np.array([1, 1, rows, columns], np.float32))]
+    if min(after) < 1 or max(after) > 28:
+        return None
+    return draft.node("Resize", draft.here.name, "", *given, **attributes), (1, channels, *after)
 
 
 def unary(draft: NetworkDraft) -> None:

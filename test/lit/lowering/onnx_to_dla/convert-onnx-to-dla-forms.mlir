@@ -117,3 +117,16 @@ func.func @lines(%x: tensor<1x16x4x4xf32>) -> tensor<1x16x4x8xf32> {
   %y = "onnx.Resize"(%x, %none, %f, %none) <{mode = "linear"}> : (tensor<1x16x4x4xf32>, none, tensor<4xf32>, none) -> tensor<1x16x4x8xf32>
   onnx.Return %y : tensor<1x16x4x8xf32>
 }
+
+// -----
+
+// Half as many columns: each result is the mean of two, a convolution with their stride.
+// CHECK-LABEL: @half_as_wide
+// CHECK:         "dla.conv"
+// CHECK-SAME:      strides = array<i64: 1, 2>
+func.func @half_as_wide(%x: tensor<1x16x4x8xf32>) -> tensor<1x16x4x4xf32> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %f = onnx.Constant dense<[1.0, 1.0, 1.0, 0.5]> : tensor<4xf32>
+  %y = "onnx.Resize"(%x, %none, %f, %none) <{mode = "linear"}> : (tensor<1x16x4x8xf32>, none, tensor<4xf32>, none) -> tensor<1x16x4x4xf32>
+  onnx.Return %y : tensor<1x16x4x4xf32>
+}

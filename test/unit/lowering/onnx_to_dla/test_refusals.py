@@ -34,18 +34,23 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         'y = Resize<mode="linear", coordinate_transformation_mode="align_corners">(x, , s)',
-        {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
-        "linear with align_corners (half_pixel and asymmetric are supported); use one of these",
+        {"x": (1, 2, 20, 40), "weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
+        "3081 different interpolations (up to 1024); use scales of small numbers, half_pixel",
     ),
     (
-        'y = Resize<coordinate_transformation_mode="asymmetric", mode="linear">(x, , s)',
-        {"x": (1, 2, 2, 2), "weights": {"s": np.array([1, 1, 2.4, 2], np.float32)}},
-        "scales 2.4 and 2 (the engines repeat rows and columns); use integers",
+        'y = Resize<mode="linear", antialias=1>(x, , s)',
+        {"opset": 18, "weights": {"s": np.array([1, 1, 0.5, 0.5], np.float32)}},
+        "antialias (the engines interpolate between neighbors); use antialias 0",
     ),
     (
-        'y = Resize<mode="linear">(x, , s)',
-        {"weights": {"s": np.array([1, 1, 1.5, 1], np.float32)}},
-        "a scale that is not an integer (the engines repeat rows and columns)",
+        'y = Resize<mode="linear", axes=[2, 3], keep_aspect_ratio_policy="not_larger">(x, , , s)',
+        {"opset": 18, "x": (1, 2, 5, 4), "weights": {"s": np.array([7, 7])}},
+        "keep_aspect_ratio_policy not_larger; use stretch",
+    ),
+    (
+        'y = Resize<mode="linear", coordinate_transformation_mode="half_pixel_symmetric">(x, , s)',
+        {"opset": 19, "x": (1, 2, 5, 4), "weights": {"s": np.array([1, 1, 1.5, 1.5], np.float32)}},
+        "half_pixel_symmetric of a size that is rounded; use half_pixel",
     ),
     (
         'y = Resize<coordinate_transformation_mode="tf_crop_and_resize">(x, r, s)',

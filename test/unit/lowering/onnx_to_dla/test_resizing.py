@@ -20,7 +20,7 @@ from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.reference import ReferenceModel as Onnxruntime
 from xonnc.targets import load_target
 
-CASES: list[tuple[tuple[int, ...], tuple[int, int], str]] = [
+CASES: list[tuple[tuple[int, ...], tuple[float, float], str]] = [
     ((1, 3, 4, 5), (2, 2), "half_pixel"),
     ((1, 16, 3, 5), (2, 3), "asymmetric"),
     ((1, 33, 3, 4), (1, 4), "pytorch_half_pixel"),
@@ -29,6 +29,21 @@ CASES: list[tuple[tuple[int, ...], tuple[int, int], str]] = [
     ((1, 5, 1, 1), (3, 2), "half_pixel"),
     ((1, 4, 2, 3), (6, 8), "half_pixel"),
     ((2, 3, 3, 3), (2, 2), "half_pixel"),
+    # Smaller images: strided convolutions.
+    ((1, 3, 8, 12), (0.5, 0.25), "half_pixel"),
+    ((1, 20, 9, 7), (0.5, 0.5), "half_pixel"),
+    ((1, 3, 8, 12), (0.5, 0.25), "asymmetric"),
+    ((1, 4, 9, 6), (1 / 3, 2), "pytorch_half_pixel"),
+    ((1, 4, 9, 6), (1 / 9, 1 / 6), "pytorch_half_pixel"),
+    ((1, 4, 9, 6), (1 / 9, 1 / 6), "half_pixel"),
+    # Ratios of integers: phases of a strided convolution, whose last positions are cropped.
+    ((1, 5, 6, 8), (1.5, 0.75), "half_pixel"),
+    ((1, 9, 5, 7), (1.5, 2 / 3), "half_pixel"),
+    ((1, 3, 5, 4), (0.6, 2.4), "asymmetric"),
+    ((1, 3, 7, 5), (1.2, 1), "half_pixel"),
+    # Corners on corners: of 7 rows from 4 each second one is between two.
+    ((1, 3, 4, 8), (1.75, 1.875), "align_corners"),
+    ((1, 3, 5, 7), (0.6, 0.2), "align_corners"),
 ]
 
 
@@ -73,7 +88,12 @@ def simulated(
 @pytest.mark.parametrize("target", ["nv_small", "nv_full"])
 @pytest.mark.parametrize(("shape", "factors", "coordinates"), CASES)
 def test_the_integers_of_the_model(
-    shape: tuple[int, ...], factors: tuple[int, int], coordinates: str, target: str, zero: int, tmp_path: Path
+    shape: tuple[int, ...],
+    factors: tuple[float, float],
+    coordinates: str,
+    target: str,
+    zero: int,
+    tmp_path: Path,
 ):
     attributes: dict[str, Any] = {"mode": "linear", "coordinate_transformation_mode": coordinates}
     resize = helper.make_node("Resize", ["d", "", "f"], ["c"], "resize", **attributes)
@@ -153,3 +173,49 @@ def test_the_nearest_pixel_is_taken(factor: float, coordinates: str, rounding: s
     pixels = np.asarray(expected, np.float32).reshape(-1)
     given = np.asarray(found.numbers, np.float32).reshape(-1)
     np.testing.assert_array_equal(np.rint(4 * given), np.rint(4 * pixels))
+
+
+@pytest.mark.parametrize(
+    ("shape", "attributes", "slot", "factors"),
+    [
+        ((1, 3, 9, 12), {}, "scales", (0.5, 0.25)),
+        ((1, 3, 5, 8), {}, "scales", (2**0.5, 0.7)),
+        ((1, 3, 5, 8), {}, "sizes", (7, 3)),
+        ((1, 3, 8), {}, "scales", (0.75,)),
+        ((1, 3, 5, 8), {"coordinate_transformation_mode": "align_corners"}, "sizes", (9, 3)),
+        ((1, 3, 5, 8), {"coordinate_transformation_mode": "align_corners"}, "sizes", (1, 1)),
+        ((1, 3, 5, 8), {"coordinate_transformation_mode": "pytorch_half_pixel"}, "sizes", (1, 1)),
+        ((1, 3, 5, 8), {"coordinate_transformation_mode": "half_pixel_symmetric"}, "sizes", (10, 4)),
+        ((1, 3, 4, 8), {"keep_aspect_ratio_policy": "not_larger", "axes": [2, 3]}, "sizes", (6, 13)),
+    ],
+)
+def test_lines_between_floats(
+    shape: tuple[int, ...],
+    attributes: dict[str, Any],
+    slot: str,
+    factors: tuple[float, float],
+    tmp_path: Path,
+):
+    given = np.array(factors if "axes" in attributes else (1, shape[1], *factors))
+    if slot == "scales":
+        given[1] = 1
+    names = ["x", "", "f"] if slot == "scales" else ["x", "", "", "f"]
+    node = helper.make_node("Resize", names, ["y"], "resize", mode="linear", **attributes)
+    graph = helper.make_graph(
+        [node],
+        "network",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(given.astype(np.float32 if slot == "scales" else np.int64), "f")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    hardware = load_target("nv_full")
+    simulator = Simulator(parse_loadable(to_bytes(compile_model(path, "nv_full").loadable)), hardware)
+    numbers = np.random.default_rng(8).standard_normal(shape).astype(np.float32)
+    (found,) = simulator.run([numbers.reshape(simulator.inputs[0].shape)])
+    (expected,) = Onnxruntime(path).run({"x": numbers})
+    np.testing.assert_allclose(
+        np.asarray(found.numbers, np.float32).reshape(expected.shape), expected, atol=4e-3
+    )
