@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from xdsl.context import Context
@@ -13,7 +14,7 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.onnx.attribute_builders import int_attr
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.math import AddOp, MulOp, PowOp
+from xonnc.dialects.onnx.ops.math import AddOp, DivOp, MulOp, PowOp
 from xonnc.dialects.onnx.ops.nn import (
     ConvOp,
     GlobalAveragePoolOp,
@@ -24,6 +25,7 @@ from xonnc.dialects.onnx.ops.nn import (
 from xonnc.dialects.onnx.ops.tensor import ReshapeOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.lowering.onnx_to_dla.dla_builder import Array
+from xonnc.lowering.onnx_to_dla.group_deviation import group_deviation
 from xonnc.lowering.onnx_to_dla.op_inserter import (
     SQUARED_PART,
     NormalizationInserter,
@@ -33,6 +35,7 @@ from xonnc.lowering.onnx_to_dla.qdq_pairs import elements
 from xonnc.targets.limits import DIMENSION
 
 NORMALIZATIONS = (InstanceNormalizationOp, GroupNormalizationOp, GroupNormalizationV18Op)
+ROOTS = (*NORMALIZATIONS, DivOp)
 
 
 @dataclass(frozen=True)
@@ -66,10 +69,10 @@ def group_norm_to_conv(module: ModuleOp, pool: DisposablePool, in_fp16: bool = F
         in_fp16: whether the module is computed in FP16.
     """
     has_changed = False
-    for op in [op for op in module.walk() if isinstance(op, NORMALIZATIONS)]:
+    for op in [op for op in module.walk() if isinstance(op, ROOTS)]:
         # What it reads may have been rewritten by now.
         found = normalization_at(op)
-        if found is not None and not (in_fp16 and found.groups == found.scale.size):
+        if found is not None and not (in_fp16 and found.has_own_lowering):
             _rewrite(with_affine(found), pool, SQUARED_PART if in_fp16 else 1.0)
             has_changed = True
     return has_changed
@@ -80,7 +83,8 @@ class Normalization:
     """
     A normalization of `groups` of channels, then a factor and an addend of each channel.
 
-    `result` is that of the last operator; `replaced` are the operators, the last one last.
+    `result` is that of the last operator; `replaced` are the operators, the last one last. `divided` is what
+    the standard deviation divides instead of the source less its mean, if anything.
     """
 
     source: SSAValue
@@ -90,6 +94,12 @@ class Normalization:
     shift: Array
     epsilon: float
     replaced: tuple[OnnxOp, ...]
+    divided: SSAValue | None = None
+
+    @property
+    def has_own_lowering(self) -> bool:
+        """Whether FP16 has a lowering of it, as InstanceNormalization."""
+        return self.groups == self.scale.size and self.divided is None
 
 
 def normalization_at(op: Operation) -> Normalization | None:
@@ -99,8 +109,29 @@ def normalization_at(op: Operation) -> Normalization | None:
             return _instances(op)
         case GroupNormalizationOp() | GroupNormalizationV18Op():
             return _normalization(op, op.X, op.Y, op.num_groups.value.data, op.scale, op.bias)
+        case DivOp():
+            return _quotient(op)
         case _:
             return None
+
+
+def _quotient(op: DivOp) -> Normalization | None:
+    """Return the division of an image by the standard deviation of groups of channels of another."""
+    shape = static_shape(op.A.type)
+    if shape is None or not _is_image(shape) or static_shape(op.C.type) != shape:
+        return None
+    found = group_deviation(op.B, shape)
+    if found is None:
+        return None
+    ones = np.ones(shape[1], np.float32)
+    return Normalization(found.source, op.C, found.groups, ones, 0 * ones, found.epsilon, (op,), divided=op.A)
+
+
+def _is_image(shape: tuple[int, ...]) -> bool:
+    """Whether a tensor is one image of several positions."""
+    if shape[0] != 1 or len(shape) not in (3, 4) or DIMENSION.broken(shape[1]) is not None:
+        return False
+    return min(shape) > 0 and prod(shape[2:]) > 1
 
 
 def _instances(op: InstanceNormalizationOp) -> Normalization | None:
@@ -128,9 +159,7 @@ def _normalization(
     shift: SSAValue,
 ) -> Normalization | None:
     shape, numbers = static_shape(source.type), [elements(scale), elements(shift)]
-    if shape is None or shape[0] != 1 or len(shape) not in (3, 4) or DIMENSION.broken(shape[1]) is not None:
-        return None
-    if min(shape) < 1 or shape[1] % groups or np.prod(shape[2:]) == 1:
+    if shape is None or not _is_image(shape) or shape[1] % groups:
         return None
     if any(each is None for each in numbers):
         return None
@@ -205,7 +234,11 @@ def _rewrite(found: Normalization, pool: DisposablePool, squared_part: float) ->
     variances = means(squares, found.epsilon * squared_part**2)
     exponent = builder.constant(np.array(-0.5, dtype))
     power = builder.op(PowOp, (variances, exponent), (1, groups, *window))
-    result = builder.op(MulOp, (centered, copied(power, found.scale)), shape)
+    if found.divided is None:
+        result = builder.op(MulOp, (centered, copied(power, found.scale)), shape)
+    else:
+        # The power is that of the part's variance.
+        result = builder.op(MulOp, (found.divided, copied(power, squared_part * found.scale)), shape)
     if np.any(found.shift != 0):
         shift = builder.constant(found.shift.reshape(1, depth, *window).astype(dtype))
         result = builder.op(AddOp, (result, shift), shape)

@@ -124,3 +124,32 @@ func.func @others(%b: tensor<2x2x6x6xf32>, %x: tensor<1x2x6x6xf32>, %s: tensor<2
   %6 = "onnx.InstanceNormalization"(%4, %s, %one) : (tensor<1x2x?x6xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x?x6xf32>
   onnx.Return %0, %1, %2, %3, %6, %5 : tensor<2x2x6x6xf32>, tensor<1x2x6x6xf32>, tensor<1x2x3x3x3xf32>, tensor<1x2x1x1xf32>, tensor<1x2x?x6xf32>, tensor<1x1x72xf32>
 }
+
+// -----
+
+// What is divided by the standard deviation of groups, as EvoNorm does: the power of the variance is copied to channels.
+// CHECK-LABEL: @deviation
+// CHECK:         %[[P:.*]] = "onnx.Pow"({{.*}} -> tensor<1x2x1x1xf32>
+// CHECK:         %[[F:.*]] = "onnx.Conv"(%[[P]], {{.*}} -> tensor<1x4x1x1xf32>
+// CHECK-NEXT:    %[[Y:.*]] = "onnx.Mul"(%arg1, %[[F]])
+// CHECK-NEXT:    onnx.Return %[[Y]]
+// FP16-LABEL: @deviation
+// FP16:         onnx.Constant dense<2.500000e-01> : tensor<4x1x1x1xf32>
+// FP16:         "onnx.Mul"(%arg1,
+func.func @deviation(%x: tensor<1x4x6x6xf32>, %d: tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32> {
+  %grouped = onnx.Constant dense<[1, 2, 2, 6, 6]> : tensor<5xi64>
+  %shape = onnx.Constant dense<[1, 4, 6, 6]> : tensor<4xi64>
+  %axes = onnx.Constant dense<[2, 3, 4]> : tensor<3xi64>
+  %epsilon = onnx.Constant dense<1.0e-3> : tensor<f32>
+  %r = "onnx.Reshape"(%x, %grouped) : (tensor<1x4x6x6xf32>, tensor<5xi64>) -> tensor<1x2x2x6x6xf32>
+  %m = "onnx.ReduceMean"(%r, %axes) : (tensor<1x2x2x6x6xf32>, tensor<3xi64>) -> tensor<1x2x1x1x1xf32>
+  %c = "onnx.Sub"(%r, %m) : (tensor<1x2x2x6x6xf32>, tensor<1x2x1x1x1xf32>) -> tensor<1x2x2x6x6xf32>
+  %q = "onnx.Mul"(%c, %c) : (tensor<1x2x2x6x6xf32>, tensor<1x2x2x6x6xf32>) -> tensor<1x2x2x6x6xf32>
+  %v = "onnx.ReduceMean"(%q, %axes) : (tensor<1x2x2x6x6xf32>, tensor<3xi64>) -> tensor<1x2x1x1x1xf32>
+  %e = "onnx.Add"(%v, %epsilon) : (tensor<1x2x1x1x1xf32>, tensor<f32>) -> tensor<1x2x1x1x1xf32>
+  %s = "onnx.Sqrt"(%e) : (tensor<1x2x1x1x1xf32>) -> tensor<1x2x1x1x1xf32>
+  %w = "onnx.Expand"(%s, %grouped) : (tensor<1x2x1x1x1xf32>, tensor<5xi64>) -> tensor<1x2x2x6x6xf32>
+  %b = "onnx.Reshape"(%w, %shape) : (tensor<1x2x2x6x6xf32>, tensor<4xi64>) -> tensor<1x4x6x6xf32>
+  %y = "onnx.Div"(%d, %b) : (tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+  onnx.Return %y : tensor<1x4x6x6xf32>
+}
