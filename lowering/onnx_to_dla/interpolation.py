@@ -19,6 +19,7 @@ from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
+from xonnc.targets import limits
 
 HALF_PIXELS = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
 """Coordinate transformations that agree where the scale is the ratio of the sizes."""
@@ -63,7 +64,7 @@ class LinearAxis:
 
     @property
     def before(self) -> int:
-        """Copies of the first element in front of the source."""
+        """Copies of the first element before the source."""
         return max(0, *(-line.first for line in self.phases))
 
     @property
@@ -93,15 +94,15 @@ def linear_axis(before: int, after: int, scale: Fraction, coordinates: str) -> L
     half = Fraction(1, 2) if coordinates in HALF_PIXELS else Fraction(0)
     if coordinates == "pytorch_half_pixel" and after == 1:
         half = Fraction(0)
+    # Beyond the engine's strides each result is a phase of its own.
+    is_periodic = scale.numerator < after and limits.CONV_STRIDE.broken(scale.denominator) is None
     phases: list[LinearPhase] = []
-    for index in range(min(scale.numerator, after)):
+    for index in range(scale.numerator if is_periodic else after):
         at = (index + half) / scale - half
         first = floor(at)
         beyond = at - first
         phases.append(LinearPhase(first, (1 - beyond, beyond) if beyond else (Fraction(1),)))
-    # The engine has strides of up to 8, and a single position needs none.
-    stride = scale.denominator if len(phases) < after else 1
-    return LinearAxis(before, after, stride, tuple(phases))
+    return LinearAxis(before, after, scale.denominator if is_periodic else 1, tuple(phases))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ import numpy as np
 
 from oracles.nvdla.fixed_point import Integers
 
+MAX_STRIDE = 8
+"""The largest stride of a convolution."""
+
 Neighbours = list[tuple[int, Fraction]]
 """Indices of the source and their weights."""
 
@@ -31,8 +34,8 @@ class ResizedAxis:
 
     @property
     def period(self) -> int:
-        """The number of results after which the weights are those of the first again."""
-        if self.before == 1:
+        """The number of results after which the weights are those of the first again, of one layer."""
+        if self.before == 1 or self._step().denominator > MAX_STRIDE:
             return self.after
         return min(self._step().numerator, self.after)
 

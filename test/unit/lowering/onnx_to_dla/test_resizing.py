@@ -41,6 +41,8 @@ CASES: list[tuple[tuple[int, ...], tuple[float, float], str]] = [
     ((1, 9, 5, 7), (1.5, 2 / 3), "half_pixel"),
     ((1, 3, 5, 4), (0.6, 2.4), "asymmetric"),
     ((1, 3, 7, 5), (1.2, 1), "half_pixel"),
+    # A step of 9 elements, beyond the engine's strides.
+    ((1, 3, 18, 4), (1 / 9, 1), "half_pixel"),
     # Corners on corners: of 7 rows from 4 each second one is between two.
     ((1, 3, 4, 8), (1.75, 1.875), "align_corners"),
     ((1, 3, 5, 7), (0.6, 0.2), "align_corners"),
