@@ -45,7 +45,7 @@ class ResizedAxis:
         return Fraction(self.after - 1, self.before - 1) if self.after > 1 else Fraction(1)
 
     def _position(self, index: int) -> Fraction:
-        if self.before == 1 or (self.coordinates == "pytorch_half_pixel" and self.after == 1):
+        if self.before == 1 or (self.coordinates == "pytorch_half_pixel" and self.scale * self.before == 1):
             return Fraction(0)
         half = Fraction(1, 2) if "half_pixel" in self.coordinates else Fraction(0)
         return (index + half) / self._step() - half
