@@ -4,7 +4,7 @@ Calibration tables: the range of each value, as JSON in the form that NVDLA's co
 `{"conv1": {"scale": 0.0078, "min": 0, "max": 0, "offset": 0}}` means `scale * (q - offset)` for q from -127
 to 127; with `min` and `max`, those are the range (nvdla/sw, umd/utils/calibdata). xonnc adds lists with a
 number for each channel: `means`, `lows` and `highs` for bias correction and cross-layer equalization, and
-`bias_corrections`, as measured (`drifts` in older tables).
+`bias_corrections`, as measured (`drifts` in older tables). `rounded` says which targets those are for.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.input_files import record_input
 from xonnc.formats.nvdla.quantization import INT8_MAX
 
+ROUNDED_SUMS = "sums"
+"""`rounded` of corrections for targets that round convolutions to 8 bits before an activation."""
+
+ROUNDED_RESULTS = "results"
+"""`rounded` of corrections for targets that compute an activation before they round."""
+
 
 @dataclass(frozen=True)
 class Range:
@@ -36,6 +42,8 @@ class Range:
     """The maximum of each channel."""
     bias_corrections: tuple[float, ...] = ()
     """The mean quantization error of each channel of a linear operator, to be subtracted from its bias."""
+    rounded: str = ""
+    """The targets of the corrections, `ROUNDED_SUMS` or `ROUNDED_RESULTS`; empty if they are for all."""
     sample_means: tuple[tuple[float, ...], ...] = field(default=(), compare=False)
     """The mean of each channel in each of the first samples; tables do not have them."""
 
@@ -93,7 +101,12 @@ def _range(path: Path, name: str, entry: Any) -> Range:
         raise XonncError(f"{path}: '{name}': {result}; there is one for each channel")
     if least == largest == 0:
         least, largest = (-INT8_MAX - offset) * scale + 0.0, (INT8_MAX - offset) * scale
-    result = Range(least, largest, means, lows, highs, bias_corrections)
+    rounded: object = entry.get("rounded", "")
+    if rounded not in ("", ROUNDED_SUMS, ROUNDED_RESULTS):
+        raise XonncError(
+            f"{path}: '{name}': rounded is {rounded!r:.100}; it is {ROUNDED_SUMS!r} or {ROUNDED_RESULTS!r}"
+        )
+    result = Range(least, largest, means, lows, highs, bias_corrections, str(rounded))
     for key, numbers in (("means", means), ("bias_corrections", bias_corrections)):
         if not all(isfinite(number) for number in numbers):
             raise XonncError(f"{path}: '{name}': {key} must be finite numbers")
@@ -124,6 +137,7 @@ def write_calibration(path: Path, ranges: Ranges) -> None:
             **({"means": list(found.means)} if found.means else {}),
             **({"lows": list(found.lows), "highs": list(found.highs)} if found.lows else {}),
             **({"bias_corrections": list(found.bias_corrections)} if found.bias_corrections else {}),
+            **({"rounded": found.rounded} if found.rounded else {}),
         }
         for name, found in ranges.items()
     }

@@ -50,7 +50,7 @@ from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.calibration import Ranges, read_calibration
+from xonnc.formats.nvdla.calibration import ROUNDED_RESULTS, Ranges, read_calibration
 from xonnc.formats.nvdla.quantization import INT8_MAX, covering
 from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS, Array
 from xonnc.lowering.onnx_to_dla.equalization import equalize
@@ -71,7 +71,7 @@ from xonnc.lowering.onnx_to_dla.qdq_pairs import (
 from xonnc.lowering.onnx_to_dla.saturation import varying_range
 from xonnc.lowering.onnx_to_dla.softmax_logits import are_logits
 from xonnc.lowering.onnx_to_dla.statistic_ranges import statistics_among, widened
-from xonnc.lowering.onnx_to_dla.sums_functions import SumsFunction, looks_up_sums, sums_functions
+from xonnc.lowering.onnx_to_dla.sums_functions import SumsFunction, looks_up_sums, rounded_of, sums_functions
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 from xonnc.lowering.onnx_to_dla.weight_scales import coarsen_weight_scales
 from xonnc.targets import NvdlaTarget, load_target
@@ -114,13 +114,25 @@ def quantize(
 
     A `target` whose SDP has a lookup table takes activations of convolutions without a pair in between.
 
-    Raises `XonncError` with all values that have no range. A module that already has such pairs gets those
-    that it lacks (`propagate_qdq_onnx.py`).
+    Raises `XonncError` with all values that have no range, and for corrections that hold for other targets. A
+    module that already has such pairs gets those that it lacks (`propagate_qdq_onnx.py`).
     """
     if is_quantized(module):
         propagate_pairs(module, pool, ranges, target)
         return
+    _require_corrections_for(target, ranges)
     _insert_pairs(_equalize(module, ranges, pool), pool, looks_up_sums(target))
+
+
+def _require_corrections_for(target: NvdlaTarget | None, ranges: Ranges) -> None:
+    rounded = rounded_of(target)
+    if any(each.rounded not in ("", rounded) for each in ranges.values()):
+        name = "this target" if target is None else target.name
+        here, there = ("after", "before") if rounded == ROUNDED_RESULTS else ("before", "after")
+        raise XonncError(
+            "the calibration table has bias corrections for targets that round a convolution to 8 bits "
+            f"{there} its activation, {name} does {here} it; calibrate for {name}"
+        )
 
 
 def _equalize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> list[tuple[FuncOp, ValueRanges]]:

@@ -17,14 +17,17 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, OpResult, SSAValue
 
 from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.formats.nvdla.calibration import ROUNDED_RESULTS, ROUNDED_SUMS
 from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.dla_planning.lookup_tables import sums_lut
 from xonnc.lowering.onnx_to_dla.dequantized import MAX_LOOKUP_ERROR
 from xonnc.lowering.onnx_to_dla.dla_builder import Array
-from xonnc.lowering.onnx_to_dla.lookup_regions import LookupRegion
+from xonnc.lowering.onnx_to_dla.lookup_regions import LookupRegion, lookup_regions
 from xonnc.lowering.onnx_to_dla.saturation import functions_of
 from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
 from xonnc.targets import NvdlaTarget
@@ -50,6 +53,17 @@ def _evaluated(function: SumsFunction, points: Array) -> Array:
 def looks_up_sums(target: NvdlaTarget | None) -> bool:
     """Return whether the SDP of a target has a lookup table."""
     return target is not None and target.sdp_y
+
+
+def rounded_of(target: NvdlaTarget | None) -> str:
+    """Return what a target rounds of a convolution and its activation, as calibration tables have it."""
+    return ROUNDED_RESULTS if looks_up_sums(target) else ROUNDED_SUMS
+
+
+def has_sums_functions(module: ModuleOp) -> bool:
+    """Return whether targets differ in what they round of a module."""
+    blocks = [op.body.block for op in module.walk() if isinstance(op, FuncOp)]
+    return any(True for block in blocks for _ in sums_functions(block, lookup_regions(block)))
 
 
 def sums_functions(block: Block, regions: Iterable[LookupRegion]) -> Iterator[SumsFunction]:

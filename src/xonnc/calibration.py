@@ -36,6 +36,7 @@ from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, stays_float
 from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, name_values, quantize
 from xonnc.lowering.onnx_to_dla.softmax_logits import logits_of
+from xonnc.lowering.onnx_to_dla.sums_functions import has_sums_functions, looks_up_sums, rounded_of
 from xonnc.lowering.placement.float_costs import FloatCosts
 from xonnc.lowering.quantization_statistics.bias_correction import bias_corrections
 from xonnc.lowering.quantization_statistics.float_selection import (
@@ -96,11 +97,12 @@ def calibrate_module(
     """
     found = dict(measure_ranges(module, samples, method, step, executor))
     if not is_quantized(module):
-        for name, numbers in bias_corrections(
-            module, found, samples, open_parts, target is not None and load_target(target).sdp_y
-        ).items():
+        hardware = None if target is None else load_target(target)
+        corrections = bias_corrections(module, found, samples, open_parts, looks_up_sums(hardware))
+        rounded = rounded_of(hardware) if has_sums_functions(module) else ""
+        for name, numbers in corrections.items():
             if name in found:
-                found[name] = replace(found[name], bias_corrections=numbers)
+                found[name] = replace(found[name], bias_corrections=numbers, rounded=rounded)
     return found
 
 

@@ -98,6 +98,39 @@ def test_a_saved_table_compiles_the_same(network: Path):
     assert compiled(network, "--calib", str(table)).read_bytes() == first
 
 
+def test_a_table_of_other_targets_is_refused(network: Path, capsys: pytest.CaptureFixture[str]):
+    """The SDP of nv_large computes an activation of sums that nv_small rounds first."""
+    model = onnx.ModelProto.FromString(network.read_bytes())
+    bend = next(node for node in model.graph.node if node.name == "bend")
+    bend.CopyFrom(onnx.helper.make_node("Sigmoid", bend.input, bend.output, "bend"))
+    network.write_bytes(model.SerializeToString())
+    table, samples = network.parent / "table.json", network.parent / "samples.npy"
+    command = ["compile", str(network), "-o", str(network.with_suffix(".nvdla")), "-q"]
+    measured = ["--calibrate", str(samples), "--save-calib", str(table)]
+    assert main([*command, "--target", "nv_large", *measured]) == 0
+    assert main([*command, "--target", "nv_full", "--calib", str(table)]) == 0
+    capsys.readouterr()
+    for others in ([*command, "--target", "nv_small"], ["explain", str(network), "--target", "nv_small"]):
+        assert main([*others, "--calib", str(table)]) == 1
+        assert capsys.readouterr().err.endswith(
+            ": the calibration table has bias corrections for targets that round a convolution to 8 bits "
+            "after its activation, nv_small does before it; calibrate for nv_small\n"
+        )
+    assert main([*command, "--target", "nv_small", *measured]) == 0
+    assert main([*command, "--target", "nv_small_256", "--calib", str(table)]) == 0
+    assert main([*command, "--target", "nv_large", "--calib", str(table)]) == 1
+    assert capsys.readouterr().err.endswith("does after it; calibrate for nv_large\n")
+
+
+def test_a_table_without_such_activations_is_for_all_targets(network: Path):
+    table, samples = network.parent / "table.json", network.parent / "samples.npy"
+    command = ["compile", str(network), "-o", str(network.with_suffix(".nvdla")), "-q"]
+    measured = ["--calibrate", str(samples), "--save-calib", str(table)]
+    assert main([*command, "--target", "nv_large", *measured]) == 0
+    assert "bias_corrections" in table.read_text()
+    assert main([*command, "--target", "nv_small", "--calib", str(table)]) == 0
+
+
 def test_values_without_a_range_are_named(network: Path, capsys: pytest.CaptureFixture[str]):
     table = network.parent / "table.json"
     table.write_text('{"x": {"scale": 0.02}, "bend": {"min": 0, "max": 4}}')
@@ -128,6 +161,10 @@ def test_values_without_a_range_are_named(network: Path, capsys: pytest.CaptureF
         (
             '{"x": {"min": 0, "max": 1, "lows": [0, 1]}}',
             "'x': lows and highs must have one entry per channel",
+        ),
+        (
+            '{"x": {"min": 0, "max": 1, "rounded": "here"}}',
+            "'x': rounded is 'here'; it is 'sums' or 'results'",
         ),
         ('{"x": {"scale": "1"}}', "it is an object of scale, or min and max"),
         ('{"x": {"scale": true}}', "it is an object of scale, or min and max"),
