@@ -128,10 +128,10 @@ def _require_corrections_for(target: NvdlaTarget | None, ranges: Ranges) -> None
     rounded = rounded_of(target)
     if any(each.rounded not in ("", rounded) for each in ranges.values()):
         name = "this target" if target is None else target.name
-        here, there = ("after", "before") if rounded == ROUNDED_RESULTS else ("before", "after")
+        own, others = ("after", "before") if rounded == ROUNDED_RESULTS else ("before", "after")
         raise XonncError(
             "the calibration table has bias corrections for targets that round a convolution to 8 bits "
-            f"{there} its activation, {name} does {here} it; calibrate for {name}"
+            f"{others} its activation, {name} does {own} it; calibrate for {name}"
         )
 
 
