@@ -89,10 +89,11 @@ def linear_axis(before: int, after: int, scale: Fraction, coordinates: str) -> L
     """
     if before == 1:
         return LinearAxis(1, after, 1, (LinearPhase(0, (Fraction(1),)),) * after)
+    length = scale * before
     if coordinates == "align_corners":
-        scale = Fraction(after - 1, before - 1) if after > 1 else Fraction(1)
+        scale = (length - 1) / (before - 1) if length > 1 else Fraction(1)
     half = Fraction(1, 2) if coordinates in HALF_PIXELS else Fraction(0)
-    if coordinates == "pytorch_half_pixel" and scale * before == 1:
+    if coordinates == "pytorch_half_pixel" and length == 1:
         half = Fraction(0)
     # Beyond the engine's strides each result is a phase of its own.
     is_periodic = scale.numerator < after and limits.CONV_STRIDE.broken(scale.denominator) is None

@@ -42,7 +42,8 @@ class ResizedAxis:
     def _step(self) -> Fraction:
         if self.coordinates != "align_corners":
             return self.scale
-        return Fraction(self.after - 1, self.before - 1) if self.after > 1 else Fraction(1)
+        length = self.scale * self.before
+        return (length - 1) / (self.before - 1) if length > 1 else Fraction(1)
 
     def _position(self, index: int) -> Fraction:
         if self.before == 1 or (self.coordinates == "pytorch_half_pixel" and self.scale * self.before == 1):

@@ -492,8 +492,9 @@ def _resize(draft: NetworkDraft, **attributes: str) -> tuple[str, tuple[int, ...
         rows, columns = (draft.number(1, 3 * unit) / unit for _ in range(2))
         after = int(height * rows), int(width * columns)
         given = [draft.constant(np.array([1, 1, rows, columns], np.float32))]
-        if 1 in after and after != (height * rows, width * columns):
-            # What pytorch_half_pixel makes of a length of 1: onnxruntime rounds lengths first, ONNX does not.
+        # onnxruntime rounds a length before it enters these coordinates, ONNX's evaluator does not.
+        by_length = attributes["coordinate_transformation_mode"] in ("align_corners", "pytorch_half_pixel")
+        if by_length and after != (height * rows, width * columns):
             return None
     if min(after) < 1 or max(after) > 28:
         return None

@@ -45,7 +45,7 @@ CASES: list[tuple[tuple[int, ...], tuple[float, float], str]] = [
     ((1, 3, 18, 4), (1 / 9, 1), "half_pixel"),
     # Corners on corners: of 7 rows from 4 each second one is between two.
     ((1, 3, 4, 8), (1.75, 1.875), "align_corners"),
-    ((1, 3, 5, 7), (0.6, 0.2), "align_corners"),
+    ((1, 3, 5, 8), (0.6, 0.25), "align_corners"),
 ]
 
 
