@@ -41,7 +41,6 @@ class _Features(Protocol):
 
 class _Engine(Protocol):
     def add_object_file(self, obj_file: object) -> None: ...
-    def finalize_object(self) -> None: ...
     def get_function_address(self, name: str) -> int: ...
 
 
@@ -202,8 +201,8 @@ class Code:
         """
         binding = _binding()
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _host_machine(binding, 2))
+        # Linked by the first look-up; `finalize_object` would compile the empty module too, a millisecond.
         self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
         kind = CFUNCTYPE(None, c_void_p)
         self.entries: dict[str, Entry] = {
             name: kind(self._engine.get_function_address(name)) for name in names
