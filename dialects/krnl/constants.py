@@ -26,10 +26,11 @@ MADE = lru_cache(4096)
 
 def scalar_attribute(value: float, type_: Attribute) -> ScalarAttribute:
     """Return a number as an attribute of a float, integer or index type."""
-    if isinstance(type_, AnyFloat):
-        # By its bits: 0.0 equals -0.0, and no NaN another one.
-        return _float(struct.pack("<d", value), type_)
-    return _integer(int(value), type_)
+    # First the most frequent types: a check for any of six float types takes six times as long.
+    if isinstance(type_, IndexType) or is_integer(type_) or not isinstance(type_, AnyFloat):
+        return _integer(int(value), type_)
+    # By its bits: 0.0 equals -0.0, and no NaN another one.
+    return _float(struct.pack("<d", value), type_)
 
 
 def splat_attribute(value: float, type_: VectorType) -> DenseIntOrFPElementsAttr:

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i64,
 )
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -65,8 +65,9 @@ class DefineLoopsOp(IRDLOperation):
     loops = var_result_def(LoopType)
 
     def __init__(self, count: int):
-        super().__init__(
-            properties={"num_loops": scalar_attribute(count, i64)}, result_types=[[LOOP] * count]
+        # Not that of `IRDLOperation`, which takes three times as long: kernels have many loops.
+        Operation.__init__(
+            self, properties={"num_loops": scalar_attribute(count, i64)}, result_types=[LOOP] * count
         )
 
     def verify_(self) -> None:
@@ -278,11 +279,12 @@ class IterateOp(IRDLOperation):
                 else:
                     maps.append(_SYMBOL_BOUND)
                     operands.append(bound)
-        super().__init__(
-            operands=[[*operands, *iter_args]],
+        Operation.__init__(
+            self,
+            operands=[*operands, *iter_args],
             properties={"num_optimized_loops": scalar_attribute(len(run), i64), "bounds": ArrayAttr(maps)},
             regions=[body],
-            result_types=[[value.type for value in iter_args]],
+            result_types=[value.type for value in iter_args],
         )
         ensure_terminator(self, SingleBlockImplicitTerminator(YieldOp))
 

@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -87,7 +87,8 @@ class LoadOp(IRDLOperation):
     result = result_def()
 
     def __init__(self, memref: SSAValue, indices: Sequence[SSAValue]):
-        super().__init__(operands=[memref, indices], result_types=[element_of(memref)])
+        # Not that of `IRDLOperation`, which takes three times as long: kernels have many accesses.
+        Operation.__init__(self, operands=[memref, *indices], result_types=[element_of(memref)])
 
     def verify_(self) -> None:
         """One index per dimension, the buffer's element type."""
@@ -133,7 +134,7 @@ class StoreOp(IRDLOperation):
     indices = var_operand_def(IndexType)
 
     def __init__(self, value: SSAValue, memref: SSAValue, indices: Sequence[SSAValue]):
-        super().__init__(operands=[value, memref, indices])
+        Operation.__init__(self, operands=[value, memref, *indices])
 
     def verify_(self) -> None:
         """One index per dimension, the buffer's element type."""

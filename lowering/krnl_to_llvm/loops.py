@@ -99,37 +99,44 @@ class BodyLowering:
     ) -> None:
         """Lower a block; if `lanes`, accesses with a stride in `steps` become vector accesses."""
         for op in block.ops:
-            match op:
-                case IterateOp():
-                    self.iterate(op)
-                case LoadOp():
-                    step = 0 if steps is None else access_stride(op.memref, op.indices, steps)
-                    address = self.address(op.memref, op.indices)
-                    element = element_of(op.memref)
-                    self.values[op.result] = (
-                        self.builder.load_strided(address, element, lanes, step)
-                        if step
-                        else self.builder.load(address, element)
-                    )
-                case StoreOp():
-                    value = self.builder.splat(self.values[op.value], lanes)
-                    self.builder.store(value, self.address(op.memref, op.indices))
-                case GemmOp() | DequantizeGemmOp() | QuantizedGemmOp() | ConvOp() | Int8ConvOp():
-                    self.tile(op)
-                case TransposeOp():
-                    self.transpose(op)
-                case ShapedOp() | SubviewOp():
-                    self.view(op)
-                case CallOp():
-                    self.call(op)
-                case GlobalOp():
-                    self.values[op.output] = self.builder.add(llvm.AddressOfOp(op.symbol, POINTER))
-                case DefineLoopsOp():
-                    pass
-                case _ if len(op.results) == 1:
-                    self.values[op.results[0]] = self.scalar_op(op)
-                case _:
-                    pass
+            if type(op) in scalar_ops.KINDS:
+                self.values[op.results[0]] = self.scalar_op(op)
+            else:
+                self.operation(op, lanes, steps)
+
+    def operation(self, op: Operation, lanes: int, steps: Mapping[SSAValue, IndexStride] | None) -> None:
+        """Lower an operation, as `block` does."""
+        match op:
+            case LoadOp():
+                step = 0 if steps is None else access_stride(op.memref, op.indices, steps)
+                address = self.address(op.memref, op.indices)
+                element = element_of(op.memref)
+                self.values[op.result] = (
+                    self.builder.load_strided(address, element, lanes, step)
+                    if step
+                    else self.builder.load(address, element)
+                )
+            case StoreOp():
+                value = self.builder.splat(self.values[op.value], lanes)
+                self.builder.store(value, self.address(op.memref, op.indices))
+            case IterateOp():
+                self.iterate(op)
+            case GemmOp() | DequantizeGemmOp() | QuantizedGemmOp() | ConvOp() | Int8ConvOp():
+                self.tile(op)
+            case TransposeOp():
+                self.transpose(op)
+            case ShapedOp() | SubviewOp():
+                self.view(op)
+            case CallOp():
+                self.call(op)
+            case GlobalOp():
+                self.values[op.output] = self.builder.add(llvm.AddressOfOp(op.symbol, POINTER))
+            case DefineLoopsOp():
+                pass
+            case _ if len(op.results) == 1:
+                self.values[op.results[0]] = self.scalar_op(op)
+            case _:
+                pass
 
     def tile(self, op: TileOp) -> None:
         """Lower a tile operation: GEMM, convolution or int8 convolution."""

@@ -89,21 +89,22 @@ INTEGER_ORDERS = "eq ne slt sle sgt sge ult ule ugt uge".split()
 """LLVM predicates, by the number of the arith predicate."""
 
 
+KINDS: frozenset[type[Operation]] = frozenset(
+    (
+        *(*BINARY, *INTRINSICS, *EXPANDED, *CASTS, *TO_INTEGER),
+        *(arith.CmpfOp, arith.CmpiOp, arith.ConstantOp, arith.SelectOp),
+        *(DecodeOp, EncodeOp, ToOddOp),
+    )
+)
+"""All operations that `emit` takes."""
+
+
 def is_supported(op: Operation) -> bool:
     """Whether `emit` supports an operation, on vectors too."""
     kind = type(op)
     if kind is ErfOp:
         return element_of(op.operands[0]) == f32
-    tables = (BINARY, INTRINSICS, EXPANDED, CASTS, TO_INTEGER)
-    return any(kind in table for table in tables) or kind in (
-        arith.CmpfOp,
-        arith.CmpiOp,
-        arith.ConstantOp,
-        arith.SelectOp,
-        DecodeOp,
-        EncodeOp,
-        ToOddOp,
-    )
+    return kind in KINDS
 
 
 def emit(builder: LLVMBuilder, op: Operation, operands: list[SSAValue]) -> SSAValue:
@@ -111,6 +112,9 @@ def emit(builder: LLVMBuilder, op: Operation, operands: list[SSAValue]) -> SSAVa
     lanes = max(map(lanes_of, operands), default=0)
     values = [builder.splat(value, lanes) for value in operands]
     kind = type(op)
+    # Classes are compared in tables first: a pattern takes longer for each class that an operation is not of.
+    if kind in BINARY:
+        return builder.add(llvm_ops.binary(BINARY[kind], *values))
     match op:
         case arith.ConstantOp(value=IntegerAttr(value=value)):
             type_ = op.result.type
@@ -128,8 +132,6 @@ def emit(builder: LLVMBuilder, op: Operation, operands: list[SSAValue]) -> SSAVa
             return _fast_math(builder, op, values)
         case DecodeOp() | EncodeOp() | ToOddOp():
             return _convert_low_precision(builder, op, values[0])
-        case _ if kind in BINARY:
-            return builder.add(llvm_ops.binary(BINARY[kind], *values))
         case _ if kind in INTRINSICS:
             return builder.intrinsic(INTRINSICS[kind], *values)
         case _ if kind in EXPANDED:

@@ -16,6 +16,8 @@ from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
 from xonnc.dialects.krnl.types import is_buffer, is_integer, size_of
 from xonnc.lowering.krnl_to_llvm import scalar_ops
 
+INDEX = IndexType()
+
 REDUCTIONS: tuple[type[Operation], ...] = (
     arith.AddfOp,
     arith.AddiOp,
@@ -102,7 +104,7 @@ def index_strides(body: Block, index: SSAValue) -> dict[SSAValue, IndexStride]:
     """Return the strides of values of type `index` in a loop body that are affine in the loop index."""
     steps: dict[SSAValue, IndexStride] = {index: 1}
     for op in body.ops:
-        if len(op.results) != 1 or op.results[0].type != IndexType():
+        if len(op.results) != 1 or op.results[0].type != INDEX:
             continue
         strides = [_step(value, body, steps) for value in op.operands]
         known = [step for step in strides if step is not None]

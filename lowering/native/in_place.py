@@ -31,6 +31,8 @@ from xonnc.dialects.krnl.types import is_buffer
 from xonnc.lowering.native.compaction import may_compact
 from xonnc.lowering.native.lifetimes import is_full_view, root_of
 
+INDEX = IndexType()
+
 Kernels: TypeAlias = Mapping[str, FuncOp]
 """The kernel functions of a module by name."""
 
@@ -167,7 +169,7 @@ def _iterations_are_disjoint(op: Operation, load: LoadOp, store: StoreOp) -> boo
         for left, right in zip(load.indices, store.indices, strict=True)
     ]
     same = {left[0] for left, right in pairs if left == right}
-    variables = [argument for argument in op.body.block.args if argument.type == IndexType()]
+    variables = [argument for argument in op.body.block.args if argument.type == INDEX]
     return same.issuperset(variables[: len(op.input_loops())])
 
 

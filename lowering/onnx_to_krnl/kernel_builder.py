@@ -190,7 +190,7 @@ class KernelBuilder:
     def _constant(self, value: ScalarAttribute, type_: Attribute) -> SSAValue:
         """Return a constant, created once at the start of the kernel."""
         if value not in self._constants:
-            op = arith.ConstantOp(value, type_)
+            op = arith.ConstantOp.create(result_types=[type_], properties={"value": value})
             first = self.entry.first_op
             if first is None:
                 self.entry.add_op(op)
@@ -201,12 +201,12 @@ class KernelBuilder:
 
     def plus(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """Return the sum of two indices."""
-        return self.add(arith.AddiOp(a, b))
+        return self.add(arith.AddiOp.create(operands=[a, b], result_types=[a.type]))
 
     def affine(self, a: SSAValue, factor: Size, offset: Size = 0) -> SSAValue:
         """`factor a + offset`"""
         if factor != 1:
-            a = self.add(arith.MuliOp(a, self.size(factor)))
+            a = self.add(arith.MuliOp.create(operands=[a, self.size(factor)], result_types=[a.type]))
         return a if offset == 0 else self.plus(a, self.size(offset))
 
     def count(self, sizes: Sequence[Size], type_: Attribute) -> SSAValue:
