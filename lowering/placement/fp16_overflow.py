@@ -54,6 +54,7 @@ from xonnc.dialects.onnx.ops.reduction import (
 )
 from xonnc.dialects.onnx.ops.tensor import CastOp, ConcatOp, IdentityOp, ReshapeOp, SqueezeOp, UnsqueezeOp
 from xonnc.lowering.dla_planning.precision import MAX_FP16
+from xonnc.lowering.onnx_to_dla.op_inserter import SQUARED_PART
 from xonnc.lowering.onnx_to_dla.qdq_pairs import pair_of
 
 LARGEST_EXPONENT = log(MAX_FP16)
@@ -116,7 +117,7 @@ def _largest_square(op: Operation) -> float:
         case InstanceNormalizationOp():
             # A number differs from the mean by at most the width of the range.
             bounds = _quantized(op.input)
-            return 0.0 if bounds is None else (bounds[1] - bounds[0]) ** 2
+            return 0.0 if bounds is None else (SQUARED_PART * (bounds[1] - bounds[0])) ** 2
         case MulOp():
             factors = [_quantized(op.A), _quantized(op.B)]
             return prod(0.0 if each is None else max(map(abs, each)) for each in factors)

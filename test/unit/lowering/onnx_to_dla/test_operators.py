@@ -414,6 +414,12 @@ EMULATED = [
         x=(2, 3, 9, 8),
         weights={"s": (3,), "b": (3,)},
     ),
+    case(
+        "instance normalisation of numbers whose squares overflow",
+        "a = Mul(x, c)\ny = InstanceNormalization(a, s, b)",
+        x=(1, 3, 9, 8),
+        weights={"s": (3,), "b": (3,), "c": np.array(300, np.float32)},
+    ),
 ]
 
 
