@@ -24,10 +24,12 @@ from xonnc.dialects.onnx.ops.math import (
     SqrtOp,
 )
 from xonnc.dialects.onnx.ops.nn import InstanceNormalizationOp
+from xonnc.lowering.dla_planning.precision import MAX_FP16
 from xonnc.lowering.onnx_to_dla.dla_builder import Cube, Operand
 from xonnc.lowering.onnx_to_dla.fp16_builder import Fp16Builder, lowers_fp16
 from xonnc.lowering.onnx_to_dla.op_inserter import SQUARED_PART
 from xonnc.lowering.onnx_to_dla.pooling import cascade
+from xonnc.lowering.onnx_to_dla.qdq_pairs import quantized_bounds
 from xonnc.lowering.onnx_to_dla.sdp_stages import MINIMUM, PRELU, PRODUCT, SUM, scalar_operand
 from xonnc.targets.limits import lacks_emulator
 
@@ -100,7 +102,7 @@ def instance_normalization(op: InstanceNormalizationOp, builder: Fp16Builder) ->
     Lower InstanceNormalization: means by average pooling, and `(variance + epsilon)^-0.5` on the CPU
     emulator.
 
-    A quarter of each number is normalized just as well, with squares that do not overflow as early.
+    The variance is that of a quarter of each number, unless a pair tells that the squares do not overflow.
     """
     builder.check(lacks_emulator(builder.target))
     source, shape = builder.spatial_cube(op.input), builder.result_shape(op)
@@ -114,18 +116,28 @@ def instance_normalization(op: InstanceNormalizationOp, builder: Fp16Builder) ->
         for operand, what in ((op.scale, "scale"), (op.B, "B"))
     )
     per_kernel = replace(SUM, mode=OperandMode.PER_KERNEL)
-    part = scalar_operand(PRODUCT, SQUARED_PART)
-    centred = builder.sdp(source, [(per_kernel, means(source, -1.0, builder)), part])
-    variance = means(squared(centred, builder), 1.0, builder)
-    epsilon = op.epsilon.value.data * SQUARED_PART**2
+    centred = builder.sdp(source, [(per_kernel, means(source, -1.0, builder))])
+    part = _squared_part(op.input)
+    squares: list[Operand] = [] if part == 1 else [scalar_operand(PRODUCT, part**2)]
+    squares.append((replace(PRODUCT, mode=OperandMode.PER_POINT), centred))
+    variance = means(builder.sdp(centred, squares), 1.0, builder)
+    epsilon = op.epsilon.value.data * part**2
     factor = builder(PowerOp(variance, variance.type, power=-0.5, shift=epsilon))
     stages: list[Operand] = [(replace(PRODUCT, mode=OperandMode.PER_KERNEL), factor)]
     normalised = builder.sdp(centred, stages)
     scaled: list[Operand] = [
-        (replace(PRODUCT, mode=OperandMode.PER_KERNEL), builder.per_kernel(scale)),
+        (replace(PRODUCT, mode=OperandMode.PER_KERNEL), builder.per_kernel(part * scale)),
         (per_kernel, builder.per_kernel(shift)),
     ]
     return Cube(builder.sdp(normalised, scaled), shape)
+
+
+def _squared_part(value: SSAValue) -> float:
+    """Return the part of numbers that is squared; small numbers lose digits by it."""
+    bounds = quantized_bounds(value)
+    # A number differs from the mean by at most the width of the range.
+    is_bounded = bounds is not None and (bounds[1] - bounds[0]) ** 2 <= MAX_FP16
+    return 1.0 if is_bounded else SQUARED_PART
 
 
 def operand_size(value: SSAValue, builder: Fp16Builder) -> int:

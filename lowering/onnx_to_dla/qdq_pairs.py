@@ -154,6 +154,12 @@ def pair_of(op: Operation) -> QdqPair | None:
     return QdqPair(number, int(point.reshape(())), element == UNSIGNED) if 0 < number < np.inf else None
 
 
+def quantized_bounds(value: SSAValue) -> tuple[float, float] | None:
+    """Return the least and the largest number of a dequantized tensor with one scale."""
+    pair = pair_of(value.owner) if isinstance(value.owner, DequantizeLinearOp) else None
+    return None if pair is None else (float(pair.numbers[0]), float(pair.numbers[-1]))
+
+
 def elements(value: SSAValue) -> Array | None:
     """Return the elements of a constant, or `None`."""
     if not isinstance(value, OpResult) or not isinstance(value.op, ConstantOp) or value.op.value is None:

@@ -55,7 +55,7 @@ from xonnc.dialects.onnx.ops.reduction import (
 from xonnc.dialects.onnx.ops.tensor import CastOp, ConcatOp, IdentityOp, ReshapeOp, SqueezeOp, UnsqueezeOp
 from xonnc.lowering.dla_planning.precision import MAX_FP16
 from xonnc.lowering.onnx_to_dla.op_inserter import SQUARED_PART
-from xonnc.lowering.onnx_to_dla.qdq_pairs import pair_of
+from xonnc.lowering.onnx_to_dla.qdq_pairs import quantized_bounds
 
 LARGEST_EXPONENT = log(MAX_FP16)
 
@@ -116,19 +116,13 @@ def _largest_square(op: Operation) -> float:
     match op:
         case InstanceNormalizationOp():
             # A number differs from the mean by at most the width of the range.
-            bounds = _quantized(op.input)
+            bounds = quantized_bounds(op.input)
             return 0.0 if bounds is None else (SQUARED_PART * (bounds[1] - bounds[0])) ** 2
         case MulOp():
-            factors = [_quantized(op.A), _quantized(op.B)]
+            factors = [quantized_bounds(op.A), quantized_bounds(op.B)]
             return prod(0.0 if each is None else max(map(abs, each)) for each in factors)
         case _:
             return 0.0
-
-
-def _quantized(value: SSAValue) -> tuple[float, float] | None:
-    """Return the least and the largest number of a dequantized tensor with one scale."""
-    pair = pair_of(value.owner) if isinstance(value.owner, DequantizeLinearOp) else None
-    return None if pair is None else (float(pair.numbers[0]), float(pair.numbers[-1]))
 
 
 def _brought_back(op: Operation) -> tuple[set[Operation], Operation | None]:
@@ -161,7 +155,7 @@ def _of_result(op: Operation) -> float:
     """Return the upper bound of the result of `op`."""
     if isinstance(op, BOUNDED_BY_ONE):
         return 1.0
-    if isinstance(op, DequantizeLinearOp) and (bounds := _quantized(op.y)) is not None:
+    if isinstance(op, DequantizeLinearOp) and (bounds := quantized_bounds(op.y)) is not None:
         return bounds[1]
     if isinstance(op, CastOp | IdentityOp | ReshapeOp):
         return upper_bound(op.operands[0])
