@@ -37,6 +37,25 @@ def merged(x: Array) -> Array:
     return x.transpose((0, 2, 1, 3)).reshape((x.shape[0], x.shape[2], -1))
 
 
+def rotated(x: Array, cosines: Array, sines: Array, count: int, interleaved: int) -> Array:
+    """
+    Rotate the first columns of each of `count` heads, or of a tensor that is split into heads already.
+
+    Cosines and sines are of shape (batch, length, pairs).
+    """
+    y, cos, sin = heads(wide(x), count) if x.ndim == 3 else wide(x), cosines[:, None], sines[:, None]
+    turned, rest = np.split(y, [2 * cosines.shape[-1]], -1)
+    if interleaved:
+        first, second = turned[..., ::2], turned[..., 1::2]
+        parts = [first * cos - second * sin, first * sin + second * cos]
+        turned = np.stack(parts, -1).reshape(turned.shape)
+    else:
+        first, second = np.split(turned, 2, -1)
+        turned = np.concatenate([first * cos - second * sin, first * sin + second * cos], -1)
+    y = np.concatenate([turned, rest], -1)
+    return (merged(y) if x.ndim == 3 else y).astype(x.dtype)
+
+
 def split_heads(b: Builder, x: Value, count: int) -> Value:
     """Split the heads: (batch, length, width) to (batch, heads, length, head size)."""
     return b.Transpose(b.Reshape(x, [0, 0, count, -1]), perm=[0, 2, 1, 3])
@@ -304,21 +323,10 @@ class RotaryEmbedding:
         width = cosines.shape[1]
         size = op.rotary_embedding_dim or 2 * width
         count = op.num_heads if op.rotary_embedding_dim else (x.shape[-1] // size if x.ndim == 3 else 0)
-        y = heads(wide(x), count) if x.ndim == 3 else wide(x)
         if positions.size == 1:
-            first = int(positions.reshape(()))
-            positions = np.arange(first, first + int(y.shape[2]), dtype=np.int64).reshape((1, -1))
-        cos, sin = wide(cosines)[positions][:, None], wide(sines)[positions][:, None]
-        rotated, rest = y[..., : 2 * width], y[..., 2 * width :]
-        if op.interleaved:
-            first, second = rotated[..., ::2], rotated[..., 1::2]
-            parts = [first * cos - second * sin, first * sin + second * cos]
-            rotated = np.stack(parts, -1).reshape(rotated.shape)
-        else:
-            first, second = np.split(rotated, 2, -1)
-            rotated = np.concatenate([first * cos - second * sin, first * sin + second * cos], -1)
-        y = np.concatenate([rotated, rest], -1)
-        return (merged(y) if x.ndim == 3 else y).astype(x.dtype)
+            first, length = int(positions.reshape(())), x.shape[-2]
+            positions = np.arange(first, first + length, dtype=np.int64).reshape((1, -1))
+        return rotated(x, wide(cosines)[positions], wide(sines)[positions], count, op.interleaved)
 
     @staticmethod
     def decompose(op: Any, b: Builder) -> Value:
@@ -358,3 +366,86 @@ class RotaryEmbedding:
             given |= {"rotary_embedding_dim": 4, "num_heads": count} if partial else {}
             operands = [normal(rng, *shape), positions.astype(np.int64), np.cos(angles), np.sin(angles)]
             yield [*operands], given
+
+
+@contrib("MRotaryEmbedding")
+class MRotaryEmbedding:
+    """Rotary position embedding of text and images: a pair of columns has one of three positions."""
+
+    inputs = (
+        one("T", name="x"),
+        one(np.int64, name="positions"),
+        one("T", name="cosines"),
+        one("T", name="sines"),
+    )
+    outputs = one("T")
+    types = allowed(T=REAL)
+    interleaved = attribute(int, default=0, choices=(0, 1))
+    is_packed_batching = attribute(int, default=0, choices=(0,))
+    mrope_layout = attribute(int, default=0, choices=(0, 1))
+    mrope_section = attribute(list[int])
+    num_heads = attribute(int, default=0)
+    rotary_embedding_dim = attribute(int, default=0)
+    scale = attribute(float, default=1.0)
+
+    @staticmethod
+    def streams(op: Any) -> Array:
+        """Return which of the positions (time, height, width) each pair of columns is rotated by."""
+        sections = op.mrope_section
+        if len(sections) != 3 or min(sections) < 0:
+            raise op.fail(f"mrope_section is {sections}; it holds three numbers of pairs, 0 or more")
+        if op.mrope_layout == 0:
+            return np.repeat(np.arange(3), sections)
+        found = np.zeros(sum(sections), np.int64)
+        for stream in (1, 2):
+            found[stream : 3 * sections[stream] : 3] = stream
+        return found
+
+    @staticmethod
+    def infer(op: Any) -> TensorType:
+        MRotaryEmbedding.streams(op)
+        if op.x.shape is not None and len(op.x.shape) == 3 and op.num_heads < 1:
+            raise op.fail("num_heads is needed for an input of rank 3")
+        return op.x
+
+    @staticmethod
+    def reference(op: Any, x: Array, positions: Array, cosines: Array, sines: Array) -> Array:
+        streams = MRotaryEmbedding.streams(op)
+        rows = np.moveaxis(positions[streams], 0, -1)
+        pairs = np.arange(streams.size)
+        tables = wide(cosines)[rows, pairs], wide(sines)[rows, pairs]
+        return rotated(x, *tables, op.num_heads, op.interleaved)
+
+    @staticmethod
+    def decompose(op: Any, b: Builder) -> Value:
+        streams = MRotaryEmbedding.streams(op)
+        given = {"interleaved": op.interleaved, "rotary_embedding_dim": op.rotary_embedding_dim}
+        if rank_of(op, op.x) == 3:
+            given["num_heads"] = op.num_heads
+
+        def selected(table: Value) -> Value:
+            rows = b.Gather(table, op.positions, axis=0)
+            time, height, width = (b.Gather(rows, np.int64(stream), axis=0) for stream in range(3))
+            return b.Where(streams == 2, width, b.Where(streams == 1, height, time))
+
+        return b.RotaryEmbedding(op.x, selected(op.cosines), selected(op.sines), **given)
+
+    @staticmethod
+    def samples(rng: np.random.Generator) -> Samples:
+        for layout, interleaved, rank, sections, is_partial in (
+            (0, 0, 3, [1, 2, 1], 0),
+            (1, 0, 3, [2, 1, 1], 0),
+            (1, 0, 4, [1, 1, 2], 0),
+            (0, 1, 4, [4, 0, 0], 0),
+            (0, 0, 3, [0, 1, 1], 1),
+            (1, 1, 3, [1, 1, 0], 1),
+        ):
+            batch, length, count, size = 2, int(rng.integers(1, 5)), int(rng.integers(1, 4)), 8
+            shape = (batch, length, count * size) if rank == 3 else (batch, count, length, size)
+            angles = rng.uniform(0, 6, (9, sum(sections))).astype(np.float32)
+            positions = rng.integers(0, 9, (3, batch, length)).astype(np.int64)
+            given: dict[str, Any] = {"mrope_section": sections, "mrope_layout": layout}
+            given |= {"num_heads": count} if rank == 3 else {}
+            given |= {"rotary_embedding_dim": 4} if is_partial else {}
+            operands: list[Array | None] = [normal(rng, *shape), positions, np.cos(angles), np.sin(angles)]
+            yield operands, {**given, "interleaved": interleaved}

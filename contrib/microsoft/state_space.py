@@ -129,3 +129,148 @@ class CausalConvWithState:
             x, state = (normal(rng, *shape) for shape in shapes)
             operands: list[Array | None] = [x, normal(rng, 6, 1, size), normal(rng, 6) if has_bias else None]
             yield [*operands, state if has_past else None], {**given, "channels_last": int(last > 0)}
+
+
+@contrib("LinearAttention")
+class LinearAttention:
+    """
+    Attention as a recurrence: a state of keys and values instead of a softmax.
+
+    Queries may share the heads of keys and values in groups, and values those of queries, and of keys. States
+    after several tokens (`state_window`) are not supported.
+    """
+
+    inputs = (
+        one("T", name="query"),
+        one("T", name="key"),
+        one("T", name="value"),
+        optional("T", name="past_state"),
+        optional("T", name="decay"),
+        optional("T", name="beta"),
+    )
+    outputs = (one("T", name="output"), one("T", name="present_state"))
+    types = allowed(T=REAL)
+    chunk_size = attribute(int, default=64)
+    kv_num_heads = attribute(int)
+    q_num_heads = attribute(int)
+    scale = attribute(float, default=0.0)
+    state_window = attribute(int, default=0, choices=(0,))
+    update_rule = attribute(str, default="gated_delta", choices=("linear", "gated", "delta", "gated_delta"))
+
+    @staticmethod
+    def infer(op: Any) -> list[TensorType]:
+        queries, keys = op.q_num_heads, op.kv_num_heads
+        if min(queries, keys) < 1 or max(queries, keys) % min(queries, keys):
+            raise op.fail(
+                f"q_num_heads is {queries}, kv_num_heads {keys}; one must be a multiple of the other"
+            )
+        for name in ("decay", "beta"):
+            if {"decay": "gated", "beta": "delta"}[name] in op.update_rule and getattr(op, name) is None:
+                raise op.fail(f"{name} is needed for the update rule {op.update_rule}")
+        if op.query.shape is None or op.value.shape is None:
+            return [op.query.with_shape(None), op.query.with_shape(None)]
+        size, width = op.query.shape[2] // queries, op.value.shape[2] // keys
+        shapes = (*op.query.shape[:2], max(queries, keys) * width), (op.query.shape[0], keys, size, width)
+        return [op.query.with_shape(shape) for shape in shapes]
+
+    @staticmethod
+    def repeats(op: Any, key_width: int | None, query_width: int | None) -> tuple[int, int]:
+        """Return how many heads of values share a head of queries, and one of keys."""
+        shared = max(op.kv_num_heads // op.q_num_heads, 1)
+        size = None if query_width is None else query_width // op.q_num_heads
+        if size is None or key_width is None:
+            if shared > 1:
+                raise op.fail("the size of the heads is not known")
+            return shared, 1
+        return shared, op.kv_num_heads * size // key_width
+
+    @staticmethod
+    def reference(
+        op: Any,
+        query: Array,
+        key: Array,
+        value: Array,
+        past_state: Array | None,
+        decay: Array | None,
+        beta: Array | None,
+    ) -> list[Array]:
+        batch, length, count = *query.shape[:2], op.kv_num_heads
+        shared = LinearAttention.repeats(op, key.shape[2], query.shape[2])
+
+        def with_all_heads(each: Array, heads: int, times: int) -> Array:
+            return np.repeat(wide(each).reshape((batch, length, heads, -1)), times, 2)
+
+        queries = with_all_heads(query, op.q_num_heads, shared[0]).reshape(
+            (batch, length, count, max(op.q_num_heads // count, 1), -1)
+        )
+        keys = with_all_heads(key, count // shared[1], shared[1])
+        values = with_all_heads(value, count, 1)
+        size = keys.shape[-1]
+        state = np.zeros((batch, count, size, values.shape[-1]), keys.dtype)
+        state = state if past_state is None else wide(past_state)
+        rows: list[Array] = []
+        for step in range(length):
+            k, v = keys[:, step, :, :, None], values[:, step, :, None]
+            if "gated" in op.update_rule and decay is not None:
+                state = state * np.exp(wide(decay)[:, step].reshape((batch, count, -1, 1)))
+            if "delta" in op.update_rule and beta is not None:
+                rate = wide(beta)[:, step, :, None, None]
+                state = state + rate * k * (v - np.sum(state * k, 2, keepdims=True))
+            else:
+                state = state + k * v
+            rows.append((queries[:, step] @ state).reshape((batch, -1)))
+        y = np.stack(rows, 1) * (op.scale or size**-0.5)
+        return [y.astype(query.dtype), state.astype(query.dtype)]
+
+    @staticmethod
+    def decompose(op: Any, b: Builder) -> list[Value]:
+        widths = [each.shape[2] if each.shape else None for each in (op.key, op.query)]
+        known = [width if isinstance(width, int) else None for width in widths]
+        shared = LinearAttention.repeats(op, *known)
+
+        def with_all_heads(each: Value, heads: int, times: int) -> Value:
+            if times == 1:
+                return each
+            split = b.Reshape(each, [0, 0, heads, 1, -1])
+            return b.Reshape(b.Expand(split, [1, 1, 1, times, 1]), [0, 0, -1])
+
+        query = with_all_heads(op.query, op.q_num_heads, shared[0])
+        key = with_all_heads(op.key, op.kv_num_heads // shared[1], shared[1])
+        return list(
+            b.LinearAttention(
+                *(query, key, op.value, op.past_state, op.decay, op.beta),
+                q_num_heads=max(op.q_num_heads, op.kv_num_heads),
+                kv_num_heads=op.kv_num_heads,
+                scale=op.scale,
+                update_rule=op.update_rule,
+                chunk_size=op.chunk_size,
+            )
+        )
+
+    @staticmethod
+    def samples(rng: np.random.Generator) -> Samples:
+        for rule, group, has_past, decays, rates, scale in (
+            ("linear", 1, 0, 0, 0, 0.0),
+            ("linear", 2, 1, 0, 0, 0.5),
+            ("gated", 1, 1, 4, 0, 0.0),
+            ("gated", 3, 0, 1, 0, 0.25),
+            ("delta", 1, 1, 0, 2, 0.0),
+            ("gated_delta", 2, 1, 1, 2, 0.0),
+            ("gated_delta", 1, 0, 4, 1, 0.0),
+        ):
+            batch, length, count, size, width = 2, int(rng.integers(1, 6)), 2, 4, 3
+            key = normal(rng, batch, length, count, size)
+            key = key / np.linalg.norm(key, axis=-1, keepdims=True)
+            operands: list[Array | None] = [
+                normal(rng, batch, length, count * group * size),
+                key.reshape((batch, length, -1)),
+                normal(rng, batch, length, count * width),
+                normal(rng, batch, count, size, width) if has_past else None,
+                -np.abs(normal(rng, batch, length, count * decays)) if decays else None,
+                sigmoid(normal(rng, batch, length, rates)) if rates else None,
+            ]
+            heads = {"q_num_heads": count * group, "kv_num_heads": count}
+            yield operands, {**heads, "update_rule": rule, "scale": scale}
+        for key_heads in (2, 4):
+            operands = [normal(rng, 2, 3, heads * 4) for heads in (2, key_heads, 4)]
+            yield operands, {"q_num_heads": 2, "kv_num_heads": 4, "update_rule": "linear"}
