@@ -30,10 +30,9 @@ def require_known_operators(module: ModuleOp) -> None:
         raise UndefinedOperatorError(list(reasons), list(reasons.values()))
 
 
-def is_standard(op: Operation) -> bool:
+def is_standard(op: CustomOp) -> bool:
     """Return whether an op is in a domain of the ONNX standard."""
-    attribute = op.attributes.get("domain_name")
-    domain = canonical_domain(attribute.data if isinstance(attribute, StringAttr) else "")
+    domain = canonical_domain(op.domain)
     return any(domain == known for _, known in _standard())
 
 
@@ -44,8 +43,7 @@ def unknown_operators(module: ModuleOp) -> dict[str, Operation]:
     for op in module.walk():
         if not isinstance(op, CustomOp):
             continue
-        attribute = op.attributes.get("domain_name")
-        domain = canonical_domain(attribute.data if isinstance(attribute, StringAttr) else "")
+        domain = canonical_domain(op.domain)
         name = op.function_name.data
         if (domain, name) in own or _exists(domain, name):
             continue

@@ -86,8 +86,7 @@ _SPECIAL: dict[type[OnnxOp], OpIdentity] = {
 def identity_of(op: OnnxOp) -> OpIdentity | None:
     """Return the operator of an op, or `None` if ONNX has none."""
     if isinstance(op, CustomOp):
-        domain = op.attributes.get("domain_name")
-        return OpIdentity(domain.data if isinstance(domain, StringAttr) else "", op.function_name.data)
+        return OpIdentity(op.domain, op.function_name.data)
     found = identity_of_class(type(op))
     return found._replace(since=1) if found is not None and OP_TYPE in op.attributes else found
 

@@ -507,9 +507,7 @@ def _read_host(op: Operation, builder: _ProgramBuilder) -> None:
                 value.storage = Storage.OBJECT
             writes.append(builder.add_value(result, value))
     reads = [builder.indices[value] for value in inputs]
-    builder.program.steps.append(
-        HostStep(op.name.removeprefix("onnx."), origin(op), reason, run, reads, writes, model)
-    )
+    builder.program.steps.append(HostStep(operator_of(op), origin(op), reason, run, reads, writes, model))
 
 
 def _lazy_model_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Callable[[], bytes]:

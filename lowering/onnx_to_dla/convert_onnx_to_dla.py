@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
@@ -302,8 +302,7 @@ def title_of(op: Operation) -> str:
     """Return name and operator of a node: `conv1 (Conv)`."""
     name = op.OP_TYPE if isinstance(op, OnnxOp) else ""
     if isinstance(op, CustomOp):
-        domain = op.attributes.get("domain_name")
-        name = ".".join([domain.data if isinstance(domain, StringAttr) else "", op.function_name.data])
+        name = f"{op.domain}.{op.function_name.data}"
     return f"{describe(op)} ({name or op.name})"
 
 

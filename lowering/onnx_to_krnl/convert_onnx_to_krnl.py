@@ -29,7 +29,7 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.krnl.attributes import ops_without_kernel, set_no_kernel
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
+from xonnc.dialects.onnx.ops.builtin import CustomOp, NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.nn import AttentionOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
@@ -85,6 +85,7 @@ from xonnc.lowering.onnx_to_krnl.blocking_tensors import blocking_tensor
 from xonnc.lowering.onnx_to_krnl.cache_slices import plan_cache_slices
 from xonnc.lowering.onnx_to_krnl.cache_updates import plan_growth, unread_zeros
 from xonnc.lowering.onnx_to_krnl.channel_blocking import unblocked
+from xonnc.lowering.onnx_to_krnl.contributed_operators import reason_without_kernel
 from xonnc.lowering.onnx_to_krnl.convolution import lower_conv_fusion
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.dynamic_shapes import DynamicShapes
@@ -384,6 +385,8 @@ def _lower_op(op: Operation, builder: LoweringBuilder) -> str | None:
         return LOWERINGS[type(op)](op, builder)
     if is_session_op(op):
         return control_flow.BY_SESSION
+    if isinstance(op, CustomOp):
+        return reason_without_kernel(op)
     if type(op) not in LOWERINGS and type(op) not in ELEMENTWISE:
         return "no kernel for this operator yet"
     values = _tensors(op)

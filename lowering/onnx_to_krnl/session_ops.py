@@ -59,7 +59,7 @@ def is_session_op(op: Operation) -> bool:
     if type(op) in SESSION_OPS:
         return True
     if isinstance(op, CustomOp):
-        return _custom_name(op) == TOKENIZER
+        return (op.domain, op.function_name.data) == TOKENIZER
     if isinstance(op, FusedOp):
         return op.is_of_strings
     return isinstance(op, OnnxOp) and op.OP_TYPE in OF_STRINGS and _has_strings(op)
@@ -70,17 +70,12 @@ def _has_strings(op: Operation) -> bool:
     return any(isinstance(element_type(value.type), StringType) for value in values)
 
 
-def _custom_name(op: CustomOp) -> tuple[str, str]:
-    domain = op.attributes.get("domain_name")
-    return domain.data if isinstance(domain, StringAttr) else "", op.function_name.data
-
-
 def operator_of(op: Operation) -> str:
     """Return the operator's name in the runtime."""
     if isinstance(op, FusedOp):
         return "CountTokens"
     if isinstance(op, CustomOp):
-        return _custom_name(op)[1]
+        return op.function_name.data
     if isinstance(op, OnnxOp) and op.OP_TYPE in OF_STRINGS:
         return op.OP_TYPE
     if isinstance(op, StripMinedLoopOp):

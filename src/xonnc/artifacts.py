@@ -37,6 +37,7 @@ from xonnc.lowering.native.c_header import c_header
 from xonnc.lowering.native.c_kernels import c_unit
 from xonnc.lowering.native.read_program import kernel_calls
 from xonnc.lowering.native.value_locations import memory_layout, require_standalone
+from xonnc.lowering.onnx_to_krnl.contributed_operators import require_implementations
 from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attached_core
 from xonnc.native_compilation import (
     CompileOptions,
@@ -174,6 +175,7 @@ def compile_artifact(
     processor = options.processor
     module, context = prepared_module(model, options, input_shapes, signature, strict)
     require_known_operators(module)
+    require_implementations(module)
     simplified = summarize(module)
     program, rows, kernels = lower_to_program(module, options, context, on_stage)
     _require_native(program, path.name, options)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import onnx
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.ir import Attribute
 
 from xonnc.dialects.onnx.elements import DisposablePool
@@ -117,9 +117,7 @@ def _called_with(module: ModuleOp, function: onnx.FunctionProto) -> Types | None
 
 
 def _is_call(op: CustomOp, function: onnx.FunctionProto) -> bool:
-    domain = op.attributes.get("domain_name")
-    named = op.function_name.data == function.name
-    return named and isinstance(domain, StringAttr) and domain.data == function.domain
+    return (op.domain, op.function_name.data) == (function.domain, function.name)
 
 
 def _ir_version(module: ModuleOp) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import StringAttr
-
 from xonnc.dialects.onnx.ops.builtin import CustomOp
 from xonnc.transforms.shapes.inference_context import (
     UNKNOWN,
@@ -25,10 +23,8 @@ def custom(ctx: InferenceContext) -> Types:
     assert isinstance(op, CustomOp)
     if op.shape_infer_pattern is not None:
         return _by_pattern(ctx, op, op.shape_infer_pattern.data)
-    domain = op.attributes.get("domain_name")
     strings = ctx.shape(0) if len(op.operands) == 1 else None
-    name = domain.data if isinstance(domain, StringAttr) else "", op.function_name.data
-    if name != TOKENIZER or len(op.results) != 1 or strings is None:
+    if (op.domain, op.function_name.data) != TOKENIZER or len(op.results) != 1 or strings is None:
         return [None] * len(op.results)
     return typed((*strings, UNKNOWN), ctx.result_element())
 

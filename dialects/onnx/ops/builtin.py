@@ -157,6 +157,12 @@ class CustomOp(OnnxOp):
 
     traits = traits_def(Pure())
 
+    @property
+    def domain(self) -> str:
+        """The domain of the operator; empty for ONNX's own."""
+        domain = self.attributes.get("domain_name")
+        return domain.data if isinstance(domain, StringAttr) else ""
+
     def verify_(self) -> None:
         pattern = self.shape_infer_pattern
         if pattern is not None and pattern.data not in SHAPE_PATTERNS:
