@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
+from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.krnl.attributes import CUT
 from xonnc.dialects.krnl.memory import DeferredCallOp
@@ -25,9 +26,15 @@ from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shap
 from xonnc.lowering.onnx_to_krnl.lowering_builder import may_be_cut
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
 from xonnc.lowering.onnx_to_krnl.shape_inputs import depends_on_known_sizes
-from xonnc.lowering.onnx_to_krnl.size_computations import clone_sizes, is_size, producers_of
-from xonnc.transforms.dims.analysis import DimAnalysis
+from xonnc.lowering.onnx_to_krnl.size_computations import (
+    clone_sizes,
+    is_operator_beside,
+    is_size,
+    producers_of,
+    repeated_sizes,
+)
 from xonnc.transforms.dims.functions import DIM_PARAMS, shared_dim_names
+from xonnc.transforms.dims.shape_analysis import ShapeAnalysis
 
 OUTLINED = "krnl.deferred"
 """Attribute of functions that take tensors of data-dependent shapes."""
@@ -36,11 +43,6 @@ OUTLINED = "krnl.deferred"
 def is_outlined(function: FuncOp) -> bool:
     """Whether a function takes tensors of data-dependent shapes."""
     return OUTLINED in function.attributes
-
-
-def has_data_dependent_shapes(module: ModuleOp) -> bool:
-    """Whether any op depends on a data-dependent shape."""
-    return any(_followers(block, found, {}, set()).later for block, found in _blocks(module))
 
 
 def mark_cut_slices(module: ModuleOp) -> None:
@@ -67,37 +69,8 @@ def _are_constant(values: Sequence[SSAValue]) -> bool:
     return all(value.type == NONE or isinstance(value.owner, ConstantOp) for value in values)
 
 
-@dataclass(frozen=True)
-class OutlinedFunctions:
-    """Functions that ops were moved to, and a number for each op of the module before."""
-
-    functions: Sequence[FuncOp]
-    numbers: Mapping[Operation, int]
-
-
-def outline_data_dependent(module: ModuleOp, left: AbstractSet[int]) -> OutlinedFunctions | None:
-    """
-    Move ops that depend on data-dependent shapes to functions, and call these with `krnl.deferred_call`.
-
-    There is one function for the model, and one for each body of a loop or branch; a further call makes
-    functions of the ops after control flow that depends on the first ones. Ops whose number is in `left`
-    stay, with all that depends on them. Return None if nothing is moved; the module is unchanged then.
-    """
-    numbers = {op: number for number, op in enumerate(module.walk())}
-    facts = DimAnalysis(module)
-    before = sum(is_outlined(op) for op in module.ops if isinstance(op, FuncOp))
-    functions: list[FuncOp] = []
-    for block, found in list(_blocks(module)):
-        followers = _followers(block, found, numbers, left)
-        if followers.later:
-            functions.append(_move(block, followers, f"found_{before + len(functions)}", facts, numbers))
-    for function in functions:
-        module.body.block.add_op(function)
-    return OutlinedFunctions(functions, numbers) if functions else None
-
-
-def _blocks(module: ModuleOp) -> Iterator[tuple[Block, AbstractSet[SSAValue]]]:
-    """Yield the blocks of the model and of its control-flow bodies, with their inputs of dynamic shape."""
+def blocks_of(module: ModuleOp) -> Iterator[tuple[Block, AbstractSet[SSAValue]]]:
+    """Yield the bodies of control flow with their inputs of dynamic shape, then the block of the model."""
     function = next((op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks), None)
     if function is None:
         return
@@ -108,66 +81,82 @@ def _blocks(module: ModuleOp) -> Iterator[tuple[Block, AbstractSet[SSAValue]]]:
     yield function.body.block, set()
 
 
-def _move(
-    block: Block, followers: _Followers, name: str, facts: DimAnalysis, numbers: dict[Operation, int]
-) -> FuncOp:
-    """Move ops to a new function, called at the end of their block."""
-    later, moved = followers.later, set(followers.later)
-    computed_again = clone_sizes(later)
-    all_ops = *followers.copied, *later
-    read = dict.fromkeys(value for op in all_ops for value in op.operands if value.owner not in all_ops)
-    inputs = [value for value in read if not isinstance(value.owner, ConstantOp | NoValueOp)]
-    given = [
-        result
-        for op in later
-        for result in op.results
-        if any(use.operation not in moved for use in result.uses)
-    ]
-    sizes = [_named_sizes(names) for names in shared_dim_names([*inputs, *given], facts)]
-    end = block.last_op
-    assert isinstance(end, ReturnOp | YieldOp)
-    body = Block(arg_types=[value.type for value in inputs])
-    inside = dict[SSAValue, SSAValue](zip(inputs, body.args, strict=True))
-    for value in read:
-        if value not in inside and isinstance(value.owner, Operation):
-            copy = value.owner.clone()
-            body.add_op(copy)
-            inside[value] = copy.results[0]
-    call = DeferredCallOp(name, inputs, [value.type for value in given])
-    block.insert_op_before(call, end)
-    for op in computed_again:
-        block.insert_op_before(op, end)
-    for op in followers.left:
-        op.detach()
-        block.insert_op_before(op, end)
-    for op in followers.copied:
-        copy = op.clone(inside)
-        body.add_op(copy)
-        numbers[copy] = numbers[op]
-    for value, made in zip(given, call.results, strict=True):
-        value.replace_uses_with_if(made, lambda use: use.operation not in moved)
-    for op in later:
-        op.detach()
-        op.operands = [inside.get(value, value) for value in op.operands]
-        body.add_op(op)
-    for op in reversed(followers.copied):
-        if not any(result.uses.get_length() for result in op.results):
+class Outlined:
+    """Ops of one block, and the function that they move to."""
+
+    def __init__(self, followers: Followers, facts: ShapeAnalysis) -> None:
+        """Find what the function takes and gives; nothing is changed yet."""
+        self._followers = followers
+        self._ops = (*followers.copied, *followers.later)
+        self._moved = set(followers.later)
+        self._repeated = repeated_sizes(followers.later)
+        inside = set(self._ops)
+        self._read = dict.fromkeys(
+            value for op in self._ops for value in op.operands if value.owner not in inside
+        )
+        self._inputs = [value for value in self._read if not isinstance(value.owner, ConstantOp | NoValueOp)]
+        # Clones of repeated ops read clones of each other.
+        repeated = {
+            value for op in self._repeated for value in op.operands if value.owner not in self._repeated
+        }
+        self._given = [
+            result
+            for op in followers.later
+            for result in op.results
+            if result in repeated or any(self._takes_result(use, op) for use in result.uses)
+        ]
+        names = shared_dim_names([*self._inputs, *self._given], facts)
+        self._sizes = [DictionaryAttr({DIM_PARAMS: StringAttr(each)} if each else {}) for each in names]
+
+    def _takes_result(self, use: Use, op: Operation) -> bool:
+        """Whether a use reads the result of the call: neither moves nor reads what is computed again."""
+        reads_again = op in self._repeated and is_operator_beside(use, op, self._moved)
+        return use.operation not in self._moved and not reads_again
+
+    def function(self, name: str) -> tuple[FuncOp, Mapping[Operation, Operation]]:
+        """Return a function with clones of the ops, and the op that each is a clone of."""
+        body = Block(arg_types=[value.type for value in self._inputs])
+        inside = dict[SSAValue, SSAValue](zip(self._inputs, body.args, strict=True))
+        for value in self._read:
+            if value not in inside and isinstance(value.owner, Operation):
+                body.add_op(value.owner.clone(inside))
+        origins = {op.clone(inside): op for op in self._ops}
+        body.add_ops(origins)
+        body.add_op(ReturnOp.create(operands=[inside[value] for value in self._given]))
+        type_ = FunctionType.from_lists(
+            [value.type for value in self._inputs], [value.type for value in self._given]
+        )
+        function = FuncOp(name, type_, Region(body), "private")
+        function.attributes[OUTLINED] = UnitAttr()
+        count = len(self._inputs)
+        function.arg_attrs = ArrayAttr(self._sizes[:count])
+        function.res_attrs = ArrayAttr(self._sizes[count:])
+        return function, origins
+
+    def replace(self, name: str) -> None:
+        """Replace the ops by a call of their function at the end of their block."""
+        later = self._followers.later
+        block = later[0].parent
+        assert block is not None
+        end = block.last_op
+        assert isinstance(end, ReturnOp | YieldOp)
+        call = DeferredCallOp(name, self._inputs, [value.type for value in self._given])
+        again = clone_sizes([op for op in later if op in self._repeated], self._moved)
+        for op in self._followers.left:
             op.detach()
-            op.erase()
-    body.add_op(ReturnOp.create(operands=given))
-    type_ = FunctionType.from_lists([each.type for each in body.args], [each.type for each in given])
-    function = FuncOp(name, type_, Region(body), "private")
-    function.attributes[OUTLINED] = UnitAttr()
-    function.arg_attrs, function.res_attrs = ArrayAttr(sizes[: len(inputs)]), ArrayAttr(sizes[len(inputs) :])
-    return function
-
-
-def _named_sizes(names: str) -> DictionaryAttr:
-    return DictionaryAttr({DIM_PARAMS: StringAttr(names)} if names else {})
+        for op in (call, *again, *self._followers.left):
+            block.insert_op_before(op, end)
+        for value, made in zip(self._given, call.results, strict=True):
+            value.replace_uses_with_if(made, lambda use: use.operation not in self._moved)
+        for op in reversed(later):
+            Rewriter.erase_op(op)
+        for op in reversed(self._followers.copied):
+            if not any(result.uses.get_length() for result in op.results):
+                Rewriter.erase_op(op)
 
 
 @dataclass(frozen=True)
-class _Followers:
+class Followers:
     """
     Ops that depend on data-dependent shapes, in order: those to move to a function, computations of sizes to
     copy into it, and those to leave.
@@ -178,18 +167,17 @@ class _Followers:
     left: list[Operation]
 
 
-def _followers(
-    block: Block, given: AbstractSet[SSAValue], numbers: Mapping[Operation, int], left: AbstractSet[int]
-) -> _Followers:
+def followers_of(block: Block, given: AbstractSet[SSAValue], left: AbstractSet[Operation]) -> Followers:
     """
     Collect the ops of a block that depend on values `given`, or on data-dependent results in it.
 
-    Control flow itself stays. If it depends on ops that move, it is called after their function, and what
-    depends on it stays for now: once they are moved, only ops after the call of their function are collected.
+    Ops in `left` stay, with all that depends on them. Control flow itself stays. If it depends on ops that
+    move, it is called after their function, and what depends on it stays for now: once they are moved, only
+    ops after the call of their function are collected.
     """
     calls = [op for op in block.ops if isinstance(op, DeferredCallOp)]
     results = {value for call in calls for value in filter(_is_dynamic, call.outputs)}
-    collector = _Collector(given | results, numbers, left)
+    collector = _Collector(given | results, left)
     for op in _after_calls(block):
         collector.visit(op)
     return collector.followers
@@ -198,11 +186,9 @@ def _followers(
 class _Collector:
     """Visits the ops of a block in order, and collects those that depend on data-dependent shapes."""
 
-    def __init__(
-        self, found: AbstractSet[SSAValue], numbers: Mapping[Operation, int], left: AbstractSet[int]
-    ) -> None:
-        self.followers = _Followers([], [], [])
-        self._numbers, self._left = numbers, left
+    def __init__(self, found: AbstractSet[SSAValue], left: AbstractSet[Operation]) -> None:
+        self.followers = Followers([], [], [])
+        self._left = left
         self._found = set(found)
         """Values of data-dependent shape, and what ops that move compute from them."""
         self._moved: set[SSAValue] = set()
@@ -236,7 +222,7 @@ class _Collector:
         if isinstance(op, CONTROL):
             return bool(read & self._moved)
         depends = bool(read & (self._found | self._sizes.keys()))
-        return depends and (self._numbers.get(op) in self._left or not _may_move(op))
+        return depends and (op in self._left or not _may_move(op))
 
     def _move(self, op: Operation) -> None:
         copied = self.followers.copied

@@ -44,33 +44,39 @@ def _computed_sizes(ops: Sequence[Operation]) -> dict[SSAValue, Operation]:
     return sizes
 
 
-def clone_sizes(later: Sequence[Operation]) -> list[Operation]:
+def repeated_sizes(later: Sequence[Operation]) -> set[Operation]:
     """
-    Clone computations of sizes that other operators of the block read, which then read the clones.
+    Return the computations of sizes among ops that move to a function that other operators of the block read.
 
     A function that took the result of one would have tensors of unknown shape: it has to see what shapes the
-    sizes are those of.
+    sizes are those of. So the block computes them again.
     """
-    moved = set(later)
-    sizes = _computed_sizes(later)
-
-    def is_outside(use: Use) -> bool:
-        op = use.operation
-        is_operator = isinstance(op, OnnxOp) and not isinstance(op, (*CONTROL, ReturnOp, YieldOp))
-        return is_operator and op.parent is later[0].parent and op not in moved
-
-    needed = {op for value, op in sizes.items() if any(map(is_outside, value.uses))}
+    moved, sizes = set(later), _computed_sizes(later)
+    needed = {
+        op for value, op in sizes.items() if any(is_operator_beside(use, op, moved) for use in value.uses)
+    }
     for op in reversed(later):
         if op in needed:
             needed.update(sizes[value] for value in op.operands if value in sizes)
+    return needed
+
+
+def is_operator_beside(use: Use, op: Operation, moved: Container[Operation]) -> bool:
+    """Whether a use of a result of `op` is by an operator of the same block that does not move."""
+    reader = use.operation
+    is_operator = isinstance(reader, OnnxOp) and not isinstance(reader, (*CONTROL, ReturnOp, YieldOp))
+    return is_operator and reader.parent is op.parent and reader not in moved
+
+
+def clone_sizes(repeated: Sequence[Operation], moved: Container[Operation]) -> list[Operation]:
+    """Clone computations of sizes, in order; operators of their block that do not move read the clones."""
     clones: dict[SSAValue, SSAValue] = {}
     made: list[Operation] = []
-    for op in later:
-        if op in needed:
-            made.append(op.clone(clones))
-            for old, new in zip(op.results, made[-1].results, strict=True):
-                clones[old] = new
-                old.replace_uses_with_if(new, is_outside)
+    for op in repeated:
+        made.append(op.clone(clones))
+        for old, new in zip(op.results, made[-1].results, strict=True):
+            clones[old] = new
+            old.replace_uses_with_if(new, lambda use, op=op: is_operator_beside(use, op, moved))
     return made
 
 

@@ -172,3 +172,40 @@ func.func @size(%x: tensor<9xf32>, %y: tensor<1x1xi64>) -> (tensor<?x?xi64>, ten
   %7 = "onnx.Mul"(%5, %y) : (tensor<?x1xi64>, tensor<1x1xi64>) -> tensor<?x1xi64>
   onnx.Return %6, %7 : tensor<?x?xi64>, tensor<?x1xi64>
 }
+
+// -----
+
+// A function whose sizes are equal only for certain values of its inputs is not made; others are.
+// CHECK-LABEL: func.func @refused
+// CHECK:         "onnx.Loop"
+// CHECK:           "onnx.Slice"
+// CHECK:           "onnx.Concat"
+// CHECK:           onnx.Yield
+// CHECK:         "krnl.deferred_call"({{.*}}) <{callee = @found_1}>
+// CHECK-NEXT:    onnx.Return
+// CHECK:       func.func private @found_0(
+// CHECK:         "onnx.Cast"
+// CHECK:       func.func private @found_1(
+// CHECK:         "onnx.Relu"
+// KRNL-LABEL:  func.func @refused
+// KRNL:          "onnx.Slice"({{.*}}krnl.no_kernel = 
+// KRNL:        func.func private @found_1(
+// KRNL-NOT:      krnl.no_kernel
+func.func @refused(%x: tensor<1x9xf32>, %rows: tensor<?x4xf32>, %bound: tensor<2xi64>) -> tensor<?x4xf32> {
+  %n = onnx.Constant dense<2> : tensor<i64>
+  %c = onnx.Constant dense<true> : tensor<i1>
+  %zero = onnx.Constant dense<0> : tensor<2xi64>
+  %one = onnx.Constant dense<1> : tensor<2xi64>
+  %axes = onnx.Constant dense<[0, 1]> : tensor<2xi64>
+  %0 = "onnx.NonZero"(%x) : (tensor<1x9xf32>) -> tensor<2x?xi64>
+  %1 = "onnx.Cast"(%0) <{to = f32}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
+  %2:2 = "onnx.Loop"(%n, %c, %rows, %bound) ({
+  ^bb0(%i: tensor<i64>, %d: tensor<i1>, %a: tensor<?x4xf32>, %b: tensor<2xi64>):
+    %3 = "onnx.Slice"(%1, %zero, %b, %axes, %one) : (tensor<2x?xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<?x?xf32>
+    %4 = "onnx.Concat"(%3, %a) <{axis = 0 : si64}> : (tensor<?x?xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    %5 = "onnx.Add"(%b, %one) : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+    onnx.Yield %d, %4, %5 : tensor<i1>, tensor<?x4xf32>, tensor<2xi64>
+  }) : (tensor<i64>, tensor<i1>, tensor<?x4xf32>, tensor<2xi64>) -> (tensor<?x4xf32>, tensor<2xi64>)
+  %6 = "onnx.Relu"(%2#0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  onnx.Return %6 : tensor<?x4xf32>
+}
