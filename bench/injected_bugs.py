@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDS = "transforms/rules/constprop_elementwise.py"
 FUSIONS = "transforms/rules/fuse_elementwise.py"
 REASSOCIATION = "transforms/rules/constprop_reassociation.py"
-KERNELS = "lowering/onnx_to_krnl/elementwise.py"
+KERNELS = "lowering/onnx_to_krnl/math/elementwise.py"
 
 TIME_LIMIT = 60
 """Seconds in which a bug must be named."""

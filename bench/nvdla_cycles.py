@@ -25,7 +25,7 @@ from bench.nvdla_layers import table as layer_table
 from xonnc.calibration import calibrate_module, input_shapes
 from xonnc.compiler import Compilation, compile_model
 from xonnc.formats.nvdla.calibration import Ranges
-from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values
 from xonnc.targets import load_target
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "nvdla-performance.md"

@@ -49,7 +49,7 @@ from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.formats.onnx.embedded_models import program
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values
 from xonnc.packages import CompiledPackage, compile_package
 from xonnc.runtime.nvdla.simulator import Output, Simulator
 from xonnc.runtime.package import load_package

@@ -36,8 +36,8 @@ from xonnc.calibration import calibrate_module
 from xonnc.compiler import run_frontend
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.onnx_to_dla.output_branches import with_separate_outputs
-from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
+from xonnc.lowering.onnx_to_dla.quantization.output_branches import with_separate_outputs
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values
 from xonnc.lowering.quantization_statistics.quantization_error import (
     ActivationPair,
     activation_pairs,

@@ -42,8 +42,8 @@ from xonnc.compiler import run_frontend
 from xonnc.dialects.onnx.multiplications import multiplications
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
-from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
-from xonnc.lowering.onnx_to_dla.output_branches import with_separate_outputs
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import computing_ops, mark_float
+from xonnc.lowering.onnx_to_dla.quantization.output_branches import with_separate_outputs
 from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.place_nodes import planned_partitions
 from xonnc.packages import compile_placement, unique_value_names

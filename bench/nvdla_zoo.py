@@ -22,7 +22,7 @@ from xonnc.compiler import Compilation, compile_model
 from xonnc.contexts import StageCallback
 from xonnc.formats.nvdla.calibration import Ranges, read_calibration, write_calibration
 from xonnc.formats.onnx.light_models import light_names
-from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values
 from xonnc.runtime.calibration import DEFAULT_METHOD
 
 Array = npt.NDArray[Any]

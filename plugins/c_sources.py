@@ -10,8 +10,8 @@ from math import inf, isinf, isnan
 from pathlib import Path
 from typing import Any
 
-from xonnc.lowering.onnx_to_krnl.c_kernels import CFunction, lower_to_c
-from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+from xonnc.lowering.onnx_to_krnl.builders.c_kernels import CFunction, lower_to_c
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
     LoweringBuilder,
     lowers_data_movement,
     supports_dynamic_shapes,

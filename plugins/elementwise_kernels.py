@@ -8,9 +8,9 @@ from typing import Any
 from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.types import NONE, element_type
-from xonnc.lowering.onnx_to_krnl.element_types import is_computable
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ElementwiseBody, lowers_elementwise
-from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.math.elementwise_fusion import ElementwiseBody, lowers_elementwise
+from xonnc.lowering.onnx_to_krnl.planning.element_types import is_computable
 from xonnc.plugins.op_class import PluginOp
 
 Bind = Callable[[Operation], Any]

@@ -11,11 +11,11 @@ import numpy as np
 from xonnc.dialects.dla.attributes import Activation, PoolMode, SdpStage
 from xonnc.dialects.dla.types import cube_of
 from xonnc.lowering.dla_planning.window import Window2D
-from xonnc.lowering.onnx_to_dla.dla_builder import Cube, UnsupportedOperator
-from xonnc.lowering.onnx_to_dla.fp16_arithmetic import combine_constant, combine_cubes
-from xonnc.lowering.onnx_to_dla.fp16_builder import Fp16Builder, fp16_lut
-from xonnc.lowering.onnx_to_dla.pooling import pool
-from xonnc.lowering.onnx_to_dla.sdp_stages import MAXIMUM, MINIMUM, PRODUCT, RELU, SUM
+from xonnc.lowering.onnx_to_dla.builders.dla_builder import Cube, UnsupportedOperator
+from xonnc.lowering.onnx_to_dla.builders.sdp_stages import MAXIMUM, MINIMUM, PRODUCT, RELU, SUM
+from xonnc.lowering.onnx_to_dla.fp16.fp16_arithmetic import combine_constant, combine_cubes
+from xonnc.lowering.onnx_to_dla.fp16.fp16_builder import Fp16Builder, fp16_lut
+from xonnc.lowering.onnx_to_dla.operators.pooling import pool
 from xonnc.plugins.operators import Array
 from xonnc.targets import NvdlaTarget
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from xdsl.ir import Operation
 
 from xonnc.errors import XonncError
-from xonnc.lowering.onnx_to_krnl.layout_preferences import ImageLayout, prefer_layout
+from xonnc.lowering.onnx_to_krnl.planning.layout_preferences import ImageLayout, prefer_layout
 from xonnc.plugins.elementwise_kernels import Bind
 from xonnc.plugins.op_class import PluginOp
 from xonnc.plugins.operators import OperatorSpec, PluginError

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.errors import PluginFunctionError, suggest
-from xonnc.lowering.onnx_to_krnl.layout_preferences import ImageLayout, prefer_layout
+from xonnc.lowering.onnx_to_krnl.planning.layout_preferences import ImageLayout, prefer_layout
 from xonnc.plugins.operators import Plugin, PluginError
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])

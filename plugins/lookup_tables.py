@@ -8,7 +8,7 @@ import numpy as np
 
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.errors import PluginFunctionError
-from xonnc.lowering.onnx_to_dla.function_lookup import add_unary_function
+from xonnc.lowering.onnx_to_dla.int8.function_lookup import add_unary_function
 from xonnc.plugins.elementwise_kernels import Bind
 from xonnc.plugins.op_class import PluginOp
 from xonnc.plugins.operators import Array

@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import is_quantized
 from xonnc.plugins.op_class import PluginOp
 
 BindOperands = Callable[[Operation, Sequence[Any]], Any]

@@ -8,10 +8,10 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.types import NONE
 from xonnc.errors import XonncError
-from xonnc.lowering.onnx_to_dla.dla_builder import Cube, UnsupportedOperator
-from xonnc.lowering.onnx_to_dla.fp16_builder import Fp16Builder, lowers_fp16
-from xonnc.lowering.onnx_to_dla.operator_builder import INT8_LOWERINGS
-from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedBuilder, lowers_int8
+from xonnc.lowering.onnx_to_dla.builders.dla_builder import Cube, UnsupportedOperator
+from xonnc.lowering.onnx_to_dla.builders.operator_builder import INT8_LOWERINGS
+from xonnc.lowering.onnx_to_dla.fp16.fp16_builder import Fp16Builder, lowers_fp16
+from xonnc.lowering.onnx_to_dla.int8.quantized_builder import QuantizedBuilder, lowers_int8
 from xonnc.plugins.layer_builder import FeatureCube, LayerBuilder
 from xonnc.plugins.nvdla_bodies import BindOperands
 from xonnc.plugins.op_class import PluginOp

@@ -16,7 +16,7 @@ from xonnc.plugins.types import TensorType
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
-    from xonnc.lowering.onnx_to_krnl.c_kernels import CFunction
+    from xonnc.lowering.onnx_to_krnl.builders.c_kernels import CFunction
     from xonnc.plugins.backend_declarations import Backend
     from xonnc.plugins.op_class import PluginOp
     from xonnc.rewriting.rules import RuleSet

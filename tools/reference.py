@@ -16,8 +16,8 @@ from xonnc.formats.onnx.function_bodies import has_function_body
 from xonnc.formats.onnx.op_versions import OpIdentity, identity_of_class
 from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import SUPPORTS_DYNAMIC_SHAPES
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import DATA_MOVEMENT, ELEMENTWISE, LOWERINGS
-from xonnc.lowering.onnx_to_krnl.lowering_builder import SUPPORTS_DYNAMIC_SHAPES
 from xonnc.plugins.op_class import PluginOp
 from xonnc.runtime.native.string_operators import IMPLEMENTATIONS, PREPARED_IMPLEMENTATIONS
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names

@@ -41,7 +41,7 @@ class RefusalEntry:
 def refusals() -> list[RefusalEntry]:
     """Return all refusals by theme, without repetition, in source order."""
     found: dict[RefusalEntry, None] = {}
-    for path in sorted(FOLDER.glob("*.py")):
+    for path in sorted(FOLDER.rglob("*.py"), key=lambda path: path.name):
         theme = THEMES.get(path.stem, path.stem.replace("_", " "))
         for text in _texts(ast.parse(path.read_text(encoding="utf-8"))):
             rule, _, way_out = text.partition("; ")

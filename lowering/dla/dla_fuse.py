@@ -28,7 +28,7 @@ from xonnc.lowering.dla.convolution_plans import fits_in_one_tile
 from xonnc.lowering.dla.fused_layers import FusedLayer
 from xonnc.lowering.dla.pipelined_plans import cycles_of
 from xonnc.lowering.dla_planning.precision import precision_of, processed_precision
-from xonnc.lowering.onnx_to_dla.dla_builder import Operand
+from xonnc.lowering.onnx_to_dla.builders.dla_builder import Operand
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.targets import NvdlaTarget, load_target
 

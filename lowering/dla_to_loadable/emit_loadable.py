@@ -42,8 +42,8 @@ from xonnc.lowering.dla.packing import PackedConstant
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_planning.surface_sizes import format_of
 from xonnc.lowering.dla_to_loadable.tasks import DlaTaskWriter, TaskBlobs, emulator_task
-from xonnc.lowering.onnx_to_dla.image_inputs import images_of
-from xonnc.lowering.onnx_to_dla.quantization_attributes import qparams_by_name
+from xonnc.lowering.onnx_to_dla.builders.image_inputs import images_of
+from xonnc.lowering.onnx_to_dla.quantization.quantization_attributes import qparams_by_name
 from xonnc.targets import NvdlaTarget
 
 PAGE_BYTES = 4096

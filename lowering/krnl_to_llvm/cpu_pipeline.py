@@ -25,8 +25,8 @@ from xonnc.lowering.onnx_to_krnl.assign_layout import AssignLayout
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
+from xonnc.lowering.onnx_to_krnl.planning.select_bf16_onnx import SelectBf16
 from xonnc.lowering.onnx_to_krnl.reduce_memory_onnx import ReduceMemory
-from xonnc.lowering.onnx_to_krnl.select_bf16_onnx import SelectBf16
 from xonnc.targets.cpu import require_threads
 from xonnc.transforms.legalize_onnx import Legalize
 from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName, merge

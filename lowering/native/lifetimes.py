@@ -22,9 +22,9 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape
 from xonnc.formats.native.program import aligned
 from xonnc.lowering.native.read_program import SIZE_OPS, TERMINATORS
-from xonnc.lowering.onnx_to_krnl.checks import CHECK
-from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
-from xonnc.lowering.onnx_to_krnl.session_ops import is_session_op
+from xonnc.lowering.onnx_to_krnl.builders.checks import CHECK
+from xonnc.lowering.onnx_to_krnl.builders.data_dependent_shapes import is_outlined
+from xonnc.lowering.onnx_to_krnl.planning.session_ops import is_session_op
 from xonnc.transforms.constant_evaluation import captured
 
 # Sets of exact types: lookups are frequent, and `isinstance` with operation classes takes ten times as long.

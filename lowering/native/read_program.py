@@ -58,8 +58,8 @@ from xonnc.formats.native.program import (
     aligned,
 )
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.onnx_to_krnl.checks import check_of
-from xonnc.lowering.onnx_to_krnl.session_ops import attributes_of, is_session_op, operator_of
+from xonnc.lowering.onnx_to_krnl.builders.checks import check_of
+from xonnc.lowering.onnx_to_krnl.planning.session_ops import attributes_of, is_session_op, operator_of
 from xonnc.transforms.constant_evaluation import captured, later_program_of_op, module_of_op
 from xonnc.transforms.rules.reference_faults import fault
 

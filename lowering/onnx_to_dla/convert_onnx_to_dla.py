@@ -30,33 +30,36 @@ from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLin
 from xonnc.dialects.onnx.types import is_ranked, static_shape
 from xonnc.errors import RefusalError
 from xonnc.formats.onnx.op_versions import identity_of
-from xonnc.lowering.onnx_to_dla import (
+from xonnc.lowering.onnx_to_dla.builders.dla_builder import (
+    MissingOperand,
+    UnsupportedOperator,
+    cube_shape,
+)
+from xonnc.lowering.onnx_to_dla.builders.image_inputs import images_of, set_normalizations
+from xonnc.lowering.onnx_to_dla.builders.node_precision import precision_of_node, runs_in_fp16
+from xonnc.lowering.onnx_to_dla.builders.operator_builder import (
+    FP16_LOWERINGS,
+    INT8_LOWERINGS,
+    OperatorBuilder,
+)
+from xonnc.lowering.onnx_to_dla.fp16.fp16_builder import Fp16Builder
+from xonnc.lowering.onnx_to_dla.int8 import function_lookup, quantized
+from xonnc.lowering.onnx_to_dla.int8.quantized_builder import QuantizedBuilder
+from xonnc.lowering.onnx_to_dla.operators import (
     convolution,
     depth_to_space,
     elementwise,
     fp16_functions,
-    function_lookup,
     normalization,
     pooling,
-    quantized,
     reduction,
     resizing,
     selection,
     tensor,
     upsampling,
 )
-from xonnc.lowering.onnx_to_dla.dla_builder import (
-    MissingOperand,
-    UnsupportedOperator,
-    cube_shape,
-)
-from xonnc.lowering.onnx_to_dla.fp16_builder import Fp16Builder
-from xonnc.lowering.onnx_to_dla.image_inputs import images_of, set_normalizations
-from xonnc.lowering.onnx_to_dla.keep_float import REASON, stays_float
-from xonnc.lowering.onnx_to_dla.node_precision import precision_of_node, runs_in_fp16
-from xonnc.lowering.onnx_to_dla.operator_builder import FP16_LOWERINGS, INT8_LOWERINGS, OperatorBuilder
-from xonnc.lowering.onnx_to_dla.quantization_attributes import set_qparams
-from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedBuilder
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import REASON, stays_float
+from xonnc.lowering.onnx_to_dla.quantization.quantization_attributes import set_qparams
 from xonnc.targets import NvdlaTarget, load_target
 from xonnc.targets.limits import DIMENSION, lacks_precision
 

@@ -37,10 +37,10 @@ from xonnc.dialects.onnx.ops.tensor import (
     SplitV13Op,
 )
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
+from xonnc.lowering.onnx_to_dla.builders.op_inserter import OpInserter
+from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import PASS_THROUGH, elements, is_quantized
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
-from xonnc.lowering.onnx_to_dla.op_inserter import OpInserter
-from xonnc.lowering.onnx_to_dla.qdq_pairs import PASS_THROUGH, elements, is_quantized
-from xonnc.lowering.onnx_to_dla.softmax_logits import VIEWS
+from xonnc.lowering.onnx_to_dla.quantization.softmax_logits import VIEWS
 
 MAX_ENTRIES = 4
 """Entries of a softmax up to which passes of the SDP and lookups cost less than transfers to the CPU."""

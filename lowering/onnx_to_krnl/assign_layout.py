@@ -39,16 +39,18 @@ from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, ConvTransposeOp, MaxPoolOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import is_ranked
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
     operators_in,
 )
-from xonnc.lowering.onnx_to_krnl.convolution import reads_rows
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ELEMENTWISE
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import planned_functions
-from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
-from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionGroup, dissolve_groups
-from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Plan, plan_int8
-from xonnc.lowering.onnx_to_krnl.layout_plan import (
+from xonnc.lowering.onnx_to_krnl.math.elementwise_fusion import ELEMENTWISE
+from xonnc.lowering.onnx_to_krnl.math.reductions import keeps_blocks
+from xonnc.lowering.onnx_to_krnl.nn.convolution import reads_rows
+from xonnc.lowering.onnx_to_krnl.planning.fusion_groups import put_groups
+from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import FusionGroup, dissolve_groups
+from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Plan, plan_int8
+from xonnc.lowering.onnx_to_krnl.planning.layout_plan import (
     LayoutPlan,
     PoolOp,
     SplitOp,
@@ -56,10 +58,8 @@ from xonnc.lowering.onnx_to_krnl.layout_plan import (
     is_like,
     plan_layouts,
 )
-from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.reductions import keeps_blocks
-from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
-from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
+from xonnc.lowering.onnx_to_krnl.planning.session_ops import CONTROL
+from xonnc.lowering.onnx_to_krnl.planning.tile_selection import Tiles
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.rewriting.editing import retype
 

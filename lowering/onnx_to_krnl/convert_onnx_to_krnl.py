@@ -34,74 +34,13 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.nn import AttentionOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, is_ranked, static_shape
-from xonnc.lowering.onnx_to_krnl import (
-    activations,
-    along_axis,
-    attention,
-    cache_updates,
-    casts,
-    channel_normalization,
-    col2im,
-    control_flow,
-    conv_and_pooling,
-    data_movement,
-    deformable_convolution,
-    einsum,
-    elementwise,
-    feature_preprocessing,
-    fourier,
-    generators,
-    grid_sample,
-    hyperbolic,
-    indexing,
-    integer_arithmetic,
-    integer_matmul,
-    layer_normalization,
-    linear_models,
-    matmul,
-    non_max_suppression,
-    optimizers,
-    padding,
-    quantize_linear,
-    random_numbers,
-    recurrent,
-    reductions,
-    resize,
-    roi_pooling,
-    rotary_embedding,
-    selection,
-    sorting,
-    support_vector_machines,
-    tf_idf,
-    tree_ensembles,
-    unique,
-    views,
-)
-from xonnc.lowering.onnx_to_krnl.assigned_layouts import AssignedLayouts, strip_layouts
-from xonnc.lowering.onnx_to_krnl.attention_sizes import has_attention_kernel
-from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
-from xonnc.lowering.onnx_to_krnl.block_weights import plan_quantized_weights
-from xonnc.lowering.onnx_to_krnl.blocking_tensors import blocking_tensor
-from xonnc.lowering.onnx_to_krnl.cache_slices import plan_cache_slices
-from xonnc.lowering.onnx_to_krnl.cache_updates import plan_growth, unread_zeros
-from xonnc.lowering.onnx_to_krnl.channel_blocking import unblocked
-from xonnc.lowering.onnx_to_krnl.contributed_operators import reason_without_kernel
-from xonnc.lowering.onnx_to_krnl.convolution import lower_conv_fusion
-from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
-from xonnc.lowering.onnx_to_krnl.dynamic_shapes import DynamicShapes
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import (
-    ELEMENTWISE,
-    ElementwisePlan,
-    lower_elementwise,
-    plan_elementwise,
-)
-from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, dissolve_groups, shape_operands
-from xonnc.lowering.onnx_to_krnl.int8_convolution import lower_int8_matmul
-from xonnc.lowering.onnx_to_krnl.int8_elementwise import lower_int8_elementwise, lower_int8_max_pool
-from xonnc.lowering.onnx_to_krnl.int8_fusion import plan_int8
-from xonnc.lowering.onnx_to_krnl.int8_layout import int8_to_row_major, lower_quantize
-from xonnc.lowering.onnx_to_krnl.layout_plan import plan_layouts
-from xonnc.lowering.onnx_to_krnl.lowering_builder import (
+from xonnc.lowering.onnx_to_krnl.builders import views
+from xonnc.lowering.onnx_to_krnl.builders.attention_sizes import has_attention_kernel
+from xonnc.lowering.onnx_to_krnl.builders.blocking_tensors import blocking_tensor
+from xonnc.lowering.onnx_to_krnl.builders.cache_slices import plan_cache_slices
+from xonnc.lowering.onnx_to_krnl.builders.channel_blocking import unblocked
+from xonnc.lowering.onnx_to_krnl.builders.data_dependent_shapes import is_outlined
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
     DATA_MOVEMENT,
     LOWERINGS,
     NO_DYNAMIC_KERNEL,
@@ -110,9 +49,75 @@ from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     LoweringBuilder,
     may_be_cut,
 )
-from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
-from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_static
-from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
+from xonnc.lowering.onnx_to_krnl.control_flow import control_flow
+from xonnc.lowering.onnx_to_krnl.int8 import integer_matmul, quantize_linear
+from xonnc.lowering.onnx_to_krnl.int8.int8_convolution import lower_int8_matmul
+from xonnc.lowering.onnx_to_krnl.int8.int8_elementwise import lower_int8_elementwise, lower_int8_max_pool
+from xonnc.lowering.onnx_to_krnl.int8.int8_layout import int8_to_row_major, lower_quantize
+from xonnc.lowering.onnx_to_krnl.math import (
+    activations,
+    along_axis,
+    casts,
+    einsum,
+    elementwise,
+    fourier,
+    hyperbolic,
+    integer_arithmetic,
+    layer_normalization,
+    matmul,
+    optimizers,
+    random_numbers,
+    reductions,
+)
+from xonnc.lowering.onnx_to_krnl.math.block_weights import plan_quantized_weights
+from xonnc.lowering.onnx_to_krnl.math.elementwise_fusion import (
+    ELEMENTWISE,
+    ElementwisePlan,
+    lower_elementwise,
+    plan_elementwise,
+)
+from xonnc.lowering.onnx_to_krnl.ml import (
+    feature_preprocessing,
+    linear_models,
+    support_vector_machines,
+    tf_idf,
+    tree_ensembles,
+)
+from xonnc.lowering.onnx_to_krnl.nn import (
+    attention,
+    cache_updates,
+    channel_normalization,
+    conv_and_pooling,
+    deformable_convolution,
+    non_max_suppression,
+    roi_pooling,
+    rotary_embedding,
+)
+from xonnc.lowering.onnx_to_krnl.nn.cache_updates import plan_growth, unread_zeros
+from xonnc.lowering.onnx_to_krnl.nn.convolution import lower_conv_fusion
+from xonnc.lowering.onnx_to_krnl.planning.assigned_layouts import AssignedLayouts, strip_layouts
+from xonnc.lowering.onnx_to_krnl.planning.bias_fusion import plan_biases
+from xonnc.lowering.onnx_to_krnl.planning.contributed_operators import reason_without_kernel
+from xonnc.lowering.onnx_to_krnl.planning.dynamic_shapes import DynamicShapes
+from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import FusionScope, dissolve_groups, shape_operands
+from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import plan_int8
+from xonnc.lowering.onnx_to_krnl.planning.layout_plan import plan_layouts
+from xonnc.lowering.onnx_to_krnl.planning.session_ops import CONTROL, is_session_op
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import are_static
+from xonnc.lowering.onnx_to_krnl.planning.tile_selection import Tiles
+from xonnc.lowering.onnx_to_krnl.rnn import recurrent
+from xonnc.lowering.onnx_to_krnl.tensor import (
+    col2im,
+    data_movement,
+    generators,
+    grid_sample,
+    indexing,
+    padding,
+    resize,
+    selection,
+    sorting,
+    unique,
+)
 from xonnc.rewriting.editing import erase
 from xonnc.targets.cpu import require_threads
 

@@ -37,30 +37,30 @@ from xonnc.dialects.krnl.fusion import FusedOp
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
-from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
-from xonnc.lowering.onnx_to_krnl.block_weights import clone_shared_weights, plan_quantized_weights
-from xonnc.lowering.onnx_to_krnl.cache_slices import plan_cache_slices
-from xonnc.lowering.onnx_to_krnl.cache_updates import plan_growth
+from xonnc.lowering.onnx_to_krnl.builders.cache_slices import plan_cache_slices
+from xonnc.lowering.onnx_to_krnl.builders.data_dependent_shapes import is_outlined
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
     drop_constants,
     has_dynamic_inputs,
     operators_in,
     to_row_major,
 )
-from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
-from xonnc.lowering.onnx_to_krnl.dynamic_shapes import DynamicShapes
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ELEMENTWISE, producers
-from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
-from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionGroup, FusionScope, shape_computations
-from xonnc.lowering.onnx_to_krnl.int8_fusion import Int8Plan, plan_int8
-from xonnc.lowering.onnx_to_krnl.layout_plan import plan_layouts
-from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.matmul import following_relu
-from xonnc.lowering.onnx_to_krnl.qdq_elimination import eliminate_qdq
-from xonnc.lowering.onnx_to_krnl.qdq_pairs import expand_qdq_pairs
-from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
-from xonnc.lowering.onnx_to_krnl.string_fusion import plan_token_counts
-from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
+from xonnc.lowering.onnx_to_krnl.math.block_weights import clone_shared_weights, plan_quantized_weights
+from xonnc.lowering.onnx_to_krnl.math.elementwise_fusion import ELEMENTWISE, producers
+from xonnc.lowering.onnx_to_krnl.math.matmul import following_relu
+from xonnc.lowering.onnx_to_krnl.nn.cache_updates import plan_growth
+from xonnc.lowering.onnx_to_krnl.planning.bias_fusion import plan_biases
+from xonnc.lowering.onnx_to_krnl.planning.dynamic_shapes import DynamicShapes
+from xonnc.lowering.onnx_to_krnl.planning.fusion_groups import put_groups
+from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import FusionGroup, FusionScope, shape_computations
+from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Plan, plan_int8
+from xonnc.lowering.onnx_to_krnl.planning.layout_plan import plan_layouts
+from xonnc.lowering.onnx_to_krnl.planning.qdq_elimination import eliminate_qdq
+from xonnc.lowering.onnx_to_krnl.planning.qdq_pairs import expand_qdq_pairs
+from xonnc.lowering.onnx_to_krnl.planning.session_ops import CONTROL
+from xonnc.lowering.onnx_to_krnl.planning.string_fusion import plan_token_counts
+from xonnc.lowering.onnx_to_krnl.planning.tile_selection import Tiles
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.rewriting.editing import operands_of
 

@@ -13,8 +13,8 @@ from xonnc.dialects.onnx.ops.nn import AveragePoolOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import operators_in
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ELEMENTWISE
-from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionGroup
+from xonnc.lowering.onnx_to_krnl.math.elementwise_fusion import ELEMENTWISE
+from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import FusionGroup
 from xonnc.rewriting.editing import operands_of
 
 

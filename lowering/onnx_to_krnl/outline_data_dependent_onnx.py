@@ -30,14 +30,14 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.krnl.attributes import NO_KERNEL
 from xonnc.dialects.onnx.elements import drop_attributes
 from xonnc.lowering.onnx_to_krnl.assign_layout import AssignLayout
-from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
-from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import (
+from xonnc.lowering.onnx_to_krnl.builders.data_dependent_shapes import (
     Outlined,
     blocks_of,
     followers_of,
     is_outlined,
     mark_cut_slices,
 )
+from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 from xonnc.transforms.dims.analysis import DimAnalysis
 

@@ -44,18 +44,24 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape, tensor_type
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import drop_constants, operators_in
-from xonnc.lowering.onnx_to_krnl.convolution import reads_rows
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ELEMENTWISE
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import planned_functions
-from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
-from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionGroup, dissolve_groups
-from xonnc.lowering.onnx_to_krnl.int8_fusion import plan_int8
-from xonnc.lowering.onnx_to_krnl.layout_plan import ConvFusion, LayoutPlan, PoolOp, plan_layouts, pool_window
 from xonnc.lowering.onnx_to_krnl.live_bytes import LiveBytes
-from xonnc.lowering.onnx_to_krnl.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
-from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles, conv_tiles
+from xonnc.lowering.onnx_to_krnl.math.elementwise_fusion import ELEMENTWISE
+from xonnc.lowering.onnx_to_krnl.nn.convolution import reads_rows
+from xonnc.lowering.onnx_to_krnl.planning.fusion_groups import put_groups
+from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import FusionGroup, dissolve_groups
+from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import plan_int8
+from xonnc.lowering.onnx_to_krnl.planning.layout_plan import (
+    ConvFusion,
+    LayoutPlan,
+    PoolOp,
+    plan_layouts,
+    pool_window,
+)
+from xonnc.lowering.onnx_to_krnl.planning.session_ops import CONTROL
+from xonnc.lowering.onnx_to_krnl.planning.tile_selection import Tiles, conv_tiles
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.rewriting.editing import erase, replace_uses, retype
 

@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.types import tensor_type
 from xonnc.dialects.onnx.window_ops import WindowOp
 from xonnc.dialects.tosa.data_movement import PadOp, SliceOp
 from xonnc.dialects.tosa.types import element_of, shape_of
-from xonnc.lowering.onnx_to_krnl.window_geometry import window_of
+from xonnc.lowering.onnx_to_krnl.planning.window_geometry import window_of
 from xonnc.lowering.onnx_to_tosa.tosa_builder import NHWC, TosaBuilder
 
 SPATIAL = 2

@@ -24,16 +24,16 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.ops.builtin import ReturnOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
-from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import AtBoundary, Refusal, lower_network
-from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, stays_float
-from xonnc.lowering.onnx_to_dla.node_precision import (
+from xonnc.lowering.onnx_to_dla.builders.node_precision import (
     clear_precision,
     mixes_precisions,
     runs_in_fp16,
     set_fp16,
 )
-from xonnc.lowering.onnx_to_dla.operator_builder import FP16_LOWERINGS
-from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
+from xonnc.lowering.onnx_to_dla.builders.operator_builder import FP16_LOWERINGS
+from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import is_quantized
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import AtBoundary, Refusal, lower_network
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import computing_ops, stays_float
 from xonnc.lowering.placement.fp16_overflow import overflows
 from xonnc.lowering.placement.remove_qdq_pairs import Pair, remove_qdq_pairs
 from xonnc.targets import NvdlaTarget, load_target

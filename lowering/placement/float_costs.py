@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.locations import node_name
 from xonnc.errors import XonncError
-from xonnc.lowering.onnx_to_dla.keep_float import computing_ops
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import computing_ops
 from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.node_costs import (
     conversion_milliseconds,

@@ -54,8 +54,8 @@ from xonnc.dialects.onnx.ops.reduction import (
 )
 from xonnc.dialects.onnx.ops.tensor import CastOp, ConcatOp, IdentityOp, ReshapeOp, SqueezeOp, UnsqueezeOp
 from xonnc.lowering.dla_planning.precision import MAX_FP16
-from xonnc.lowering.onnx_to_dla.op_inserter import SQUARED_PART
-from xonnc.lowering.onnx_to_dla.qdq_pairs import quantized_bounds
+from xonnc.lowering.onnx_to_dla.builders.op_inserter import SQUARED_PART
+from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import quantized_bounds
 
 LARGEST_EXPONENT = log(MAX_FP16)
 

@@ -14,8 +14,8 @@ from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
-from xonnc.lowering.onnx_to_dla.batch import copy_batch
-from xonnc.lowering.onnx_to_dla.image_inputs import IMAGE_ATTRIBUTE
+from xonnc.lowering.onnx_to_dla.builders.batch import copy_batch
+from xonnc.lowering.onnx_to_dla.builders.image_inputs import IMAGE_ATTRIBUTE
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph
 
 MAIN = "main_graph"

@@ -26,6 +26,9 @@ from xonnc.dialects.onnx.ops.tensor import CastOp
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape
 from xonnc.errors import PluginFunctionError, RefusalError, XonncError
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, StageCallback, compile_converted
+from xonnc.lowering.onnx_to_dla.builders.dla_builder import FLOATS
+from xonnc.lowering.onnx_to_dla.builders.node_precision import runs_in_fp16
+from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import INSERTED, is_quantized
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import (
     LOWERINGS_BY_PRECISION,
     AtBoundary,
@@ -33,11 +36,8 @@ from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import (
     refusal_of,
     rule_of,
 )
-from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS
-from xonnc.lowering.onnx_to_dla.keep_float import REASON, stays_float
-from xonnc.lowering.onnx_to_dla.node_precision import runs_in_fp16
-from xonnc.lowering.onnx_to_dla.qdq_pairs import INSERTED, is_quantized
-from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
+from xonnc.lowering.onnx_to_dla.operators.selection import SELECTIONS
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import REASON, stays_float
 from xonnc.lowering.placement.assignment import nodes_on_dla
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.fp16_overflow import overflows

@@ -16,7 +16,7 @@ from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.onnx.elements import drop_attributes
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
-from xonnc.lowering.onnx_to_dla.qdq_pairs import INSERTED
+from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import INSERTED
 
 Pair: TypeAlias = tuple[QuantizeLinearOp, DequantizeLinearOp]
 

@@ -44,9 +44,9 @@ from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLin
 from xonnc.dialects.onnx.types import element_type, element_type_of, is_ranked, tensor_type
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla.calibration import Ranges, read_calibration
-from xonnc.lowering.onnx_to_dla.keep_float import keep_float, stays_float
-from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized
-from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import keep_float, stays_float
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import is_quantized
+from xonnc.lowering.onnx_to_dla.quantization.value_ranges import ValueRanges
 from xonnc.lowering.qdq.qdq_params import (
     ACTIVATION_TYPES,
     ActivationType,

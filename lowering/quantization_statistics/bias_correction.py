@@ -26,8 +26,8 @@ from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.onnx_to_dla.qdq_pairs import elements
-from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized_and_quantized
+from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import elements
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import equalized_and_quantized
 from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
 from xonnc.runtime.calibration import MAX_SAMPLE_MEANS, RunModel, channel_means
 

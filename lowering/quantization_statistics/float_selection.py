@@ -25,8 +25,8 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.onnx.locations import describe
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
-from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import computing_ops, mark_float
+from xonnc.lowering.onnx_to_dla.quantization.value_ranges import ValueRanges
 from xonnc.lowering.quantization_statistics.quantization_error import (
     OpenModel,
     cosine,

@@ -18,7 +18,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from xonnc.errors import XonncError
-from xonnc.lowering.onnx_to_dla.kernels import quantize_kernels
+from xonnc.lowering.onnx_to_dla.builders.kernels import quantize_kernels
 from xonnc.runtime.calibration import RunModel
 
 Array = npt.NDArray[Any]

@@ -37,8 +37,8 @@ from xonnc.lowering.native.c_header import c_header
 from xonnc.lowering.native.c_kernels import c_unit
 from xonnc.lowering.native.read_program import kernel_calls
 from xonnc.lowering.native.value_locations import memory_layout, require_standalone
-from xonnc.lowering.onnx_to_krnl.contributed_operators import require_implementations
-from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attached_core
+from xonnc.lowering.onnx_to_krnl.planning.contributed_operators import require_implementations
+from xonnc.lowering.onnx_to_krnl.planning.krnl_attach_core import attached_core
 from xonnc.native_compilation import (
     CompileOptions,
     lower_to_program,

@@ -32,11 +32,11 @@ from xonnc.formats.arrays import read_arrays
 from xonnc.formats.input_files import record_input
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, stays_float
-from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
-from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, name_values, quantize
-from xonnc.lowering.onnx_to_dla.softmax_logits import logits_of
-from xonnc.lowering.onnx_to_dla.sums_functions import has_sums_functions, looks_up_sums, rounded_of
+from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import is_quantized
+from xonnc.lowering.onnx_to_dla.int8.sums_functions import has_sums_functions, looks_up_sums, rounded_of
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import computing_ops, stays_float
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import equalized, name_values, quantize
+from xonnc.lowering.onnx_to_dla.quantization.softmax_logits import logits_of
 from xonnc.lowering.placement.float_costs import FloatCosts
 from xonnc.lowering.quantization_statistics.bias_correction import bias_corrections
 from xonnc.lowering.quantization_statistics.float_selection import (

@@ -34,18 +34,18 @@ from xonnc.formats.onnx.model_summary import ModelSummary, comparison_table, sum
 from xonnc.lowering.dla_to_loadable.report import CompileReport
 from xonnc.lowering.dla_to_loadable.stages import STAGES as DLA_STAGES
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, compile_converted, disabling_passes
-from xonnc.lowering.onnx_to_dla.batch import set_batch, shapes_of_one_image
+from xonnc.lowering.onnx_to_dla.builders.batch import set_batch, shapes_of_one_image
+from xonnc.lowering.onnx_to_dla.builders.image_inputs import ImageInput, set_images
+from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import inserted_pairs, is_quantized
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import convert, has_dynamic_inputs
-from xonnc.lowering.onnx_to_dla.group_norm_to_conv_onnx import group_norm_to_conv
-from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
-from xonnc.lowering.onnx_to_dla.layer_norm_to_conv_onnx import layer_norm_to_conv
-from xonnc.lowering.onnx_to_dla.matmul_to_conv_onnx import matmul_to_conv
-from xonnc.lowering.onnx_to_dla.propagate_qdq_onnx import propagate_pairs
-from xonnc.lowering.onnx_to_dla.qdq_pairs import inserted_pairs, is_quantized
-from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
-from xonnc.lowering.onnx_to_dla.response_norm_to_conv_onnx import response_norm_to_conv
+from xonnc.lowering.onnx_to_dla.graph.group_norm_to_conv_onnx import group_norm_to_conv
+from xonnc.lowering.onnx_to_dla.graph.layer_norm_to_conv_onnx import layer_norm_to_conv
+from xonnc.lowering.onnx_to_dla.graph.matmul_to_conv_onnx import matmul_to_conv
+from xonnc.lowering.onnx_to_dla.graph.response_norm_to_conv_onnx import response_norm_to_conv
+from xonnc.lowering.onnx_to_dla.graph.split_sums import split_products, split_sums
+from xonnc.lowering.onnx_to_dla.quantization.propagate_qdq_onnx import propagate_pairs
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import quantize
 from xonnc.lowering.onnx_to_dla.split_softmax_onnx import split_softmax
-from xonnc.lowering.onnx_to_dla.split_sums import split_products, split_sums
 from xonnc.lowering.placement.assign_precision_onnx import assign_precision
 from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.place_nodes import refusals_of

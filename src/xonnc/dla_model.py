@@ -21,8 +21,8 @@ from xonnc.formats.native.program import TensorSpec
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.formats.package.manifest import PackagePort, TensorInfo
-from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
-from xonnc.lowering.onnx_to_dla.keep_float import keep_float as mark_named
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import computing_ops, mark_float
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import keep_float as mark_named
 from xonnc.package_engine import load_package
 from xonnc.packages import CompiledPackage, compile_package
 from xonnc.runtime.calibration import DEFAULT_METHOD

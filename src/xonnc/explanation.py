@@ -35,10 +35,10 @@ from xonnc.lowering.dla.buffer_strategies import BufferStrategy, buffer_strategi
 from xonnc.lowering.dla.network_checks import network
 from xonnc.lowering.dla_to_loadable.emit_loadable import tasks
 from xonnc.lowering.dla_to_loadable.stages import run_stages_after_converting
+from xonnc.lowering.onnx_to_dla.builders.image_inputs import ImageInput, set_images
+from xonnc.lowering.onnx_to_dla.builders.node_precision import precision_of_node
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_network
-from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
-from xonnc.lowering.onnx_to_dla.node_precision import precision_of_node
-from xonnc.lowering.onnx_to_dla.output_branches import with_separate_outputs
+from xonnc.lowering.onnx_to_dla.quantization.output_branches import with_separate_outputs
 from xonnc.lowering.placement.dataflow_graph import graph_of
 from xonnc.lowering.placement.place_nodes import Placement as Partition
 from xonnc.lowering.placement.place_nodes import place_nodes as partition

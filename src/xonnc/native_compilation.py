@@ -24,11 +24,11 @@ from xonnc.lowering.native.c_kernels import c_unit
 from xonnc.lowering.native.profiling import split_kernels
 from xonnc.lowering.native.read_program import StepFunctions, read_program
 from xonnc.lowering.native.tensor_size_limit import check_tensor_sizes
+from xonnc.lowering.onnx_to_krnl.builders.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
-from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_outlined
-from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attach_core
-from xonnc.lowering.onnx_to_krnl.shape_inputs import shape_determining_inputs
-from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles
+from xonnc.lowering.onnx_to_krnl.planning.krnl_attach_core import attach_core
+from xonnc.lowering.onnx_to_krnl.planning.shape_inputs import shape_determining_inputs
+from xonnc.lowering.onnx_to_krnl.planning.tile_selection import Tile, set_tiles
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.runtime.native.c_compiler import with_c_kernels
 from xonnc.runtime.native.host_processor import host_core

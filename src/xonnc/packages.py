@@ -38,8 +38,8 @@ from xonnc.formats.package.archive import WritePart, host_file, write_package
 from xonnc.formats.package.manifest import Manifest, PackagePort, PackageStep, TensorInfo
 from xonnc.host_code import host_code, host_processor
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable
-from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, images_of
-from xonnc.lowering.onnx_to_dla.output_branches import with_separate_outputs
+from xonnc.lowering.onnx_to_dla.builders.image_inputs import ImageInput, images_of
+from xonnc.lowering.onnx_to_dla.quantization.output_branches import with_separate_outputs
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph, graph_of
 from xonnc.lowering.placement.place_nodes import CompiledPartition, Placement, place_nodes
 from xonnc.lowering.placement.remove_qdq_pairs import remove_qdq_pairs

@@ -24,7 +24,7 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i64
 
-from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
 from xonnc.passes import DIALECTS, PASSES
 from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backend_nodes import BackendNode, NodeRefused, constant_of

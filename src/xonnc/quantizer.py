@@ -40,10 +40,10 @@ from xonnc.formats.html_tables import html_table
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.model_summary import summarize
-from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, mark_float
-from xonnc.lowering.onnx_to_dla.keep_float import keep_float as mark_named
-from xonnc.lowering.onnx_to_dla.qdq_pairs import is_quantized
-from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
+from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import is_quantized
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import computing_ops, mark_float
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import keep_float as mark_named
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values
 from xonnc.lowering.placement.float_costs import FloatCosts
 from xonnc.lowering.qdq.insert_qdq_onnx import QdqScheme, has_quantized_weights, insert_qdq, linear_ops
 from xonnc.lowering.qdq.qdq_params import ACTIVATION_TYPES, ActivationType

@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.assembly.parser import UNPARSABLE, OnnxParser
 from xonnc.errors import XonncError
 from xonnc.formats.input_files import record_input
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attached_core
+from xonnc.lowering.onnx_to_krnl.planning.krnl_attach_core import attached_core
 
 SUFFIX = ".mlir"
 """The suffix of files of IR."""

@@ -34,8 +34,8 @@ from xonnc.dialects.onnx.elements import drop_attributes
 from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
 from xonnc.lowering.native.read_program import KernelCall, kernel_calls
-from xonnc.lowering.onnx_to_krnl.tile_keys import key_of
-from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles, tiles_for
+from xonnc.lowering.onnx_to_krnl.planning.tile_keys import key_of
+from xonnc.lowering.onnx_to_krnl.planning.tile_selection import Tile, set_tiles, tiles_for
 from xonnc.native_compilation import CompileOptions, lower_to_program, prepare_for_lowering, resolve_processor
 from xonnc.runtime.native.jit import Code, machine_code
 from xonnc.runtime.native.tuned_tiles import save_tiles

@@ -162,6 +162,19 @@ MAY_IMPORT = {
 }
 """Folders and the folders they may import; every folder may import itself and `LEAVES`."""
 
+LAYERS = {
+    "lowering/onnx_to_krnl": (
+        *("planning", "builders", "math", "tensor", "nn", "rnn", "int8", "ml", "control_flow"),
+    ),
+    "lowering/onnx_to_dla": ("builders", "graph", "fp16", "int8", "quantization", "operators"),
+}
+"""Folders within a folder; each may import what the folder may, and the ones before it."""
+
+for _folder, _layers in LAYERS.items():
+    for _index, _layer in enumerate(_layers):
+        before = {f"{_folder}/{other}" for other in _layers[:_index]}
+        MAY_IMPORT[f"{_folder}/{_layer}"] = MAY_IMPORT[_folder] | before
+
 
 @cache
 def imports(path: Path, for_types: bool = True) -> Sequence[str]:
@@ -259,8 +272,8 @@ def unit(path: str) -> str:
     if path.removeprefix(f"{API}/") in PUBLIC:
         return path.rpartition("/")[2] if path.endswith(LEAVES) else API
     parts = path.split("/")
-    below = "/".join(parts[:2])
-    return below if below in MAY_IMPORT else parts[0]
+    listed = ("/".join(parts[:depth]) for depth in (3, 2))
+    return next((folder for folder in listed if folder in MAY_IMPORT), parts[0])
 
 
 def test_public_modules():

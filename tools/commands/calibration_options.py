@@ -107,7 +107,7 @@ def mark_float_nodes(
 ) -> FloatSelection | None:
     """Mark the nodes that stay in float, for NVDLA; return those selected for an accuracy."""
     from xonnc.calibration import input_shapes, read_samples, select_float
-    from xonnc.lowering.onnx_to_dla.keep_float import computing_ops, keep_float, mark_float
+    from xonnc.lowering.onnx_to_dla.quantization.keep_float import computing_ops, keep_float, mark_float
 
     keep_float(module, args.keep_float)
     if args.accuracy is None:
@@ -193,7 +193,7 @@ def _executor(args: argparse.Namespace) -> Generator[Executor | None]:
 
 def _table(path: Path, module: ModuleOp) -> Ranges:
     from xonnc.formats.nvdla.calibration import read_calibration
-    from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
+    from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values
 
     name_values(module)
     return read_calibration(path)

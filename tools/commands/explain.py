@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the explanation; exit code 1 if nodes are refused and no package is asked for."""
     from xonnc.explanation import explain_model, explain_package
     from xonnc.formats.nvdla.calibration import read_calibration
-    from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
+    from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values
 
     images = image_options.images(args)
     if is_package(args.model):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xonnc.errors import XonncError
 
 if TYPE_CHECKING:
-    from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
+    from xonnc.lowering.onnx_to_dla.builders.image_inputs import ImageInput
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def images(args: argparse.Namespace) -> dict[str, ImageInput]:
     """The inputs that are images by name; `""` for the only one there is."""
-    from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
+    from xonnc.lowering.onnx_to_dla.builders.image_inputs import ImageInput
 
     formats = _by_name("--input-format", args.input_format)
     means = _numbers("--input-mean", args.input_mean)

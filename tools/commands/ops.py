@@ -13,8 +13,8 @@ from xonnc.dialects.onnx.registry import op_class, op_classes
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import pdp_line_width
+from xonnc.lowering.onnx_to_dla.builders.image_inputs import FORMATS, ImageInput
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
-from xonnc.lowering.onnx_to_dla.image_inputs import FORMATS, ImageInput
 from xonnc.plugins import bundled
 from xonnc.plugins.backend_declarations import Backend
 from xonnc.plugins.backends import backend_of

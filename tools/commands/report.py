@@ -326,7 +326,7 @@ class _QuantizationSamples:
         from xonnc.calibration import calibrate_module
         from xonnc.formats.nvdla.calibration import read_calibration
         from xonnc.formats.onnx.exporter import export_proto
-        from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, is_quantized, name_values
+        from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import equalized, is_quantized, name_values
 
         if self._args.calib:
             name_values(module)

@@ -15,7 +15,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.performance import performance
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, name_values
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import is_quantized, name_values
 from xonnc.lowering.quantization_statistics.quantization_error import output_noise
 from xonnc.packages import compile_package
 from xonnc.tools.sweep.plan import Case

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from bench import backend
 from bench.backend import BackendResult, main, page, run
 from xonnc.dialects.onnx.ops.tensor import UniqueOp
-from xonnc.lowering.onnx_to_krnl.lowering_builder import LOWERINGS
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LOWERINGS
 
 X = np.array([1, -2, 3], np.float32)
 

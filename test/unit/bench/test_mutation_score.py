@@ -183,9 +183,9 @@ def test_lines_outside_functions_face_all_tests_of_their_file(tmp_path: Path):
 
 
 def test_near_tests_are_those_that_name_a_module_or_what_it_defines():
-    found = near_tests(ROOT, "lowering/onnx_to_dla/equalization.py")
-    assert found[0] == "test/unit/lowering/onnx_to_dla/test_equalization.py"
-    assert "test/unit/lowering/onnx_to_dla/test_quantized.py" in found
+    found = near_tests(ROOT, "lowering/onnx_to_dla/quantization/equalization.py")
+    assert found[0] == "test/unit/lowering/onnx_to_dla/quantization/test_equalization.py"
+    assert "test/unit/lowering/onnx_to_dla/quantization/test_negligible_weights.py" in found
     assert len(found) == len(set(found))
     assert (
         "test/unit/transforms/test_rule_numbers.py"

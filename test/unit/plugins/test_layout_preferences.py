@@ -13,7 +13,7 @@ import pytest
 
 import xonnc
 from xonnc.errors import XonncError
-from xonnc.lowering.onnx_to_krnl.layout_preferences import preferred_layout
+from xonnc.lowering.onnx_to_krnl.planning.layout_preferences import preferred_layout
 from xonnc.plugin import (
     BackendNode,
     Plugin,

@@ -24,9 +24,9 @@ from xonnc.lowering.krnl_to_llvm import scalar_ops
 from xonnc.lowering.llvm_to_c import scalar_expressions
 from xonnc.lowering.memory_planning.offset_assignment import BufferLifetime
 from xonnc.lowering.native import in_place
-from xonnc.lowering.onnx_to_dla import pooling
-from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder, Operand
-from xonnc.lowering.onnx_to_krnl.elementwise_fusion import ELEMENTWISE
+from xonnc.lowering.onnx_to_dla.builders.dla_builder import DlaBuilder, Operand
+from xonnc.lowering.onnx_to_dla.operators import pooling
+from xonnc.lowering.onnx_to_krnl.math.elementwise_fusion import ELEMENTWISE
 from xonnc.rewriting.decision_limit import limiting_decisions
 from xonnc.rewriting.rules import Rule
 from xonnc.runtime.verification.comparison import Tolerance

@@ -29,7 +29,7 @@ def test_a_refusal_with_its_way_out(refusal: RefusalEntry):
 def test_no_call_is_left_out():
     """Every call with a text of its own is there; the one that hands on a constraint's words is not."""
     calls = 0
-    for path in FOLDER.glob("*.py"):
+    for path in FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 calls += node.func.attr == "refuse" and not isinstance(node.args[0], ast.Name)

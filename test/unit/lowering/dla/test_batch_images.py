@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xonnc.compiler import Compilation, compile_model
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges
-from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
+from xonnc.lowering.onnx_to_dla.builders.image_inputs import ImageInput
 from xonnc.packages import compile_package
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.package import load_package

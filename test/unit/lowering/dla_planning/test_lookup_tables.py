@@ -14,8 +14,7 @@ from xonnc.lowering.dla_planning.lookup_tables import (
     integer_normalization_lut,
     normalization_lut,
 )
-from xonnc.lowering.onnx_to_dla.fp16_builder import MAX_ERROR
-from xonnc.lowering.onnx_to_dla.unary_functions import (
+from xonnc.lowering.onnx_to_dla.builders.unary_functions import (
     ERF,
     exponential,
     gelu,
@@ -23,6 +22,7 @@ from xonnc.lowering.onnx_to_dla.unary_functions import (
     sigmoid,
     softplus,
 )
+from xonnc.lowering.onnx_to_dla.fp16.fp16_builder import MAX_ERROR
 
 
 def assert_ends_fit_the_steps(lut: Lut) -> None:

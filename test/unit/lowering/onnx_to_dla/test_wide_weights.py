@@ -21,7 +21,7 @@ from xonnc.compiler import compile_model
 from xonnc.errors import RefusalError
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
-from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
+from xonnc.lowering.onnx_to_dla.builders.image_inputs import ImageInput
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.targets import load_target
 

@@ -16,8 +16,8 @@ from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import node_name
 from xonnc.formats.nvdla.calibration import Ranges
-from xonnc.lowering.onnx_to_dla.keep_float import computing_ops
-from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
+from xonnc.lowering.onnx_to_dla.quantization.keep_float import computing_ops
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import quantize
 from xonnc.lowering.placement.float_costs import FloatCosts
 from xonnc.lowering.placement.node_costs import (
     conversion_milliseconds,

@@ -1,0 +1,1 @@
+"""What the lowerings of FP16 and INT8 share: builders of hardware layers, windows, images, QDQ pairs."""

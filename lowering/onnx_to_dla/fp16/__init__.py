@@ -1,0 +1,1 @@
+"""Builder and arithmetic of FP16."""

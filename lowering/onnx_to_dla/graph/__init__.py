@@ -1,0 +1,1 @@
+"""Passes on the graph that write what the engines lack as convolutions."""

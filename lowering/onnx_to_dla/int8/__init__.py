@@ -1,0 +1,1 @@
+"""Builder and arithmetic of INT8: scales, requantization, lookup tables."""

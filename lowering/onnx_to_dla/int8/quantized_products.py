@@ -1,0 +1,66 @@
+"""Elementwise products of two computed int8 cubes, in the SDP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import OperandMode, SdpStage, StageFunction
+from xonnc.dialects.dla.types import cube_of
+from xonnc.formats.nvdla.quantization import QuantizationParameters
+from xonnc.lowering.onnx_to_dla.builders.dla_builder import Cube, DlaBuilder, Operand
+from xonnc.lowering.onnx_to_dla.builders.sdp_stages import is_per_channel
+from xonnc.lowering.onnx_to_dla.int8.dequantized import QuantizedCube, converter
+
+
+@dataclass(frozen=True)
+class ElementwiseProduct:
+    """
+    `a b` of stored integers; `b` has the shape of `a` or one position. It has a zero point only if the SDP
+    has a Y stage.
+    """
+
+    a: QuantizedCube
+    b: QuantizedCube
+    shape: tuple[int, ...]
+
+    def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
+        """
+        Emit one SDP pass: X1 subtracts the zero point of `a`, X2 multiplies. Y multiplies if `b` has a zero
+        point, which only its operand converter can subtract.
+        """
+        is_spread = cube_of(self.a.value.type) != cube_of(self.b.value.type)
+        mode = OperandMode.PER_KERNEL if is_spread else OperandMode.PER_POINT
+        factor = SdpStage(StageFunction.MUL, mode=mode, mul_offset=self.b.qparams.zero_point)
+        stages: list[Operand] = [(factor, self.b.value)]
+        if self.a.qparams.zero_point:
+            stages.insert(0, (SdpStage(StageFunction.ALU, alu_operand=-self.a.qparams.zero_point), None))
+        if self.b.qparams.zero_point:
+            stages = (
+                [stages[0], (SdpStage(), None), stages[-1]]
+                if self.a.qparams.zero_point
+                else [(SdpStage(), None)] * 2 + stages
+            )
+        unit = self.a.qparams.scale * self.b.qparams.scale
+        return builder.requantized(self.a.value, stages, converter(unit, qparams, builder))
+
+
+def product_of(a: Cube, b: Cube, shape: tuple[int, ...], builder: DlaBuilder) -> ElementwiseProduct:
+    """Return the product of stored integers, one of which has the shape of the result."""
+    if a.shape != shape or (b.shape == shape and b.zero_point):
+        a, b = b, a
+    if b.zero_point and not builder.target.sdp_y:
+        builder.refuse(
+            "both factors have zero points other than 0 (this takes the SDP's Y stage, which the target "
+            "lacks); use symmetric quantization for one factor"
+        )
+    here, other = a.cube, b.cube
+    if a.shape != shape or (other != here and not is_per_channel(b.shape, other, shape, here)):
+        builder.refuse(
+            f"factors of {list(a.shape)} and {list(b.shape)} (the SDP broadcasts per-channel tensors only)",
+            cause=builder.reshape_before(shape) if a.shape == b.shape == shape else None,
+        )
+    if other == here and b.shape != shape:
+        builder.refuse(f"factors of {list(a.shape)} and {list(b.shape)}; expand one of them first")
+    return ElementwiseProduct(QuantizedCube.of(a), QuantizedCube.of(b), shape)

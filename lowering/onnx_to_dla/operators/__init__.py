@@ -1,0 +1,1 @@
+"""Lowerings of operators, one module a theme."""

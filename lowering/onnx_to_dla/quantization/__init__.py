@@ -1,0 +1,1 @@
+"""Passes and analyses that decide scales: `quantize-onnx`, `propagate-qdq-onnx`, equalization."""

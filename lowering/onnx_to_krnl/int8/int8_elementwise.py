@@ -1,0 +1,137 @@
+"""int8 kernels per channel: depthwise convolutions, elementwise groups, and max pooling, in NHWC."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType, f32, i8, i32
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.ops.constant import constant_elements
+from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.int8.int8_convolution import pad_channels
+from xonnc.lowering.onnx_to_krnl.int8.int8_epilogues import int8_epilogue
+from xonnc.lowering.onnx_to_krnl.int8.int8_layout import int8_buffer, int8_result, pixel_indices
+from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Fusion
+from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import QuantizedMatmul
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import static_sizes
+from xonnc.lowering.onnx_to_krnl.planning.window_geometry import WindowGeometry
+
+
+def lower_int8_elementwise(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
+    """Emit a kernel for an int8 fusion without a matrix product, or with a depthwise convolution."""
+    product = fusion.product
+    images = [int8_buffer(value, builder) for value in fusion.images]
+    source = None if product is None else int8_buffer(product.x, builder)
+    target = int8_result(fusion.result, builder)
+    depth = target.extents.channels
+    count, _, rows, columns = builder.int8.sizes_of(fusion.result)
+    numbers = _numbers(fusion, depth)
+    all_images = [target, *images] if source is None else [target, source, *images]
+    kernel = KernelBuilder(
+        [buffer_type(image.extents, i8) for image in all_images] + [_type_of(array) for array in numbers]
+    )
+    buffers = kernel.buffers
+    biases = list(buffers[len(all_images) :])
+    with kernel.loops([count, rows, columns, depth]) as (number, row, column, channel):
+        pixel = number, row, column
+        total: SSAValue | None = None
+        if product is not None and source is not None:
+            corner = source.start[0] - product.window.begins[0], source.start[1] - product.window.begins[1]
+            total = _sum(
+                kernel, product, (buffers[1], biases.pop(0), biases.pop(0)), corner, (*pixel, channel)
+            )
+        read = [kernel.load(buffer, [channel]) for buffer in biases]
+        for image, buffer in zip(images, buffers[len(all_images) - len(images) :], strict=False):
+            read.append(kernel.load(buffer, [*pixel_indices(kernel, image, pixel), channel]))
+        stored = int8_epilogue(fusion, kernel, total, read)
+        kernel.store(stored, buffers[0], [*pixel_indices(kernel, target, pixel), channel])
+    name = "int8_elementwise" if product is None else "int8_depthwise"
+    inputs = [image.buffer for image in all_images[1:]] + [
+        builder.constant_buffer(array) for array in numbers
+    ]
+    builder.call(name, kernel, [target.buffer], inputs)
+
+
+def _numbers(fusion: Int8Fusion, depth: int) -> list[npt.NDArray[np.generic]]:
+    """
+    Return the parameters per channel: accumulator starts, weights, scale and bias, then other constants.
+    """
+    found: list[npt.NDArray[np.generic]] = []
+    product = fusion.product
+    if product is not None:
+        matrix = product.weights.reshape(product.weights.shape[0], -1).T.astype(np.int32)
+        if product.offsets is not None:
+            matrix += product.offsets
+        padded = np.zeros((len(matrix), depth), np.int32)
+        padded[:, : matrix.shape[1]] = matrix
+        found += [pad_channels(product.starts, depth), padded]
+        found += [pad_channels(array, depth) for array in (product.scales, product.bias) if array is not None]
+    for value in fusion.channels:
+        array = constant_elements(value)
+        assert array is not None
+        found.append(pad_channels(array.reshape(-1), depth))
+    return found
+
+
+def _type_of(array: npt.NDArray[np.generic]) -> MemRefType:
+    return buffer_type(array.shape, i32 if array.dtype == np.int32 else f32)
+
+
+def _sum(
+    kernel: KernelBuilder,
+    product: QuantizedMatmul,
+    buffers: tuple[SSAValue, SSAValue, SSAValue],
+    corner: tuple[int, int],
+    indices: tuple[SSAValue, SSAValue, SSAValue, SSAValue],
+) -> SSAValue:
+    """Emit the i32 sum of a depthwise window, unrolled."""
+    source, starts, weights = buffers
+    number, row, column, channel = indices
+    window = product.window
+    total = Scalar(kernel, kernel.load(starts, [channel]))
+    for step, at in enumerate(itertools.product(*(range(size) for size in window.kernel))):
+        pixel = [
+            kernel.affine(index, stride, first + each * dilation)
+            for index, stride, first, each, dilation in zip(
+                (row, column), window.strides, corner, at, window.dilations, strict=True
+            )
+        ]
+        byte = kernel.add(arith.ExtUIOp(kernel.load(source, [number, *pixel, channel]), i32))
+        weight = Scalar(kernel, kernel.load(weights, [kernel.index(step), channel]))
+        total = total + Scalar(kernel, byte) * weight
+    return total.value
+
+
+def lower_int8_max_pool(op: Operation, window: WindowGeometry, builder: LoweringBuilder) -> None:
+    """Maximum of each window; where it reaches beyond the edge, the edge is read again."""
+    value = op.operands[0]
+    source, target = int8_buffer(value, builder), int8_result(op.results[0], builder)
+    limits = static_sizes(builder.int8.sizes_of(value)[2:])
+    images, _, rows, columns = builder.int8.sizes_of(op.results[0])
+    kernel = KernelBuilder([buffer_type(image.extents, i8) for image in (target, source)])
+    with kernel.loops([images, rows, columns, target.extents.channels]) as (number, row, column, channel):
+        total: SSAValue | None = None
+        for indices in itertools.product(*(range(size) for size in window.kernel)):
+            at = [number]
+            for axis, index in enumerate((row, column)):
+                offset = indices[axis] * window.dilations[axis] - window.begins[axis] + source.start[axis]
+                here = Scalar(kernel, kernel.affine(index, window.strides[axis], offset))
+                if window.begins[axis]:
+                    here = here.maximum(source.start[axis])
+                if window.ends[axis]:
+                    here = here.minimum(source.start[axis] + limits[axis] - 1)
+                at.append(here.value)
+            byte = kernel.load(kernel.buffers[1], [*at, channel])
+            total = byte if total is None else kernel.add(arith.MaxUIOp(total, byte))
+        assert total is not None
+        pixel = [
+            kernel.affine(index, 1, first) for index, first in zip((row, column), target.start, strict=True)
+        ]
+        kernel.store(total, kernel.buffers[0], [number, *pixel, channel])
+    builder.call("maxpool", kernel, [target.buffer], [source.buffer])

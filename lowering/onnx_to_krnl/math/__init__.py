@@ -1,0 +1,1 @@
+"""Elementwise operators, reductions, products of matrices, random numbers."""

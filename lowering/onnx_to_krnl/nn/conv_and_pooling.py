@@ -1,0 +1,361 @@
+"""Conv, MaxPool and AveragePool on row-major tensors: im2col with matrix products, and unrolled windows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from math import inf, prod
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import UnitAttr, f32, f64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.attribute_builders import int_values
+from xonnc.dialects.onnx.ops import nn
+from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.builders.channel_blocking import blocked, blocked_result
+from xonnc.lowering.onnx_to_krnl.builders.kernels import Buffer, Kernel, Operand
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
+from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.builders.strided_copies import (
+    AffineAccess,
+    IndexExpr,
+    copy,
+    dim,
+    identity_map,
+)
+from xonnc.lowering.onnx_to_krnl.math.matmul import batched_matmul, dynamic_matmul
+from xonnc.lowering.onnx_to_krnl.nn.generic_pooling import generic_average_pool, generic_max_pool
+from xonnc.lowering.onnx_to_krnl.planning.element_types import (
+    integer_range,
+    is_unsigned_element,
+    storage_type,
+)
+from xonnc.lowering.onnx_to_krnl.planning.layout_plan import BlockedBuffer
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, are_static, is_static, static_sizes
+from xonnc.lowering.onnx_to_krnl.planning.window_geometry import (
+    MAX_UNROLLED_WINDOW,
+    WindowGeometry,
+    window_of,
+)
+from xonnc.lowering.onnx_to_krnl.tensor.padding import padded
+
+
+def with_pads(
+    value: SSAValue,
+    shape: Sequence[Size],
+    window: WindowGeometry,
+    number: float,
+    builder: LoweringBuilder,
+) -> SSAValue:
+    """Return the buffer of an input of a shape, padded with `number`; operators of the same pads share it."""
+    source = builder.buffer(value)
+    if not window.is_padded:
+        return source
+    sizes = (*shape[:2], *window.padded)
+    key = source, (*window.begins, *sizes), number
+    if key not in builder.padded_buffers:
+        target = builder.allocate(sizes, builder.element(value))
+        padded(target, sizes, source, shape, [0, 0, *window.begins], number, builder)
+        builder.padded_buffers[key] = target
+    return builder.padded_buffers[key]
+
+
+@lowers(nn.ConvOp)
+def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
+    """
+    Convolution as im2col and a matrix product.
+
+    A 1x1 window with stride 1 reads the input as it lies. A depthwise convolution is a loop over the window.
+    """
+    if builder.element(op.X) not in (f32, f64):
+        return "not of f32 or f64"
+    shape, out, weights = builder.sizes(op.X), builder.sizes(op.Y), static_sizes(builder.sizes(op.W))
+    if not are_static((*shape[1:], *out[1:])):
+        return NO_DYNAMIC_KERNEL
+    images, (channels, *pixels), (filters, *results) = (
+        shape[0],
+        static_sizes(shape[1:]),
+        static_sizes(out[1:]),
+    )
+    window = window_of(op, weights[2:], pixels, results)
+    groups = op.group.value.data
+    is_depthwise = (
+        weights[1] == 1 and groups == channels == filters and prod(window.kernel) <= MAX_UNROLLED_WINDOW
+    )
+    if groups > 1 and not is_depthwise and not is_static(images):
+        return NO_DYNAMIC_KERNEL
+    source = with_pads(op.X, shape, window, 0.0, builder)
+    if is_depthwise:
+        return _depthwise(op, source, window, builder)
+    count, depth = prod(results), prod(weights[1:])
+    is_plain = prod(window.kernel) == 1 and set(window.strides) <= {1}
+    columns = source if is_plain else columns_of(source, shape, out, window, builder)
+    each = filters // groups
+    sizes = each, count, depth
+    if groups > 1 and op.B.type != NONE:
+        return _grouped(op, columns, sizes, builder)
+    buffers = [builder.buffer(op.W), columns]
+    if op.B.type != NONE:
+        buffers.append(builder.buffer(op.B))
+    properties: dict[str, Attribute] = {"bias_of_rows": UnitAttr()}
+    if not is_static(images):
+        dynamic_matmul(op.Y, buffers, sizes, (images, (False, True)), builder, properties)
+        return None
+    starts_a = [group * each * depth for _ in range(images) for group in range(groups)]
+    starts_b = [number * depth * count for number in range(images * groups)]
+    batched_matmul(op.Y, buffers, sizes, (starts_a, starts_b), builder, properties)
+    return None
+
+
+def _grouped(
+    op: nn.ConvOp, columns: SSAValue, sizes: tuple[int, int, int], builder: LoweringBuilder
+) -> str | None:
+    """Grouped convolution with a bias, which becomes a column of the weights times a row of ones."""
+    filters, pixels, depth = sizes
+    weights, bias = builder.constant(op.W), builder.constant(op.B)
+    if weights is None or bias is None:
+        return "a grouped convolution with a bias, and weights or bias that are not constants"
+    images, groups = builder.shape(op.X)[0], op.group.value.data
+    matrix = np.concatenate([weights.reshape(-1, depth), bias.reshape(-1, 1)], axis=1)
+    count = images * groups
+    longer = builder.allocate([count, depth + 1, pixels], builder.element(op.X))
+    ones = builder.constant_buffer(np.ones((1,), weights.dtype))
+    exprs = identity_map(3)
+    sides = AffineAccess(longer, [count, depth + 1, pixels], exprs)
+    copy(
+        "columns",
+        [count, depth, pixels],
+        sides,
+        AffineAccess(columns, [count, depth, pixels], exprs),
+        builder,
+    )
+    last = AffineAccess(longer, [count, depth + 1, pixels], [dim(0), IndexExpr(offset=depth), dim(1)])
+    copy("ones", [count, pixels], last, AffineAccess(ones, [1], [IndexExpr()]), builder)
+    starts_a = [group * filters * (depth + 1) for _ in range(images) for group in range(groups)]
+    starts_b = [number * (depth + 1) * pixels for number in range(count)]
+    buffers = [builder.constant_buffer(matrix), longer]
+    batched_matmul(op.Y, buffers, (filters, pixels, depth + 1), (starts_a, starts_b), builder)
+    return None
+
+
+def columns_of(
+    source: SSAValue,
+    shape: Sequence[Size],
+    out: Sequence[Size],
+    window: WindowGeometry,
+    builder: LoweringBuilder,
+) -> SSAValue:
+    """im2col: for each channel and element of the window, the pixels that it reads."""
+    rank = len(window.kernel)
+    sizes = [shape[0], shape[1], *window.kernel, *out[2:]]
+    target = builder.allocate(sizes, element_of(source))
+    exprs = [dim(0), dim(1)]
+    for axis in range(rank):
+        terms = (2 + rank + axis, window.strides[axis]), (2 + axis, window.dilations[axis])
+        exprs.append(IndexExpr(terms))
+    read = AffineAccess(source, [shape[0], shape[1], *window.padded], exprs)
+    copy("im2col", sizes, AffineAccess.whole(target, sizes), read, builder)
+    return target
+
+
+Combine = Callable[[Scalar, Scalar, int], Scalar]
+"""Combine an accumulator, an element and its index in the window."""
+
+
+def _over_window(
+    window: WindowGeometry, indices: Sequence[Scalar], source: Buffer, start: Scalar, combine: Combine
+) -> Scalar:
+    """Accumulate over the window at `indices` (image, channel, pixel), unrolled."""
+    total = start
+    for number, position in enumerate(itertools.product(*(range(size) for size in window.kernel))):
+        at = [
+            index.scaled_by(stride).offset_by(step * dilation)
+            for index, stride, step, dilation in zip(
+                indices[2:], window.strides, position, window.dilations, strict=True
+            )
+        ]
+        total = combine(total, source.load(*indices[:2], *at), number)
+    return total
+
+
+def _depthwise(
+    op: nn.ConvOp, source: SSAValue, window: WindowGeometry, builder: LoweringBuilder
+) -> str | None:
+    shape, weights = builder.sizes(op.X), (builder.shape(op.W)[0], prod(window.kernel))
+    inputs: list[Operand] = [(source, [*shape[:2], *window.padded]), (op.W, weights)]
+    kernel = Kernel(builder, "depthwise", [op.Y], inputs if op.B.type == NONE else [*inputs, op.B])
+    target, read, factors, *bias = kernel.buffers
+    with kernel.loops(builder.sizes(op.Y)) as indices:
+        channel = indices[1]
+
+        def combine(total: Scalar, x: Scalar, number: int) -> Scalar:
+            factor = factors[channel, number]
+            return total + x * factor
+
+        start = bias[0][channel] if bias else kernel.constant(0.0, target.element)
+        target[*indices] = _over_window(window, indices, read, start, combine)
+    kernel.call()
+    return None
+
+
+supports_dynamic_shapes(nn.ConvOp, nn.MaxPoolOp, MaxPoolSingleOutOp, nn.AveragePoolOp)
+
+
+@lowers(nn.MaxPoolOp, MaxPoolSingleOutOp)
+def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, builder: LoweringBuilder) -> str | None:
+    """Maximum of each window, NaN skipped; -∞ where there is nothing else."""
+    element = builder.element(op.operands[0])
+    has_indices = isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE
+    is_long = prod(int_values(op.kernel_shape) or ()) > MAX_UNROLLED_WINDOW
+    if has_indices or is_long or (element != f32 and not _is_byte(element)):
+        if not are_static(builder.sizes(op.operands[0])):
+            return NO_DYNAMIC_KERNEL
+        return generic_max_pool(op, builder)
+    least = -inf if element == f32 else integer_range(element)[0]
+
+    def combine(total: Scalar, x: Scalar, _: int) -> Scalar:
+        if is_unsigned_element(element):
+            return total.made(arith.MaxUIOp(total.value, x.value))
+        return total.maximum(x) if _is_byte(element) else (x > total).select(x, total)
+
+    return _pool("maxpool", op, op.operands[0], op.results[0], least, combine, None, builder)
+
+
+def _is_byte(element: Attribute) -> bool:
+    return is_integer(element) and element.width.data == 8
+
+
+@lowers(nn.AveragePoolOp)
+def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
+    """Mean of each window. Pads count with `count_include_pad`; what `ceil_mode` adds does not."""
+    shape, out = static_sizes(builder.sizes(op.X)[2:]), static_sizes(builder.sizes(op.Y)[2:])
+    kernel = int_values(op.kernel_shape) or ()
+    if len(shape) < len(kernel) or len(out) < len(kernel):
+        return NO_DYNAMIC_KERNEL
+    window = window_of(op, kernel, shape, out)
+    if not _is_unrolled(op.X, kernel, builder):
+        if not are_static(builder.sizes(op.X)):
+            return NO_DYNAMIC_KERNEL
+        return generic_average_pool(op, window, builder)
+    given = int_values(op.pads) or (0,) * (2 * len(shape))
+    ends = given[len(shape) :] if op.auto_pad.data == "NOTSET" else window.ends
+    inside = np.zeros(window.padded)
+    if op.count_include_pad.value.data:
+        sizes = zip(shape, window.begins, ends, strict=True)
+        inside[tuple(slice(0, begin + size + end) for size, begin, end in sizes)] = 1
+    else:
+        sizes = zip(shape, window.begins, strict=True)
+        inside[tuple(slice(begin, begin + size) for size, begin in sizes)] = 1
+    counts = np.zeros(out)
+    for index in itertools.product(*(range(size) for size in kernel)):
+        parts = zip(index, window.dilations, window.strides, out, strict=True)
+        counts += inside[
+            tuple(
+                slice(at * step, at * step + (size - 1) * stride + 1, stride)
+                for at, step, stride, size in parts
+            )
+        ]
+    inverse_counts = np.float32(1) / np.maximum(counts, 1).astype(np.float32)
+    if prod(kernel) == 1 and not window.is_padded:
+        # The mean of one element: a copy, also of -0.
+        return _pool("pixels", op, op.X, op.Y, 0.0, lambda _total, x, _: x, None, builder)
+
+    def combine(total: Scalar, x: Scalar, _: int) -> Scalar:
+        return total + x
+
+    return _pool("averagepool", op, op.X, op.Y, 0.0, combine, inverse_counts, builder)
+
+
+def _is_unrolled(value: SSAValue, kernel: Sequence[int], builder: LoweringBuilder) -> bool:
+    """Whether the window is unrolled."""
+    return builder.element(value) == f32 and prod(kernel) <= MAX_UNROLLED_WINDOW
+
+
+def _pool(
+    name: str,
+    op: nn.MaxPoolOp | nn.AveragePoolOp | MaxPoolSingleOutOp,
+    value: SSAValue,
+    result: SSAValue,
+    start: float,
+    combine: Combine,
+    inverse_counts: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
+    builder: LoweringBuilder,
+) -> str | None:
+    shape, out = builder.sizes(value), builder.sizes(result)
+    if not are_static((*shape[2:], *out[2:])):
+        return NO_DYNAMIC_KERNEL
+    window = window_of(op, int_values(op.kernel_shape) or (), static_sizes(shape[2:]), static_sizes(out[2:]))
+    if result in builder.layouts.blocked:
+        counts = None if inverse_counts is None else np.atleast_2d(inverse_counts)
+        _blocked_pool(name, (value, result), window.of_image, (start, combine), counts, builder)
+        return None
+    inputs: list[Operand] = [(with_pads(value, shape, window, start, builder), [*shape[:2], *window.padded])]
+    inputs += [] if inverse_counts is None else [inverse_counts]
+    kernel = Kernel(builder, name, [result], inputs)
+    target, source, *factors = kernel.buffers
+    with kernel.loops(out) as indices:
+        number = kernel.constant(start, storage_type(target.element))
+        total = _over_window(window, indices, source, number, combine)
+        for factor in factors:
+            total = total * factor[*indices[2:]]
+        target.store(total, *indices)
+    kernel.call()
+    return None
+
+
+def _blocked_pool(
+    name: str,
+    values: tuple[SSAValue, SSAValue],
+    window: WindowGeometry,
+    over: tuple[float, Combine],
+    inverse_counts: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
+    builder: LoweringBuilder,
+) -> None:
+    """
+    Pooling of NCHWc images.
+
+    A mean reads zeros from the halo; a maximum reads the edge again where the window reaches beyond it.
+    """
+    source, target = blocked(values[0], builder), blocked_result(values[1], builder)
+    inputs = [(source.buffer, source.blocks), *([] if inverse_counts is None else [inverse_counts])]
+    kernel = Kernel(builder, name, [(target.buffer, target.blocks)], inputs)
+    out, read, *factors = kernel.buffers
+    images, blocks, _, _, lanes = target.blocks
+    start, combine = over
+    with kernel.loops([images, blocks, *target.sizes[2:], lanes]) as (image, block, row, column, lane):
+        total = kernel.constant(start, f32)
+        for number, steps in enumerate(itertools.product(*(range(size) for size in window.kernel))):
+            y, x = (
+                _inside(index, axis, steps[axis], window, source, is_clamped=inverse_counts is None)
+                for axis, index in enumerate((row, column))
+            )
+            total = combine(total, read[image, block, y, x, lane], number)
+        for factor in factors:
+            total = total * factor[row, column]
+        y, x = (index.offset_by(first) for index, first in zip((row, column), target.start, strict=True))
+        out[image, block, y, x, lane] = total
+    kernel.call()
+
+
+def _inside(
+    index: Scalar, axis: int, step: int, window: WindowGeometry, source: BlockedBuffer, is_clamped: bool
+) -> Scalar:
+    """Return a row or column of the source under the window, clamped to the image if asked for."""
+    first = source.start[axis]
+    offset = first - window.begins[axis] + step * window.dilations[axis]
+    position = index.scaled_by(window.strides[axis]).offset_by(offset)
+    if is_clamped and step * window.dilations[axis] < window.begins[axis]:
+        position = position.maximum(first)
+    if is_clamped and window.ends[axis]:
+        position = position.minimum(first + source.sizes[2:][axis] - 1)
+    return position

@@ -1,0 +1,1 @@
+"""Decisions before kernels are built: fusion groups, layouts, tiles, shapes of results."""

@@ -1,0 +1,229 @@
+"""Symbolic sizes of a function's values, and the ops at its start that compute them at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.krnl.dynamic_shapes import RequireOp
+from xonnc.dialects.onnx.interface_names import argument_names
+from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.types import is_ranked
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
+    Size,
+    SymbolicSize,
+    is_static,
+    size_of_form,
+    volume,
+)
+from xonnc.transforms.dims.analysis import DimAnalysis
+from xonnc.transforms.dims.expressions import DimExpr, FloorDiv, MinMax
+from xonnc.transforms.dims.symbol_names import NamedDimension
+
+INDEX = IndexType()
+
+
+class DynamicShapes:
+    """
+    The sizes of a function's values as expressions of its arguments' sizes.
+
+    Dimensions of the same name are assumed equal, and so are those that operators require to be. Ops at the
+    start of the function check this (`krnl.require`); a run whose inputs do not fit fails.
+    """
+
+    def __init__(self, function: FuncOp) -> None:
+        self._dims = DimAnalysis(function, is_thorough=True)
+        self._block = function.body.block
+        self._names = argument_names(function)
+        self._origins: dict[int, tuple[SSAValue, int]] = {}
+        self._named: dict[int, DimExpr] = {}
+        """Definitions of named dimensions of results that are no argument's."""
+        self._made: dict[DimExpr, SSAValue] = {}
+        self._numbers: dict[int, SSAValue] = {}
+        self._required: set[DimExpr] = set()
+        self._learned = set(function.walk())
+        self._last: Operation | None = None
+        for argument in self._block.args:
+            for axis, form in enumerate(self._dims.noted(argument)):
+                if form.symbol is not None:
+                    self._origins.setdefault(form.symbol, (argument, axis))
+
+    def of(self, value: SSAValue) -> tuple[Size, ...] | None:
+        """Return the sizes of a value; None if one cannot be computed from those of the arguments."""
+        owner = value.owner
+        if isinstance(owner, Operation) and owner not in self._learned:
+            # An op created by a rewrite after the analysis.
+            self._learned.add(owner)
+            if isinstance(owner, OnnxOp):
+                for operand in owner.operands:
+                    self.of(operand)
+                self._dims.learn(owner)
+        forms = self._dims.sizes(value)
+        if forms is None or not all(map(self._is_computable, forms)):
+            return None
+        return tuple(size_of_form(form, self._dims.symbols) for form in forms)
+
+    def _is_computable(self, form: DimExpr) -> bool:
+        """Whether an expression can be computed from the sizes of the arguments."""
+        for symbol in form.symbols:
+            if symbol in self._named:
+                if not self._is_computable(self._named[symbol]):
+                    return False
+            elif symbol not in self._origins:
+                match self._dims.symbols.key(symbol):
+                    case FloorDiv(inner, _):
+                        parts: Sequence[DimExpr] = [inner]
+                    case MinMax(_, bounds):
+                        parts = list(bounds)
+                    case _:
+                        return False
+                if not all(self._is_computable(self._dims.symbols.resolve(part)) for part in parts):
+                    return False
+        return True
+
+    def require_equal(self) -> bool:
+        """
+        Emit run-time checks of sizes that were assumed equal; whether all can be computed.
+
+        They are sizes of the same name, and those that operators require to be equal.
+        """
+        for argument, name in zip(self._block.args, self._names, strict=True):
+            for axis, form in enumerate(self._dims.noted(argument)):
+                is_origin = form.symbol is not None and self._origins.get(form.symbol) == (argument, axis)
+                if is_origin or not _is_dynamic(argument, axis):
+                    continue
+                if not self._is_computable(form):
+                    return False
+                self._require(self._dim(argument, axis), self.value(form), f"axis {axis} of input '{name}'")
+        return all(self._settle(*pair) for pair in self._dims.symbols.equated)
+
+    def _settle(self, left: DimExpr, right: DimExpr) -> bool:
+        """Emit a run-time check that two expressions are equal; whether they can be computed."""
+        for one, other in ((left, right), (right, left)):
+            lone = one.symbol
+            if lone is not None and lone not in self._named and self._is_name(lone):
+                self._named[lone] = other
+                return True
+        if not self._is_computable(left) or not self._is_computable(right):
+            return False
+        self._require(self.value(left), self.value(right), "a size that follows from those of the inputs")
+        return True
+
+    def _is_name(self, symbol: int) -> bool:
+        return symbol not in self._origins and isinstance(self._dims.symbols.key(symbol), NamedDimension)
+
+    def same_volume(self, one: Sequence[Size], other: Sequence[Size], op: Operation) -> None:
+        """Emit a run-time check that two shapes have the same number of elements."""
+        counts = volume(one), volume(other)
+        if counts[0] != counts[1]:
+            found, expected = map(self.of_size, counts)
+            self._require(found, expected, f"{describe(op)}: the number of elements")
+
+    def at_most(self, size: Size, limit: Size, what: str) -> None:
+        """Emit a run-time check of a size, unless both are static."""
+        if size != limit and not (is_static(size) and is_static(limit)):
+            found = self.of_size(size)
+            self._require(found, self._add(arith.MinSIOp(found, self.of_size(limit))), what)
+
+    def _require(self, found: SSAValue, expected: SSAValue, what: str) -> None:
+        if found is not expected:
+            self._add(RequireOp(operands=[found, expected], properties={"what": StringAttr(what)}))
+
+    def is_cut(self, size: Size, full_size: Size) -> bool:
+        """
+        Whether `size` is `min(full_size, constant)`; if so, check at run time that it equals `full_size`.
+
+        This is the shape of a slice of a table with a constant number of rows (such as position embeddings),
+        which is then broadcast against the unsliced size.
+        """
+        if (
+            not isinstance(size, SymbolicSize)
+            or not isinstance(full_size, SymbolicSize)
+            or size.form.symbol is None
+        ):
+            return False
+        key = self._dims.symbols.key(size.form.symbol)
+        if not isinstance(key, MinMax) or not key.is_min:
+            return False
+        bounds = {self._dims.symbols.resolve(bound) for bound in key.of}
+        numbers = [bound.constant for bound in bounds if bound.number is not None]
+        if full_size.form not in bounds or not numbers or min(numbers) < 2:
+            return False
+        if size.form not in self._required:
+            self._required.add(size.form)
+            what = f"a size of at most {min(numbers)}"
+            self._require(self.value(full_size.form), self.value(size.form), what)
+        return True
+
+    def value(self, form: DimExpr) -> SSAValue:
+        """Return an expression as an SSA value."""
+        if form not in self._made:
+            self._made[form] = self._computed(form)
+        return self._made[form]
+
+    def of_size(self, size: Size) -> SSAValue:
+        """Return a size as an SSA value."""
+        return self.value(size.form if isinstance(size, SymbolicSize) else DimExpr(size))
+
+    def _computed(self, form: DimExpr) -> SSAValue:
+        total: SSAValue | None = self._number(form.constant) if form.constant or not form.terms else None
+        for monomial, coefficient in form.terms:
+            part: SSAValue | None = None if coefficient == 1 else self._number(coefficient)
+            for symbol in monomial:
+                factor = self._symbol(symbol)
+                part = factor if part is None else self._add(arith.MuliOp(part, factor))
+            assert part is not None
+            total = part if total is None else self._add(arith.AddiOp(total, part))
+        assert total is not None
+        return total
+
+    def _symbol(self, symbol: int) -> SSAValue:
+        lone = DimExpr(0, (((symbol,), 1),))
+        if lone not in self._made:
+            self._made[lone] = self._of_symbol(symbol)
+        return self._made[lone]
+
+    def _of_symbol(self, symbol: int) -> SSAValue:
+        if symbol in self._origins:
+            return self._dim(*self._origins[symbol])
+        if symbol in self._named:
+            return self.value(self._named[symbol])
+        symbols = self._dims.symbols
+        key = symbols.key(symbol)
+        if isinstance(key, FloorDiv):
+            return self._add(
+                arith.FloorDivSIOp(self.value(symbols.resolve(key.expr)), self._number(key.divisor))
+            )
+        assert isinstance(key, MinMax)
+        kind = arith.MinSIOp if key.is_min else arith.MaxSIOp
+        first, *others = (self.value(symbols.resolve(bound)) for bound in sorted(key.of, key=repr))
+        for other in others:
+            first = self._add(kind(first, other))
+        return first
+
+    def _dim(self, argument: SSAValue, axis: int) -> SSAValue:
+        return self._add(tensor.DimOp(argument, self._number(axis)))
+
+    def _number(self, value: int) -> SSAValue:
+        if value not in self._numbers:
+            self._numbers[value] = self._add(arith.ConstantOp(IntegerAttr(value, INDEX), INDEX))
+        return self._numbers[value]
+
+    def _add(self, op: Operation) -> SSAValue:
+        if self._last is None:
+            first = self._block.first_op
+            assert first is not None
+            self._block.insert_op_before(op, first)
+        else:
+            self._block.insert_op_after(op, self._last)
+        self._last = op
+        return op.results[0] if op.results else op.operands[0]
+
+
+def _is_dynamic(value: SSAValue, axis: int) -> bool:
+    return is_ranked(value.type) and value.type.get_shape()[axis] == DYNAMIC_INDEX

@@ -1,0 +1,391 @@
+"""
+Register tiles of matrix products and convolutions, chosen for registers, execution units and caches.
+
+A tile is a rectangle of the result whose accumulators stay in vector registers over the reduction loop. Each
+iteration loads `width` vectors of one operand, broadcasts `count` elements of the other, and does `count ·
+width` multiply-adds. It is bound by the multiply-adds, the loads, or the latency of the accumulation (see
+docs/internals/cpu-kernels.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, DictionaryAttr, ModuleOp, i64
+from xdsl.ir import Attribute
+
+from xonnc.dialects.krnl.int8_tiles import Int8ConvOp
+from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
+from xonnc.dialects.krnl.types import size_of
+from xonnc.errors import XonncError
+from xonnc.lowering.onnx_to_krnl.planning.krnl_attach_core import on_core
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static, volume
+from xonnc.targets.cpu import CpuTarget, load_cpu, portable
+
+Tile: TypeAlias = tuple[int, int]
+"""(Pixels or rows, vectors of channels or columns)."""
+
+TILES = "krnl.tiles"
+"""Attribute of a module: measured tiles by kernel, which override those chosen here."""
+
+LOOP_CYCLES = 1.0
+"""Overhead of a loop iteration in cycles: counter, addresses, branch."""
+
+LOAD_COST = 1.25
+"""
+Cycles per load, relative to the peak rate: bank conflicts and L1 misses.
+
+With AVX2 on Zen 4, tiles of 14 pixels by one vector (15 loads for 14 multiply-adds) took 1.05 to 1.1 times as
+long as those with half as many loads.
+"""
+
+EDGE_COST = 0.02
+"""Relative cost of tiles of another size at an edge: instruction fetch."""
+
+MIN_UNPACKED_ROWS = 24
+"""From this number of rows on, unpacking weights once for all of them takes less time than in each tile."""
+
+MAX_UNPACKED_DEPTH = 64
+"""Rows of unpacked weights in a piece at most: with AVX-512, 16 KB of the cache."""
+
+UNPACKED_ROWS = 6
+"""
+Rows of a tile of unpacked weights, as wide as a panel.
+
+The sums fill the registers. Rows of A that are a multiple of 4 KB apart compete for 8 ways of the L1 cache.
+"""
+
+ASSUMED_COLUMNS = 4096
+"""Columns for which a B of dynamic width has to fit into L2, so that all its panels are an inner loop."""
+
+MAX_WIDTH = 8
+"""Vectors of a tile at most: each is a stream of weights."""
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The choice of tiles for a processor."""
+
+    target: CpuTarget
+    measured: Mapping[str, Tile] = field(default_factory=dict[str, Tile])
+    """Measured tiles by kernel (`tile_keys.py`), which override computed ones."""
+
+    def conv(self, key: str, columns: int, blocks: int, steps: int, shuffles: int = 0) -> Tile:
+        """Return pixels of a row and vectors of channels of a convolution; the rest as in `conv_tiles`."""
+        return self._measured(key) or conv_tiles(columns, blocks, steps, self.target, shuffles)[0]
+
+    def depthwise(self, key: str, columns: int) -> Tile:
+        """Return pixels of a row of a depthwise convolution; tiles are one vector wide."""
+        pixels, _ = self._measured(key) or depthwise_tiles(columns, self.target)[0]
+        return pixels, 1
+
+    def gemm(self, key: str, size: int, sizes: tuple[Size, Size, Size]) -> Tile:
+        """Return rows and columns of a product of elements of `size` bytes."""
+        return self._measured(key) or gemm_tiles(size, sizes, self.target)[0]
+
+    def dequantize_gemm(self, n: int) -> Tile:
+        """Return rows and columns of a product with quantized weights of `n` columns."""
+        lanes = self.target.vector_bytes // 4
+        # A row takes all vectors of a panel, more rows fewer at a time (`krnl_to_llvm/dequantize_gemm.py`).
+        rows, vectors = (8, 4) if self.target.registers >= 32 else (4, 2)
+        return rows, min(vectors, -(-n // lanes)) * lanes
+
+    def unpack(self, sizes: tuple[Size, int], block: int, per_word: int) -> tuple[int, int, int] | None:
+        """
+        Return from how many rows weights are unpacked, the rows of B in a piece, and those of A in a tile.
+
+        `sizes` are M and K. None if there are fewer rows. A tile is as wide as a panel.
+        """
+        m, k = sizes
+        if is_static(m) and m < MIN_UNPACKED_ROWS:
+            return None
+        depths = [each for each in range(per_word, MAX_UNPACKED_DEPTH + 1, per_word) if not k % each]
+        depth = max(each for each in depths if not each % block or not block % each)
+        return MIN_UNPACKED_ROWS, depth, UNPACKED_ROWS
+
+    def square(self, size: int) -> int:
+        """
+        Return the size of squares, of elements of `size` bytes, that are transposed in registers.
+
+        Half of the registers hold rows, the other half the results of each exchange step.
+        """
+        return min(self.target.vector_bytes // size, self.target.registers // 2)
+
+    def prefetch(self, size: int, sizes: tuple[Size, Size, Size], tile: Tile) -> int:
+        """
+        Return how many bytes ahead a packed B is prefetched, or 0.
+
+        It may pay where B is streamed once from beyond L1, if hardware prefetchers stop at page boundaries.
+        Zen 4 streams from L3 by itself, 1.2 to 1.4 times as fast as with software prefetches.
+
+        Where several tiles of rows read a panel that L1 does not hold, each reads it from L2. Intel's
+        prefetchers into L1 do not keep up with a tile's multiply-adds, AMD's do.
+        """
+        m, n, k = sizes
+        core = self.target.core
+        if is_static(m) and m <= tile[0]:
+            is_large = is_static(n) and is_static(k) and n * k * size >= large_bytes(self.target)
+            return core.prefetch_bytes if is_large else 0
+        return core.panel_prefetch_bytes if is_static(k) and k * tile[1] * size > core.l1_bytes else 0
+
+    def write_prefetch(self, size: int, sizes: tuple[Size, Size, Size]) -> bool:
+        """Return whether tiles of a product prefetch the lines of the result, which is too large for L2."""
+        m, n, _ = sizes
+        least = self.target.core.write_prefetch_bytes
+        return least > 0 and is_static(m) and is_static(n) and m * n * size >= least
+
+    def rows_first(self, size: int, sizes: tuple[Size, Size, Size]) -> bool:
+        """
+        Return whether each tile of rows of A is multiplied by all panels of a packed B.
+
+        Lines of C are then written in order, a row of tiles at a time. With panels as the outer loop, each
+        tile writes to other pages than the one before, which takes longer than the products if K is small
+        and C is not in a cache. All tiles read all of B, which L2 has to hold.
+        """
+        m, n, k = sizes
+        if not is_static(k):
+            return False
+        columns = n if is_static(n) else ASSUMED_COLUMNS
+        l2_bytes = self.target.core.l2_bytes
+        is_large = not (is_static(m) and is_static(n)) or m * n * size >= l2_bytes // 8
+        return is_large and columns * k * size <= l2_bytes // 2
+
+    def weight_prefetch(self, size: int, tile: Tile) -> int:
+        """
+        Return how many bytes ahead a convolution prefetches weights, or 0.
+
+        `size` is the bytes of weights for one output channel, which is also the most that a tile reads of the
+        image for one pixel. If L1 does not hold both for a tile, each tile reads the weights from L2.
+        """
+        pixels, width = tile
+        lanes = self.target.vector_bytes // 4
+        core = self.target.core
+        return core.panel_prefetch_bytes if size * (width * lanes + pixels) > core.l1_bytes else 0
+
+    def next_panel_prefetch(self, steps: int, blocks: int, width: int, tiles: int | None) -> int:
+        """
+        Return how many bytes of the next panel of weights each step of a tile prefetches into L2, or 0; for a
+        dynamic number of tiles, None, `DYNAMIC_INDEX`.
+
+        Weights are `blocks` vectors for each of `steps` steps, in panels of `width` vectors, each of which is
+        read by a number of tiles. From beyond L2 the first of these gets them slower than it multiplies. If
+        all tiles fetch a part of the next panel, they arrive in time; L2 must hold two panels.
+        """
+        is_far = _are_far(steps, blocks, self.target)
+        if not is_far or not _two_panels_fit(steps, width, self.target) or tiles == 1:
+            return 0
+        return DYNAMIC_INDEX if tiles is None else -(-width * self.target.vector_bytes // tiles)
+
+    def prefetched_line(self, kernel: Sequence[int], image: Sequence[Size]) -> int:
+        """
+        Return the cache line size if a convolution of NCHWc f32 images should prefetch, or 0.
+
+        A 1x1 tile takes few cycles per block of channels, and the next block is too far away for the hardware
+        prefetcher. Larger windows take long enough for out-of-order execution to read ahead.
+        """
+        core, (_, *sizes) = self.target.core, image
+        size = 4 * volume(sizes)
+        is_far = len(sizes) == 4 and is_static(size) and size > core.l1_bytes
+        return core.line_bytes if is_far and prod(kernel) == 1 else 0
+
+    def _measured(self, key: str) -> Tile | None:
+        return self.measured.get(key)
+
+    @classmethod
+    def of(cls, processor: str, is_portable: bool, module: ModuleOp) -> Tiles:
+        """Return the choice for a module: by its attached core, and tiles measured on that."""
+        target = on_core(load_cpu(processor), module)
+        target = portable(target) if is_portable else target
+        attribute = module.attributes.get(TILES)
+        if attribute is None:
+            return cls(target)
+        if not isinstance(attribute, DictionaryAttr):
+            raise XonncError(f"{TILES}: a dictionary of tiles by kernel is expected, found {attribute}")
+        return cls(target, {name: _tile(name, each) for name, each in attribute.data.items()})
+
+
+def _tile(name: str, attribute: Attribute) -> Tile:
+    """Parse a tile of the attribute; raise XonncError if it is invalid."""
+    if DenseArrayBase.constr(i64).verifies(attribute):
+        values = [int(value) for value in attribute.get_values()]
+        if len(values) == 2 and min(values) > 0:
+            return values[0], values[1]
+    raise XonncError(f"{TILES}: the tile of '{name}' is two integers above 0, found {attribute}")
+
+
+def set_tiles(module: ModuleOp, measured: Mapping[str, Tile]) -> None:
+    """Set the measured tiles of a module."""
+    module.attributes[TILES] = DictionaryAttr(
+        {name: DenseArrayBase.from_list(i64, list(tile)) for name, tile in sorted(measured.items())}
+    )
+
+
+def large_bytes(target: CpuTarget) -> int:
+    """Return the size from which a matrix does not stay in L1."""
+    return 4 * target.core.l1_bytes
+
+
+def step_cycles(count: int, width: int, target: CpuTarget) -> float:
+    """Return the cycles of one iteration of a tile's reduction loop."""
+    core, bytes_ = target.core, target.vector_bytes
+    fmas, loads = core.fmas(bytes_), core.loads(bytes_)
+    return max(count * width / fmas, LOAD_COST * (count + width) / loads, core.fma_latency) + LOOP_CYCLES
+
+
+def _fitting(counts: int, widths: int, registers: int) -> Iterable[Tile]:
+    """Yield tiles whose accumulators, loaded vectors and one broadcast element fit the registers."""
+    for width in range(1, min(widths, MAX_WIDTH) + 1):
+        for count in range(1, counts + 1):
+            if count * width + width + 1 > registers:
+                break
+            yield count, width
+
+
+def _cost(tile: Tile, counts: int, widths: int, target: CpuTarget) -> float:
+    """Return the cycles per reduction step of `counts` by `widths` accumulators, remainder tiles included."""
+    count, width = tile
+    full, rest = divmod(counts, count)
+    panels, rest_width = divmod(widths, width)
+    cost = 0.0
+    for panel_count, own in ((panels, width), (1 if rest_width else 0, rest_width)):
+        edge = step_cycles(rest, own, target) if rest else 0.0
+        cost += panel_count * (full * step_cycles(count, own, target) + edge)
+    return cost * (1.0 + EDGE_COST * (bool(rest) + bool(rest_width)))
+
+
+FAR_PANEL_COST = 1.25
+"""
+Relative cost of tiles whose panel of weights, from beyond L2, is too large to be there beside the next one.
+
+3x3 convolutions of 512 channels on 7x7 pixels took 1.3 times as long with panels of 1.2 MB as with 0.6 MB.
+"""
+
+
+def conv_tiles(columns: int, blocks: int, steps: int, target: CpuTarget, shuffles: int = 0) -> list[Tile]:
+    """
+    Return tiles (pixels, vectors of channels) that fit the registers, fastest first.
+
+    `steps` is the number of multiplications for each result. Where a block has the channels of several
+    groups, tiles are one vector wide, and the indices of `shuffles` take a register each.
+    """
+    if shuffles:
+        fitting = _fitting(min(columns, target.registers), 1, max(4, target.registers - shuffles - 1))
+        return sorted(fitting, key=lambda tile: _cost(tile, columns, 1, target))
+    fitting = _fitting(min(columns, target.registers), blocks, target.registers)
+    are_far = target.core.next_panel_bytes > 0 and _are_far(steps, blocks, target)
+
+    def cost(tile: Tile) -> float:
+        is_slow = are_far and not _two_panels_fit(steps, tile[1], target)
+        return _cost(tile, columns, blocks, target) * (FAR_PANEL_COST if is_slow else 1.0)
+
+    return sorted(fitting, key=cost)
+
+
+def _are_far(steps: int, blocks: int, target: CpuTarget) -> bool:
+    """Whether weights, `blocks` vectors for each of the steps, are not in L2 when their layer begins."""
+    return 2 * steps * blocks * target.vector_bytes > target.core.l2_bytes
+
+
+def _two_panels_fit(steps: int, width: int, target: CpuTarget) -> bool:
+    """Whether two panels of weights fit L2, of `width` vectors for each of the steps."""
+    return 2 * steps * width * target.vector_bytes <= target.core.next_panel_bytes
+
+
+DEPTHWISE_SUMS = 8
+"""
+Pixels of a depthwise tile: enough accumulators to hide the latency of additions, and registers for the row.
+"""
+
+
+def depthwise_tiles(columns: int, target: CpuTarget) -> list[Tile]:
+    """
+    Return depthwise tiles, fastest first; they are one vector wide.
+
+    Each pixel of a row is loaded once and stays in a register until its last use.
+    """
+    first = min(columns, DEPTHWISE_SUMS)
+    others = sorted(range(1, min(columns, target.registers // 2) + 1), key=lambda count: -(-columns // count))
+    return [(count, 1) for count in dict.fromkeys([first, *others])]
+
+
+SMALL_M_ACCUMULATORS = 12
+"""Accumulators of a product with few rows: enough to hide the latency of a multiply-add."""
+
+MIN_ACCUMULATORS = 4
+"""Accumulators that suffice where B streams from L2 at about one vector per cycle."""
+
+ADDRESSES = 6
+"""Rows of A with a dynamic stride: each address takes a general-purpose register."""
+
+
+def gemm_tiles(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> list[Tile]:
+    """Return (rows, columns) of tiles for elements of `size` bytes, fastest first."""
+    lanes = target.vector_bytes // size
+    m, n, k = sizes
+    first = _gemm_tile(size, sizes, target)
+    if not is_static(m) or not is_static(n) or not is_static(k):
+        return [first]
+    panels = -(-n // lanes)
+    fitting = _fitting(min(m, target.registers), panels, target.registers)
+    others = sorted(fitting, key=lambda tile: _cost(tile, m, panels, target))
+    return list(dict.fromkeys([first, *((rows, width * lanes) for rows, width in others)]))
+
+
+def _gemm_tile(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> Tile:
+    lanes = target.vector_bytes // size
+    m, n, k = sizes
+    rows, vectors = _full_tile(m, -(-n // lanes) if is_static(n) else 0, target)
+    if not is_static(k) and rows > ADDRESSES:
+        # Accumulators, vectors of B and a broadcast of A must fit: rows · v + v + 1 <= registers.
+        rows, vectors = ADDRESSES, max(vectors, (target.registers - 1) // (ADDRESSES + 1))
+    needed = -(-n // lanes) if is_static(n) else vectors
+    # Few rows: widen the tile until there are enough accumulators to hide the latency of a multiply-add.
+    if is_static(m) and m * vectors < min(SMALL_M_ACCUMULATORS, rows * vectors):
+        most = min(SMALL_M_ACCUMULATORS // m, target.registers // 2, needed)
+        panels = -(-needed // most)
+        is_large = is_static(n) and is_static(k) and n * k * size >= large_bytes(target)
+        is_shared = is_large and needed >= 2 * MIN_ACCUMULATORS
+        # An even number of equal panels, so that two threads are balanced.
+        return m, -(-needed // (panels + panels % 2)) * lanes if is_shared else most * lanes
+    requested = min(vectors, needed)
+    return rows * vectors // requested if requested < vectors else rows, requested * lanes
+
+
+MAX_ROWS = 8
+"""Rows of a tile at most: each is a stream of A."""
+
+FULL_WIDTHS = (3, 4, 2)
+"""Vectors per row of a tile that fills the registers, best first if there is no remainder."""
+
+CLEAR_GAIN = 0.003
+"""Relative gain in estimated cycles from which another width is chosen: the model is not more exact."""
+
+
+def _full_tile(m: Size, panels: int, target: CpuTarget) -> Tile:
+    """Return a tile that fills the registers; another width if it leaves a smaller remainder."""
+    registers = target.registers
+    first, *others = [(min(MAX_ROWS, (registers - 1 - width) // width), width) for width in FULL_WIDTHS]
+    if not is_static(m) or not panels:
+        return first
+    costs = {tile: _cost(tile, m, panels, target) for tile in (first, *others)}
+    best = min(costs, key=costs.__getitem__)
+    return best if costs[best] < (1 - CLEAR_GAIN) * costs[first] else first
+
+
+def tiles_for(op: GemmOp | ConvOp | Int8ConvOp, target: CpuTarget) -> list[Tile]:
+    """Return the possible tiles of an op, as in its attribute `tile`, fastest by estimate first."""
+    if isinstance(op, GemmOp):
+        m, n, k = op.sizes
+        assert DYNAMIC_INDEX not in (m, n, k), "tiles of dynamic sizes are not compared"
+        return gemm_tiles(size_of(element_of(op.c)), (m, n, k), target)
+    columns = int(op.out.get_values()[1])
+    if isinstance(op, Int8ConvOp):
+        return conv_tiles(columns, op.vectors, 0, target)
+    if op.depthwise is None:
+        shuffles = op.depth.value.data if op.shares_blocks else 0
+        return conv_tiles(columns, op.blocks // op.block_groups, op.steps, target, shuffles)
+    return depthwise_tiles(columns, target)

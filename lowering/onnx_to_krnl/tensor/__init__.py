@@ -1,0 +1,1 @@
+"""Data movement, indexing, sorting, resizing."""

@@ -1,0 +1,126 @@
+"""GridSample: interpolation at coordinates that are run-time inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from xdsl.dialects.builtin import f32, f64
+
+from xonnc.dialects.onnx.ops import tensor
+from xonnc.lowering.onnx_to_krnl.builders.kernels import Kernel
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
+from xonnc.lowering.onnx_to_krnl.builders.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.planning.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import static_sizes, volume
+from xonnc.lowering.onnx_to_krnl.tensor.resize import cubic_weight
+
+MAX_UNROLLED_TAPS = 64
+"""Interpolated elements around a coordinate that are unrolled."""
+
+CUBIC_A = -0.75
+
+
+@dataclass(frozen=True)
+class _Tap:
+    """An interpolation tap on one axis: index, weight, and whether it is inside the image."""
+
+    index: Scalar
+    weight: Scalar | None
+    is_inside: Scalar | None
+
+
+@lowers(tensor.GridSampleOp, tensor.GridSampleV16Op)
+def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, builder: LoweringBuilder) -> str | None:
+    """Interpolate `X` at the coordinates of `grid` in [-1, 1], last axis first (x, y, …)."""
+    mode = op.mode.data.removeprefix("bi")
+    shape, out = builder.sizes(op.X), builder.sizes(op.Y)
+    number = compute_type(builder.element(op.X))
+    image_sizes = static_sizes(shape[2:])
+    rank = len(shape) - 2
+    if len(image_sizes) < rank:
+        return NO_DYNAMIC_KERNEL
+    if number not in (f32, f64) or {"nearest": 1, "linear": 2, "cubic": 4}[mode] ** rank > MAX_UNROLLED_TAPS:
+        return f"not of floats, or more than {MAX_UNROLLED_TAPS} taps of {mode} interpolation on {rank} axes"
+    samples = volume(out[2:])
+    inputs = [op.X, (op.grid, [out[0], samples, rank])]
+    kernel = Kernel(builder, "gridsample", [(op.Y, [out[0], out[1], samples])], inputs)
+    target, source, grid = kernel.buffers
+    with kernel.loops([out[0], samples]) as (image, index):
+        taps: list[list[_Tap]] = []
+        for axis, size in enumerate(image_sizes):
+            x = grid.read_as(number, image, index, rank - 1 - axis)
+            taps.append(_taps(x, size, mode, op.padding_mode.data, bool(op.align_corners.value.data)))
+        with kernel.loops([out[1]]) as (channel,):
+            parts = [
+                _part(source[image, channel, *(tap.index for tap in chosen)], chosen)
+                for chosen in product(*taps)
+            ]
+            # One tap is not added to 0, which would lose the sign of -0.
+            none = kernel.constant(0.0, number)
+            target[image, channel, index] = parts[0] if len(parts) == 1 else sum(parts, none)
+    kernel.call()
+    return None
+
+
+supports_dynamic_shapes(tensor.GridSampleOp, tensor.GridSampleV16Op)
+
+
+def _part(x: Scalar, chosen: Sequence[_Tap]) -> Scalar:
+    for tap in chosen:
+        x = x if tap.weight is None else x * tap.weight
+    for tap in chosen:
+        x = x if tap.is_inside is None else tap.is_inside.select(x, 0.0)
+    return x
+
+
+def _taps(x: Scalar, size: int, mode: str, padding: str, is_aligned: bool) -> list[_Tap]:
+    """Return the interpolation taps of one axis around a coordinate."""
+    low, high = (0.0, size - 1.0) if is_aligned else (-0.5, size - 0.5)
+    x = (x + 1.0) / 2.0 * (size - 1.0) if is_aligned else ((x + 1.0) * size - 1.0) / 2.0
+    if mode == "nearest":
+        x = x.round()
+    if padding == "border":
+        x = ((x < low) | (x > high)).select(x.clamp(0.0, size - 1.0), x)
+    elif padding == "reflection":
+        x = _reflected(x, low, high)
+    if mode == "nearest":
+        return [_tap(x, None, size, padding, (low, high))]
+    left = x.floor()
+    ratio = x - left
+    found: list[_Tap] = []
+    for step in (0, 1) if mode == "linear" else (-1, 0, 1, 2):
+        distance = ratio - step if step <= 0 else step - ratio
+        weight = 1.0 - distance if mode == "linear" else cubic_weight(distance, CUBIC_A)
+        found.append(_tap(left + step, weight, size, padding, (low, high)))
+    return found
+
+
+def _tap(
+    coordinate: Scalar, weight: Scalar | None, size: int, padding: str, ends: tuple[float, float]
+) -> _Tap:
+    is_inside = (coordinate >= 0.0) & (coordinate < size) if padding == "zeros" else None
+    if padding == "reflection":
+        coordinate = _reflected(coordinate, *ends)
+    clamped = coordinate.to(INDEX).clamp(0, size - 1)
+    return _Tap(clamped, weight, is_inside)
+
+
+def _reflected(x: Scalar, low: float, high: float) -> Scalar:
+    """Reflect a coordinate at the ends until it is between them."""
+    span = high - low
+    if span <= 0:
+        return x.like(low)
+    is_below = x < low
+    beyond = is_below.select(low - x, x - high)
+    iterations = (beyond / span).floor()
+    rest = beyond - iterations * span
+    is_even = (iterations / 2.0).floor().equals(iterations / 2.0)
+    near, far = is_below.select(low + rest, high - rest), is_below.select(high - rest, low + rest)
+    return (is_below | (x > high)).select(is_even.select(near, far), x)

@@ -1,0 +1,171 @@
+"""Pad in all modes and versions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.onnx.attribute_builders import int_values
+from xonnc.dialects.onnx.ops import tensor
+from xonnc.dialects.onnx.types import NONE, numpy_dtype
+from xonnc.lowering.onnx_to_krnl.builders.kernels import Kernel
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    LoweringBuilder,
+    lowers_data_movement,
+    supports_dynamic_shapes,
+)
+from xonnc.lowering.onnx_to_krnl.builders.scalars import INDEX
+from xonnc.lowering.onnx_to_krnl.builders.strided_copies import AffineAccess, IndexExpr, copy, dim, fill
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
+    Size,
+    are_static,
+    is_static,
+    static_sizes,
+    volume,
+)
+from xonnc.lowering.onnx_to_krnl.tensor.data_movement import as_stored, integers_of
+
+Pad = tensor.PadOp | tensor.PadV2Op | tensor.PadV11Op | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
+
+
+supports_dynamic_shapes(
+    tensor.PadOp, tensor.PadV11Op, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op, tensor.PadV2Op
+)
+
+
+@lowers_data_movement(
+    tensor.PadOp, tensor.PadV2Op, tensor.PadV11Op, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op
+)
+def pad(op: Pad, builder: LoweringBuilder) -> str | None:
+    """Pad, or crop where pads are negative: with a constant, the edge, a reflection, or the wrapped input."""
+    shape = builder.sizes(op.data)
+    pads = _pads(op, len(shape), builder)
+    if pads is None:
+        return "pads or axes are not constants"
+    if not _has_kernel(op.mode.data, shape, pads):
+        return NO_DYNAMIC_KERNEL
+    if op.mode.data != "constant":
+        return _from_input(op, pads, builder)
+    source, number = builder.buffer(op.data), _fill_value(op, builder)
+    target, sizes = builder.result(op.output), builder.sizes(op.output)
+    if isinstance(number, SSAValue):
+        whole, spread = AffineAccess.whole(target, [volume(sizes)]), AffineAccess(number, [1], [IndexExpr()])
+        copy("fill", [volume(sizes)], whole, spread, builder)
+    else:
+        fill(target, volume(sizes), number, builder)
+    _middle(target, sizes, source, shape, [begin for begin, _ in pads], builder)
+    return None
+
+
+def _fill_value(op: Pad, builder: LoweringBuilder) -> float | SSAValue:
+    """Return the constant to pad with as it is stored, or the buffer that holds it at run time."""
+    if isinstance(op, tensor.PadV2Op):
+        # The pads and the constant of opset 2 are attributes.
+        dtype = numpy_dtype(builder.element(op.data))
+        return as_stored(np.array([op.value.value.data]).astype(dtype))
+    if op.constant_value.type == NONE:
+        return 0
+    given, constant = builder.buffer(op.constant_value), builder.constant(op.constant_value)
+    return given if constant is None else as_stored(constant)
+
+
+def _has_kernel(mode: str, shape: Sequence[Size], pads: Sequence[tuple[int, int]]) -> bool:
+    """Whether there is a kernel: a dynamic dimension can be extended by a constant, but not cropped."""
+    if mode != "constant":
+        return are_static(shape)
+    return all(is_static(size) or min(pad) >= 0 for size, pad in zip(shape, pads, strict=True))
+
+
+def _pads(op: Pad, rank: int, builder: LoweringBuilder) -> list[tuple[int, int]] | None:
+    """Return (begin, end) for each axis."""
+    given = int_values(op.pads) if isinstance(op, tensor.PadV2Op) else integers_of(op.pads, builder)
+    axes: Sequence[int] | None = range(rank)
+    if isinstance(op, tensor.PadOp | tensor.PadV18Op | tensor.PadV19Op) and op.axes.type != NONE:
+        axes = integers_of(op.axes, builder)
+    if given is None or axes is None:
+        return None
+    pads = [(0, 0)] * rank
+    for index, axis in enumerate(axes):
+        pads[axis % rank] = given[index], given[len(axes) + index]
+    return pads
+
+
+def padded(
+    target: SSAValue,
+    sizes: Sequence[Size],
+    source: SSAValue,
+    shape: Sequence[Size],
+    begins: Sequence[int],
+    value: float,
+    builder: LoweringBuilder,
+) -> None:
+    """Fill a buffer with `value` and copy the source into it."""
+    fill(target, volume(sizes), value, builder)
+    _middle(target, sizes, source, shape, begins, builder)
+
+
+def _middle(
+    target: SSAValue,
+    sizes: Sequence[Size],
+    source: SSAValue,
+    shape: Sequence[Size],
+    begins: Sequence[int],
+    builder: LoweringBuilder,
+) -> None:
+    """
+    Copy the overlap of source and target; the source begins at `begins` in the target, perhaps before it.
+    """
+    overlap = [_kept(*each) for each in zip(shape, sizes, begins, strict=True)]
+    if min(static_sizes(overlap), default=1) <= 0:
+        return
+    write = [dim(axis, offset=max(begin, 0)) for axis, begin in enumerate(begins)]
+    read = [dim(axis, offset=max(-begin, 0)) for axis, begin in enumerate(begins)]
+    copy("pad", overlap, AffineAccess(target, sizes, write), AffineAccess(source, shape, read), builder)
+
+
+def _kept(size: Size, result_size: Size, begin: int) -> Size:
+    """Return the size of the overlap on one axis; a dynamic dimension is not cropped."""
+    if is_static(size) and is_static(result_size):
+        return min(size + min(begin, 0), result_size - max(begin, 0))
+    assert begin >= 0
+    return size
+
+
+def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuilder) -> str | None:
+    """Pad with elements of the input, by a table of source indices for each padded axis."""
+    shape, sizes = builder.shape(op.data), builder.shape(op.output)
+    if 0 in shape:
+        return "an operand is empty"
+    tables = {
+        axis: _source_indices(size, begin, end, op.mode.data)
+        for axis, (size, (begin, end)) in enumerate(zip(shape, pads, strict=True))
+        if begin or end
+    }
+    kernel = Kernel(builder, f"pad_{op.mode.data}", [op.output], [op.data, *tables.values()])
+    out, source, *index_tables = kernel.buffers
+    with kernel.loops(sizes) as loops:
+        at = list(loops)
+        for axis, table in zip(tables, index_tables, strict=True):
+            at[axis] = table[loops[axis]].to(INDEX)
+        out.copy((*loops,) if shape else (), source, (*at,) if shape else ())
+    kernel.call()
+    return None
+
+
+def _source_indices(size: int, begin: int, end: int, mode: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """
+    Return the source index of each element along an axis, for modes edge, wrap and reflect.
+
+    Negative pads remove elements; with `wrap`, the others repeat (as in onnxruntime).
+    """
+    positions = np.arange(-begin, size + end, dtype=np.int64)
+    if mode == "edge":
+        return np.clip(positions, 0, size - 1)
+    if mode == "wrap":
+        first, kept = max(-begin, 0), size + min(begin, 0) + min(end, 0)
+        return first + (positions - first) % kept if kept > 0 else positions % size
+    offsets = positions % max(2 * (size - 1), 1)
+    return np.minimum(offsets, max(2 * (size - 1), 1) - offsets) if size > 1 else np.zeros_like(positions)

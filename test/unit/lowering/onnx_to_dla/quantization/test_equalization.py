@@ -1,0 +1,211 @@
+"""Channels that come to use the steps of 8 bits alike: the network computes what it did, with less noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import numpy_helper, parser
+from xdsl.dialects.builtin import ModuleOp
+
+from xonnc.calibration import calibrate_module, open_model
+from xonnc.compiler import run_frontend
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.ops.math import GemmOp
+from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.formats.nvdla.calibration import Range, Ranges
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import equalized, equalized_and_quantized, quantize
+from xonnc.lowering.quantization_statistics.quantization_error import measure_quantization_error
+from xonnc.runtime.reference import ReferenceModel
+from xonnc.simplifier import simplify
+
+Array = npt.NDArray[Any]
+Sample = Mapping[str, Array]
+
+LOUD = np.array([1.0, 0.02, 7.0, 0.3, 0.1, 2.0], np.float32)
+"""Channels that differ much."""
+
+BRANCHES = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    network (float[1, 3, 8, 8] x) => (float[1, 4] y) {
+      a = Conv <pads = [1, 1, 1, 1]> (x, w1, b1)
+      b = Relu (a)
+      c = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (b)
+      d = Reshape (c, s1)
+      e = Transpose <perm = [0, 2, 1, 3, 4]> (d)
+      f = Reshape (e, s2)
+      g = Conv <group = 6, pads = [1, 1, 1, 1]> (f, w2)
+      h = Conv (g, w3)
+      i = Conv <group = 2> (g, w4)
+      j = Add (h, i)
+      k = GlobalAveragePool (j)
+      l = Flatten (k)
+      m = Gemm (l, w5, b5)
+      n = Relu (m)
+      y = Gemm <transB = 1> (n, w6)
+    }
+"""
+
+
+def drawn(*shape: int, seed: int, scale: float | Array = 1.0) -> npt.NDArray[np.float32]:
+    return (np.random.default_rng(seed).standard_normal(shape) * scale).astype(np.float32)
+
+
+def by_output(shape: tuple[int, ...], seed: int) -> npt.NDArray[np.float32]:
+    return drawn(*shape, seed=seed, scale=LOUD.reshape(-1, *(1,) * (len(shape) - 1)))
+
+
+WEIGHTS: dict[str, Array] = {
+    "w1": by_output((6, 3, 3, 3), 1),
+    "b1": LOUD,
+    "w2": by_output((6, 1, 3, 3), 2),
+    "w3": drawn(6, 6, 1, 1, seed=3),
+    "w4": drawn(6, 3, 1, 1, seed=4),
+    "w5": drawn(6, 6, seed=5, scale=LOUD),
+    "b5": LOUD + 1,
+    "w6": drawn(4, 6, seed=6),
+    "s1": np.array([1, 2, 3, 4, 4]),
+    "s2": np.array([1, 6, 4, 4]),
+}
+
+
+def model(text: str, weights: Mapping[str, Array]) -> onnx.ModelProto:
+    found = parser.parse_model(text)
+    for name, array in weights.items():
+        found.graph.initializer.append(numpy_helper.from_array(array, name))
+    return found
+
+
+def images(count: int, *shape: int) -> list[Sample]:
+    generator = np.random.default_rng(9)
+    return [{"x": generator.standard_normal(shape).astype(np.float32)} for _ in range(count)]
+
+
+class Rounded:
+    """A model before and after rounding, with the ranges that samples show, or those without channels."""
+
+    def __init__(self, path: Path, samples: Sequence[Sample], *, tells_channels: bool = True):
+        self.protos: dict[str, onnx.ModelProto] = {}
+        self.ranges: Ranges = {}
+        self._samples, self._tells = samples, tells_channels
+        self.protos["rounded"] = export_proto(run_frontend(path, None, self._calibrate).module)
+
+    def _calibrate(self, module: ModuleOp) -> Ranges:
+        found = calibrate_module(module, self._samples, "minmax")
+        if not self._tells:
+            found = {name: Range(one.least, one.largest, one.means) for name, one in found.items()}
+        self.ranges = found
+        self.protos["floats"] = export_proto(module)
+        self.protos["equalized"] = export_proto(equalized(module, found))
+        return found
+
+    def decibels(self, name: str) -> float:
+        """Signal to noise of a value."""
+        found = measure_quantization_error(
+            self.protos["rounded"], self.protos["equalized"], self._samples, open_model
+        )
+        return next(one.signal_to_noise for one in found if one.name == name)
+
+    def run(self, stage: str, sample: Sample, path: Path) -> Array:
+        """What the model gives."""
+        path.write_bytes(self.protos[stage].SerializeToString())
+        return ReferenceModel(path).run(sample)[0]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "model.onnx"
+    found.write_bytes(model(BRANCHES, WEIGHTS).SerializeToString())
+    return found
+
+
+def test_the_network_computes_what_it_did(path: Path, tmp_path: Path):
+    samples = images(4, 1, 3, 8, 8)
+    found = Rounded(path, samples)
+    for sample in samples:
+        expected = found.run("floats", sample, tmp_path / "floats.onnx")
+        changed = found.run("equalized", sample, tmp_path / "equalized.onnx")
+        np.testing.assert_allclose(changed, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
+
+
+def test_there_is_less_noise(path: Path):
+    samples = images(16, 1, 3, 8, 8)
+    plain = Rounded(path, samples, tells_channels=False).decibels("y")
+    assert Rounded(path, samples).decibels("y") > plain + 6
+
+
+def test_channels_become_alike(path: Path):
+    """Each channel that a kernel of its own reads, and each mean, around zero, uses all steps."""
+    found = Rounded(path, images(16, 1, 3, 8, 8))
+    twin = {one.name: numpy_helper.to_array(one) for one in found.protos["equalized"].graph.initializer}
+    nodes = {node.output[0]: node for node in found.protos["equalized"].graph.node}
+    loudness = twin[nodes["a"].input[1]] / WEIGHTS["w1"]
+    factors = loudness[:, 0, 0, 0]
+    assert np.allclose(loudness, factors.reshape(-1, 1, 1, 1))
+    peaks = factors * np.maximum(found.ranges["b"].highs, max(found.ranges["b"].highs) / 64)
+    np.testing.assert_allclose(peaks, peaks.max(), rtol=1e-4)
+    assert nodes["k"].op_type == "Conv"
+    lows, highs = (np.array(one) for one in (found.ranges["k"].lows, found.ranges["k"].highs))
+    scale, shift = (twin[name].reshape(6, -1)[:, 0] for name in nodes["k"].input[1:])
+    np.testing.assert_allclose(16 * scale * lows + shift, -16 * scale * highs - shift, rtol=1e-3)
+
+
+KEPT = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    network (float[1, 3, 8, 8] x) => (float[1, 6, 8, 8] y, float[1, 6, 8, 8] {0}) {{
+      a = Conv <pads = [1, 1, 1, 1]> (x, w1, b1)
+      b = {1}
+      y = Conv <pads = [1, 1, 1, 1], group = 6> (b, w2)
+      z = Neg (y)
+    }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "op", "stays"), [("z", "Relu (a)", False), ("b", "Relu (a)", True), ("z", "Sigmoid (a)", True)]
+)
+def test_what_others_read_and_what_bends_otherwise_stays(output: str, op: str, stays: bool, tmp_path: Path):
+    path = tmp_path / "kept.onnx"
+    path.write_bytes(model(KEPT.format(output, op), WEIGHTS).SerializeToString())
+    found = Rounded(path, images(2, 1, 3, 8, 8)).protos["equalized"].graph
+    (first,) = (node for node in found.node if node.output[0] == "a")
+    held = {one.name: numpy_helper.to_array(one) for one in found.initializer}
+    assert np.array_equal(held[first.input[1]], WEIGHTS["w1"]) == stays
+
+
+def test_what_is_equalized_once_is_quantized_as_by_itself(path: Path):
+    module = simplify(path).module
+    ranges = calibrate_module(module, images(4, 1, 3, 8, 8), "minmax")
+    ((function, _),), rounded = equalized_and_quantized(module, ranges)
+    apart = module.clone()
+    quantize(apart, ranges, DisposablePool())
+    exact = function.parent_op()
+    assert isinstance(exact, ModuleOp)
+    assert export_proto(exact) == export_proto(equalized(module, ranges))
+    assert export_proto(rounded) == export_proto(apart)
+
+
+def test_means_of_samples_are_those_of_equalized_channels(path: Path):
+    module = simplify(path).module
+    samples = images(4, 1, 3, 8, 8)
+    ((function, known),), _ = equalized_and_quantized(module, calibrate_module(module, samples))
+    exact = function.parent_op()
+    assert isinstance(exact, ModuleOp)
+    linear = [op for op in function.walk() if isinstance(op, ConvOp | GemmOp)]
+    proto = export_proto(exact)
+    del proto.graph.output[:]
+    proto.graph.output.extend(onnx.ValueInfoProto(name=known.name(op.Y)) for op in linear)
+    results = list(zip(*map(open_model(proto), samples), strict=True))
+    # The mean over the image has become a convolution.
+    assert len(results) == len(linear) == 7
+    for op, arrays in zip(linear, results, strict=True):
+        means = known.of(op.Y)
+        assert means is not None
+        expected = [array.reshape(array.shape[1], -1).mean(axis=1) for array in arrays]
+        np.testing.assert_allclose(means.sample_means, expected, rtol=1e-5, atol=1e-5)
