@@ -9,6 +9,7 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from xonnc.formats.onnx.reference_convolution import transposed_convolution
+from xonnc.formats.onnx.reference_resize import resize
 from xonnc.formats.onnx.tensors import AnyArray
 
 Operands: TypeAlias = Sequence[AnyArray | None]
@@ -158,6 +159,7 @@ CORRECTED: Sequence[tuple[str, range, Compute]] = (
     ("ReduceLogSum", ALL, _reduction(_log_sum)),
     ("ReduceLogSumExp", ALL, _reduction(_log_sum_of_powers)),
     ("ReduceSumSquare", ALL, _reduction(_sum_of_squares)),
+    ("Resize", range(11, 1000), resize),
     ("Softmax", FLATTENING, _old_softmax),
 )
 """Operators by name, the opsets in which they are computed here, and how."""

@@ -81,7 +81,7 @@ LENGTHS = 4
 
 NAN_FAULTS = {
     False: ("LRN", "LpPool", "MaxPool", "ReduceMax", "ReduceMin", "Resize", "Upsample", *RECURRENT),
-    True: ("Gemm", "MaxPool", "Resize"),
+    True: ("Gemm", "MaxPool"),
 }
 """
 Operators that give NaN or something else by where it lies, in onnxruntime and (`True`) in the
@@ -89,10 +89,9 @@ reference evaluator.
 
 For onnxruntime `MaxPool` of [1, NaN] and of [NaN, 1] is 1, but of [[2, NaN], [1, NaN]] NaN; `ReduceMax` of
 [1, NaN, 2] is 2, of [NaN, 1, 2] NaN; `LRN` takes from its sums what leaves a window, and from inf on all
-are NaN; gates of recurrences are bounded, so that NaN
-becomes 1; `Resize` multiplies elements by weights of 0, so that infinities beside a sample become NaN,
-and in the reference evaluator -inf becomes the least finite number. Numpy's `dot` of
-[[inf]] and [[0]] is [[0]], of [[inf, 1]] and [[0], [0]] it is [[NaN]].
+are NaN; gates of recurrences are bounded, so that NaN becomes 1; `Resize` multiplies elements by weights of
+0, so that infinities beside a sample become NaN. Numpy's `dot` of [[inf]] and [[0]] is [[0]], of [[inf, 1]]
+and [[0], [0]] it is [[NaN]].
 """
 
 
