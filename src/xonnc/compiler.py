@@ -38,10 +38,10 @@ from xonnc.lowering.onnx_to_dla.builders.batch import set_batch, shapes_of_one_i
 from xonnc.lowering.onnx_to_dla.builders.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import inserted_pairs, is_quantized
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import convert, has_dynamic_inputs
-from xonnc.lowering.onnx_to_dla.graph.group_norm_to_conv_onnx import group_norm_to_conv
-from xonnc.lowering.onnx_to_dla.graph.layer_norm_to_conv_onnx import layer_norm_to_conv
+from xonnc.lowering.onnx_to_dla.graph.group_norm_to_conv_onnx import GroupNormToConv
+from xonnc.lowering.onnx_to_dla.graph.layer_norm_to_conv_onnx import LayerNormToConv
 from xonnc.lowering.onnx_to_dla.graph.matmul_to_conv_onnx import matmul_to_conv
-from xonnc.lowering.onnx_to_dla.graph.response_norm_to_conv_onnx import response_norm_to_conv
+from xonnc.lowering.onnx_to_dla.graph.response_norm_to_conv_onnx import ResponseNormToConv
 from xonnc.lowering.onnx_to_dla.graph.split_sums import split_products, split_sums
 from xonnc.lowering.onnx_to_dla.quantization.propagate_qdq_onnx import propagate_pairs
 from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import quantize
@@ -380,11 +380,11 @@ def normalize_by_convolutions(module: ModuleOp, context: Context, in_fp16: bool 
             vectors are normalized.
     """
     pool = DisposablePool.of(context)
-    has_changed = group_norm_to_conv(module, pool, in_fp16)
+    has_changed = GroupNormToConv(in_fp16).rewrite(module, pool)
     # Each round moves transposes to the next normalization or product of a block.
     while (
-        layer_norm_to_conv(module, pool, in_fp16)
-        | response_norm_to_conv(module, pool, in_fp16)
+        LayerNormToConv(in_fp16).rewrite(module, pool)
+        | ResponseNormToConv(in_fp16).rewrite(module, pool)
         | matmul_to_conv(module, pool, in_fp16)
     ):
         MoveTransposes().apply(context, module)

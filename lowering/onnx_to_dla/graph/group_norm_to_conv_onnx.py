@@ -6,10 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 
 from xonnc.dialects.onnx.attribute_builders import int_attr
 from xonnc.dialects.onnx.elements import DisposablePool
@@ -26,12 +23,12 @@ from xonnc.dialects.onnx.ops.tensor import ReshapeOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array
 from xonnc.lowering.onnx_to_dla.builders.op_inserter import (
-    SQUARED_PART,
     NormalizationInserter,
     by_channel,
 )
 from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import elements
 from xonnc.lowering.onnx_to_dla.graph.group_deviation import group_deviation
+from xonnc.lowering.onnx_to_dla.graph.normalization_pass import NormalizationPass
 from xonnc.targets.limits import DIMENSION
 
 NORMALIZATIONS = (InstanceNormalizationOp, GroupNormalizationOp, GroupNormalizationV18Op)
@@ -39,7 +36,7 @@ ROOTS = (*NORMALIZATIONS, DivOp)
 
 
 @dataclass(frozen=True)
-class GroupNormToConv(ModulePass):
+class GroupNormToConv(NormalizationPass):
     """
     Rewrite normalization of groups of channels, and of single ones, to pooling, convolutions and products.
 
@@ -53,29 +50,14 @@ class GroupNormToConv(ModulePass):
 
     name = "group-norm-to-conv-onnx"
 
-    fp16: bool = False
+    roots = ROOTS
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        group_norm_to_conv(op, DisposablePool.of(ctx), self.fp16)
-
-
-def group_norm_to_conv(module: ModuleOp, pool: DisposablePool, in_fp16: bool = False) -> bool:
-    """
-    Rewrite the normalizations of `module` that the pass is about; return whether there were any.
-
-    Parameters:
-        module: the simplified module.
-        pool: the pool of its constants.
-        in_fp16: whether the module is computed in FP16.
-    """
-    has_changed = False
-    for op in [op for op in module.walk() if isinstance(op, ROOTS)]:
-        # What it reads may have been rewritten by now.
+    def rewrite_op(self, op: Operation, pool: DisposablePool, squared_part: float) -> bool:
         found = normalization_at(op)
-        if found is not None and not (in_fp16 and found.has_own_lowering):
-            _rewrite(with_affine(found), pool, SQUARED_PART if in_fp16 else 1.0)
-            has_changed = True
-    return has_changed
+        if found is None or (self.fp16 and found.has_own_lowering):
+            return False
+        _rewrite(with_affine(found), pool, squared_part)
+        return True
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, SSAValue
-from xdsl.passes import ModulePass
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.attribute_builders import float_attr, int_array_attr, int_attr
 from xonnc.dialects.onnx.elements import DisposablePool
@@ -18,13 +15,14 @@ from xonnc.dialects.onnx.ops.nn import ConvOp, LayerNormalizationOp
 from xonnc.dialects.onnx.ops.tensor import TransposeOp
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array
-from xonnc.lowering.onnx_to_dla.builders.op_inserter import SQUARED_PART, NormalizationInserter
+from xonnc.lowering.onnx_to_dla.builders.op_inserter import NormalizationInserter
 from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import elements
+from xonnc.lowering.onnx_to_dla.graph.normalization_pass import NormalizationPass
 from xonnc.targets.limits import DIMENSION
 
 
 @dataclass(frozen=True)
-class LayerNormToConv(ModulePass):
+class LayerNormToConv(NormalizationPass):
     """
     Rewrite layer normalization of what was transposed to channels last to convolutions of what comes before.
 
@@ -40,35 +38,22 @@ class LayerNormToConv(ModulePass):
 
     name = "layer-norm-to-conv-onnx"
 
-    fp16: bool = False
+    roots = (LayerNormalizationOp,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        layer_norm_to_conv(op, DisposablePool.of(ctx), self.fp16)
-
-
-def layer_norm_to_conv(module: ModuleOp, pool: DisposablePool, in_fp16: bool = False) -> bool:
-    """
-    Rewrite the normalizations of `module` that the pass is about; return whether there were any.
-
-    Parameters:
-        module: the simplified module.
-        pool: the pool of its constants.
-        in_fp16: whether the module is computed in FP16.
-    """
-    has_changed = False
-    for op in [op for op in module.walk() if isinstance(op, LayerNormalizationOp)]:
+    def rewrite_op(self, op: Operation, pool: DisposablePool, squared_part: float) -> bool:
+        assert isinstance(op, LayerNormalizationOp)
         shape, scale = static_shape(op.X.type), elements(op.Scale)
         shift = None if op.B.type == NONE else elements(op.B)
         if shape is None or shape[0] != 1 or scale is None or (shift is None and op.B.type != NONE):
-            continue
+            return False
         columns = op.X if len(shape) == 2 else columns_before(op.X)
         is_vector = all(size == 1 for size in shape[:-1])
         is_of_channels = op.axis.value.data in (-1, len(shape) - 1) and DIMENSION.broken(shape[-1]) is None
         has_statistics = any(value.first_use is not None for value in (op.Mean, op.InvStdDev))
-        if columns is not None and is_of_channels and not has_statistics and (in_fp16 or not is_vector):
-            _rewrite(op, columns, scale, shift, pool, SQUARED_PART if in_fp16 else 1.0)
-            has_changed = True
-    return has_changed
+        if columns is None or not is_of_channels or has_statistics or (is_vector and not self.fp16):
+            return False
+        _rewrite(op, columns, scale, shift, pool, squared_part)
+        return True
 
 
 def columns_before(value: SSAValue) -> SSAValue | None:

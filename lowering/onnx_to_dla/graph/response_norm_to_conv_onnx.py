@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from math import prod, sqrt
 
 import numpy as np
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
+from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
@@ -25,19 +22,19 @@ from xonnc.dialects.onnx.ops.tensor import TransposeOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array
 from xonnc.lowering.onnx_to_dla.builders.op_inserter import (
-    SQUARED_PART,
     NormalizationInserter,
     by_channel,
 )
 from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import elements
 from xonnc.lowering.onnx_to_dla.graph.layer_norm_to_conv_onnx import columns_before, to_rows
+from xonnc.lowering.onnx_to_dla.graph.normalization_pass import NormalizationPass
 from xonnc.targets.limits import DIMENSION
 
 MEANS = (ReduceMeanOp, ReduceMeanV13Op)
 
 
 @dataclass(frozen=True)
-class ResponseNormToConv(ModulePass):
+class ResponseNormToConv(NormalizationPass):
     """
     Rewrite norms of channels over their mean, as ConvNeXt-v2 normalizes, to poolings and convolutions.
 
@@ -51,27 +48,14 @@ class ResponseNormToConv(ModulePass):
 
     name = "response-norm-to-conv-onnx"
 
-    fp16: bool = False
+    roots = (DivOp,)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        response_norm_to_conv(op, DisposablePool.of(ctx), self.fp16)
-
-
-def response_norm_to_conv(module: ModuleOp, pool: DisposablePool, in_fp16: bool = False) -> bool:
-    """
-    Rewrite the normalizations of `module` that the pass is about; return whether there were any.
-
-    Parameters:
-        module: the simplified module.
-        pool: the pool of its constants.
-        in_fp16: whether the module is computed in FP16.
-    """
-    has_changed = False
-    for op in [op for op in module.walk() if isinstance(op, DivOp)]:
-        if (found := quotient_at(op)) is not None:
-            _rewrite(found, pool, SQUARED_PART if in_fp16 else 1.0)
-            has_changed = True
-    return has_changed
+    def rewrite_op(self, op: Operation, pool: DisposablePool, squared_part: float) -> bool:
+        assert isinstance(op, DivOp)
+        found = quotient_at(op)
+        if found is not None:
+            _rewrite(found, pool, squared_part)
+        return found is not None
 
 
 @dataclass(frozen=True)

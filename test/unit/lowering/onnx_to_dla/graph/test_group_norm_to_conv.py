@@ -13,7 +13,7 @@ from xonnc.compiler import run_frontend
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.math import DivOp, ExpandOp, SqrtOp
 from xonnc.dialects.onnx.ops.tensor import ReshapeOp
-from xonnc.lowering.onnx_to_dla.graph.group_norm_to_conv_onnx import NORMALIZATIONS, group_norm_to_conv
+from xonnc.lowering.onnx_to_dla.graph.group_norm_to_conv_onnx import NORMALIZATIONS, GroupNormToConv
 
 GROUPS = "GroupNormalization<epsilon = 0.001, num_groups = 2>"
 
@@ -54,7 +54,7 @@ def test_the_numbers_are_those_of_the_operator(
     module = front.module
     # In FP16 single channels have a lowering of their own.
     is_rewritten = not in_fp16 or node == GROUPS
-    assert group_norm_to_conv(module, DisposablePool.of(front.context), in_fp16) == is_rewritten
+    assert GroupNormToConv(in_fp16).rewrite(module, DisposablePool.of(front.context)) == is_rewritten
     assert any(isinstance(op, NORMALIZATIONS) for op in module.walk()) != is_rewritten
     assert_same_numbers(path, module, shape, 1e-3, 2e-3)
 
@@ -146,7 +146,7 @@ def test_images_divided_by_a_standard_deviation(name: str, in_fp16: bool, tmp_pa
     path = divided(tmp_path, shape, nodes)
     front = run_frontend(path)
     module = front.module
-    assert group_norm_to_conv(module, DisposablePool.of(front.context), in_fp16)
+    assert GroupNormToConv(in_fp16).rewrite(module, DisposablePool.of(front.context))
     assert not any(isinstance(op, DivOp | SqrtOp | ExpandOp | ReshapeOp) for op in module.walk())
     assert_same_numbers(path, module, shape, 1e-3, 2e-3)
 
@@ -167,4 +167,4 @@ def test_other_divisions_stay(change: tuple[str, str], tmp_path: Path):
     shape, nodes = DEVIATIONS["groups"]
     assert change[0] in nodes
     front = run_frontend(divided(tmp_path, shape, nodes.replace(*change)))
-    assert not group_norm_to_conv(front.module, DisposablePool.of(front.context))
+    assert not GroupNormToConv().rewrite(front.module, DisposablePool.of(front.context))

@@ -12,7 +12,7 @@ from rewritten_numbers import assert_same_numbers
 from xonnc.compiler import run_frontend
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.nn import LayerNormalizationOp
-from xonnc.lowering.onnx_to_dla.graph.layer_norm_to_conv_onnx import layer_norm_to_conv
+from xonnc.lowering.onnx_to_dla.graph.layer_norm_to_conv_onnx import LayerNormToConv
 from xonnc.packages import compile_package
 from xonnc.runtime.package import load_package
 from xonnc.runtime.reference import ReferenceModel
@@ -46,7 +46,7 @@ def test_the_numbers_are_those_of_the_operator(shape: tuple[int, ...], is_shifte
     path = normalized(tmp_path, shape, is_shifted)
     front = run_frontend(path)
     module = front.module
-    assert layer_norm_to_conv(module, DisposablePool.of(front.context), in_fp16=True)
+    assert LayerNormToConv(fp16=True).rewrite(module, DisposablePool.of(front.context))
     assert not any(isinstance(op, LayerNormalizationOp) for op in module.walk())
     assert_same_numbers(path, module, shape, 1e-3, 2e-3)
 

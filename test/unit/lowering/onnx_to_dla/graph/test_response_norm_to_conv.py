@@ -12,7 +12,7 @@ from rewritten_numbers import assert_same_numbers
 from xonnc.compiler import run_frontend
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.math import DivOp
-from xonnc.lowering.onnx_to_dla.graph.response_norm_to_conv_onnx import response_norm_to_conv
+from xonnc.lowering.onnx_to_dla.graph.response_norm_to_conv_onnx import ResponseNormToConv
 
 CHANNELS_FIRST = """
     n = ReduceL2<axes = [2, 3]>(x)
@@ -67,6 +67,6 @@ def test_the_numbers_stay(
     path = tmp_path / "model.onnx"
     path.write_bytes(model.SerializeToString())
     front = run_frontend(path)
-    assert response_norm_to_conv(front.module, DisposablePool.of(front.context), in_fp16)
+    assert ResponseNormToConv(in_fp16).rewrite(front.module, DisposablePool.of(front.context))
     assert not any(isinstance(op, DivOp) for op in front.module.walk())
     assert_same_numbers(path, front.module, shape, 1e-4, 1e-5)
