@@ -111,7 +111,7 @@ def _quotient(op: DivOp) -> Normalization | None:
 
 def _is_image(shape: tuple[int, ...]) -> bool:
     """Whether a tensor is one image of several positions."""
-    if shape[0] != 1 or len(shape) not in (3, 4) or DIMENSION.broken(shape[1]) is not None:
+    if len(shape) not in (3, 4) or shape[0] != 1 or DIMENSION.broken(shape[1]) is not None:
         return False
     return min(shape) > 0 and prod(shape[2:]) > 1
 

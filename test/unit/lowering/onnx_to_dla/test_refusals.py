@@ -35,7 +35,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         'y = Resize<mode="linear", coordinate_transformation_mode="align_corners">(x, , s)',
         {"x": (1, 2, 20, 40), "weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
-        "3081 different interpolations (up to 1024); use scales of small numbers, half_pixel",
+        "3200 different interpolations (up to 1024); use scales of small numbers, half_pixel",
     ),
     (
         'y = Resize<mode="linear", antialias=1>(x, , s)',
