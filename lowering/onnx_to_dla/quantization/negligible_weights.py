@@ -1,7 +1,8 @@
 """
 Kernels whose products are negligible beside their bias or the result become zero: those of dead channels.
 
-Training leaves channels with weights of 1e-18. Weights are quantized per output channel, so a bias of
+Training leaves channels with weights of 1e-18, and branches of residual blocks begin with a factor of 1e-5,
+beside which what they are added to is large. Weights are quantized per output channel, so a bias of
 ordinary size, or the zero point of what is added, would be a huge number of units of such a channel's sums,
 which no SDP operand holds, and which makes the addends of the other channels coarse: they share a shift.
 
@@ -24,7 +25,7 @@ from xdsl.rewriter import InsertPoint
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.ops.math import GemmOp
+from xonnc.dialects.onnx.ops.math import AddOp, GemmOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_dla.int8.saturation import varying_range
@@ -62,10 +63,18 @@ def _magnitudes(op: ConvOp | GemmOp, ranges: ValueRanges) -> npt.NDArray[Any] | 
     found = ranges.of(op.results[0])
     # The integers of the result cover the range in which what reads it varies.
     result = varying_range(op.results[0], found).magnitude if found is not None else 0.0
+    result = max(result, _sum_magnitude(op.results[0], ranges))
     if op.operands[2].type == NONE:
         return np.array([result])
     biases, beta = _elements(op.operands[2]), op.beta.value.data if isinstance(op, GemmOp) else 1.0
     return None if biases is None else np.maximum(np.abs(biases.reshape(-1) * beta), result)
+
+
+def _sum_magnitude(value: SSAValue, ranges: ValueRanges) -> float:
+    """Return the magnitude of the sum that alone reads a value, 0 if there is none."""
+    use = value.get_user_of_unique_use()
+    found = ranges.of(use.results[0]) if isinstance(use, AddOp) else None
+    return 0.0 if use is None or found is None else varying_range(use.results[0], found).magnitude
 
 
 def _replace_weights(op: ConvOp | GemmOp, weights: npt.NDArray[Any], pool: DisposablePool) -> None:

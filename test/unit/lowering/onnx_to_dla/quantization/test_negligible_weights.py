@@ -75,6 +75,19 @@ def test_dead_channels_before_an_addition(operator: str, has_bias: bool, tmp_pat
     assert largest_error(path, SHAPES[operator]) < 3
 
 
+@pytest.mark.parametrize("operator", ["Conv", "Gemm"])
+@pytest.mark.parametrize("factor", [1e-3, 1e-4, 1e-6])
+def test_a_branch_beside_which_its_sum_is_large(operator: str, factor: float, tmp_path: Path):
+    """In units of such a branch's sums the zero point of what is added takes more bits than a factor has."""
+    generator = np.random.default_rng(3)
+    weights, bias = (
+        (factor * generator.standard_normal(shape)).astype(np.float32)
+        for shape in ((CHANNELS, CHANNELS), CHANNELS)
+    )
+    path = residual(tmp_path / "model.onnx", operator, weights, bias)
+    assert largest_error(path, SHAPES[operator]) < 3
+
+
 def test_small_weights_that_alpha_multiplies_stay(tmp_path: Path):
     generator = np.random.default_rng(3)
     weights = generator.standard_normal((CHANNELS, CHANNELS)).astype(np.float32) * np.float32(1e-6)
