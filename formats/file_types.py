@@ -101,7 +101,7 @@ def identify_bytes(data: Bytes, is_text: bool = False) -> str | None:
 
 
 def identify_placeholder(data: Bytes) -> str | None:
-    """Name what a clone or a download left in place of a file of whatever bytes; `None` if it did not."""
+    """Return what stands for a file (a Git LFS pointer, an HTML page); `None` if it is the file."""
     head = bytes(data[:1024])
     if head.startswith(_LFS_START):
         return _LFS_POINTER

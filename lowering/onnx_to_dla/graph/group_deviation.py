@@ -57,7 +57,7 @@ def group_deviation(value: SSAValue, shape: tuple[int, ...]) -> GroupDeviation |
 
 
 def _groups_of_copies(value: SSAValue, shape: tuple[int, ...]) -> int | None:
-    """Return of how many numbers, one per group of channels, a tensor has copies."""
+    """Return the number of groups of channels of which a tensor has one value each, copied; else `None`."""
     if static_shape(value.type) == (1, shape[1], *(1,) * (len(shape) - 2)):
         return shape[1]
     expanded = value.owner.data.owner if isinstance(value.owner, ReshapeOp) else value.owner
@@ -71,14 +71,14 @@ def _groups_of_copies(value: SSAValue, shape: tuple[int, ...]) -> int | None:
 
 
 def _before_copies(value: SSAValue) -> SSAValue:
-    """Return what is reshaped and expanded to a value."""
+    """Return the value before any Reshape and Expand."""
     while isinstance(value.owner, ReshapeOp | ExpandOp):
         value = value.owner.data if isinstance(value.owner, ReshapeOp) else value.owner.input
     return value
 
 
 def _squared(value: SSAValue | None) -> SSAValue | None:
-    """Return what is squared."""
+    """Return the operand of a square; `None` if the value is no product of a tensor with itself."""
     if value is None or not isinstance(value.owner, MulOp) or value.owner.A is not value.owner.B:
         return None
     return value.owner.A

@@ -1,7 +1,7 @@
 """
 Linear interpolation of images by rational scales, as a strided convolution per output phase.
 
-With the scale `u / d`, every `u`-th result is a *phase*: each lies equally far behind a `d`-th pixel.
+With the scale `u / d`, every `u`-th result is of one *phase*: each is as far from every `d`-th pixel.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class LinearAxis:
 
     @property
     def after(self) -> int:
-        """Copies of the last element behind the source."""
+        """Copies of the last element after the source."""
         return max(0, *(line.first + self.seen(line) - self.size for line in self.phases))
 
     def seen(self, phase: LinearPhase) -> int:

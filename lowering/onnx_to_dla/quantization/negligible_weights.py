@@ -8,7 +8,9 @@ which no SDP operand holds, and which makes the addends of the other channels co
 
 The weights that remain bound these units. With `r` the magnitude of the result, `x` that of the input and `K`
 the size of a kernel, the largest weight is at least `2^-12 r / (K x)`, and a unit `x / 127` times 1/127 of
-it; so `r` is at most `2^26 K` units, and the SDP takes `2^46`.
+it; so `r` is at most `2^26 K` units, and the SDP takes `2^46` of a bias. The sum with a cube that is added has
+32 bits, though: a kernel is dropped too if that cube exceeds `2^30` units. Its products are then below 1/28
+of the cube with 2,304 weights, if all have one sign.
 """
 
 from __future__ import annotations
@@ -28,11 +30,16 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp, GemmOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
+from xonnc.formats.nvdla.quantization import INT8_MAX
 from xonnc.lowering.onnx_to_dla.int8.saturation import varying_range
 from xonnc.lowering.onnx_to_dla.quantization.value_ranges import ValueRanges
 
 NEGLIGIBLE = 2.0**-12
 """Largest sum of products, relative to the bias or the result, that is dropped: 1/32 of a step of int8."""
+
+
+MAX_UNITS = 2.0**30
+"""Largest magnitude of an added cube in units of a kernel's sums, half of what the SDP's 32 bits hold."""
 
 
 def drop_negligible_weights(function: FuncOp, ranges: ValueRanges, pool: DisposablePool) -> None:
@@ -51,7 +58,9 @@ def drop_negligible_weights(function: FuncOp, ranges: ValueRanges, pool: Disposa
         results = _magnitudes(op, ranges)
         if results is None or results.size not in (1, sums.size):
             continue
-        is_negligible = (sums > 0) & (sums < NEGLIGIBLE * results)
+        units = np.abs(weights.astype(np.float64)).max(axis=others) * found.magnitude / INT8_MAX**2
+        overflows = _added_magnitude(op.results[0], ranges) > MAX_UNITS * units
+        is_negligible = (sums > 0) & ((sums < NEGLIGIBLE * results) | overflows)
         if is_negligible.any():
             shape = [-1 if each == axis else 1 for each in range(weights.ndim)]
             pruned = np.where(is_negligible.reshape(shape), np.zeros((), weights.dtype), weights)
@@ -71,10 +80,19 @@ def _magnitudes(op: ConvOp | GemmOp, ranges: ValueRanges) -> npt.NDArray[Any] | 
 
 
 def _sum_magnitude(value: SSAValue, ranges: ValueRanges) -> float:
-    """Return the magnitude of the sum that alone reads a value, 0 if there is none."""
+    """Return the magnitude of the result of an Add, the only reader of a value; 0 if there is none."""
     use = value.get_user_of_unique_use()
     found = ranges.of(use.results[0]) if isinstance(use, AddOp) else None
     return 0.0 if use is None or found is None else varying_range(use.results[0], found).magnitude
+
+
+def _added_magnitude(value: SSAValue, ranges: ValueRanges) -> float:
+    """Return the magnitude of what an Add, the only reader of a value, adds to it; 0 if there is none."""
+    use = value.get_user_of_unique_use()
+    if not isinstance(use, AddOp):
+        return 0.0
+    found = ranges.of(use.B if use.A is value else use.A)
+    return 0.0 if found is None else found.magnitude
 
 
 def _replace_weights(op: ConvOp | GemmOp, weights: npt.NDArray[Any], pool: DisposablePool) -> None:

@@ -88,6 +88,27 @@ def test_a_branch_beside_which_its_sum_is_large(operator: str, factor: float, tm
     assert largest_error(path, SHAPES[operator]) < 3
 
 
+@pytest.mark.parametrize("factor", [3e-6, 1e-6, 3e-7])
+def test_a_branch_of_large_kernels(factor: float, tmp_path: Path):
+    """With 2,304 weights kernels of 1e-6 are not negligible, but what is added overflows in their units."""
+    shape, generator = (1, 256, 6, 5), np.random.default_rng(3)
+    weights = (factor * generator.standard_normal((256, 256, 3, 3))).astype(np.float32)
+    graph = helper.make_graph(
+        [
+            helper.make_node("Conv", ["x", "w"], ["p"], pads=[1, 1, 1, 1]),
+            helper.make_node("Add", ["p", "x"], ["y"]),
+        ],
+        "residual",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    path = tmp_path / "model.onnx"
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    assert largest_error(path, shape) < 3
+
+
 def test_small_weights_that_alpha_multiplies_stay(tmp_path: Path):
     generator = np.random.default_rng(3)
     weights = generator.standard_normal((CHANNELS, CHANNELS)).astype(np.float32) * np.float32(1e-6)
