@@ -8,9 +8,9 @@ which no SDP operand holds, and which makes the addends of the other channels co
 
 The weights that remain bound these units. With `r` the magnitude of the result, `x` that of the input and `K`
 the size of a kernel, the largest weight is at least `2^-12 r / (K x)`, and a unit `x / 127` times 1/127 of
-it; so `r` is at most `2^26 K` units, and the SDP takes `2^46` of a bias. The sum with a cube that is added has
-32 bits, though: a kernel is dropped too if that cube exceeds `2^30` units. Its products are then below 1/28
-of the cube with 2,304 weights, if all have one sign.
+it; so `r` is at most `2^26 K` units, and the SDP takes `2^46` of a bias. The sum with a cube that is added
+has 32 bits, though: a kernel is dropped too if that cube exceeds `2^30` units. Its products are then below
+1/28 of the cube with 2,304 weights, if all have one sign.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def drop_negligible_weights(function: FuncOp, ranges: ValueRanges, pool: Disposa
         results = _magnitudes(op, ranges)
         if results is None or results.size not in (1, sums.size):
             continue
-        units = np.abs(weights.astype(np.float64)).max(axis=others) * found.magnitude / INT8_MAX**2
+        largest = np.abs(weights.astype(np.float64)).max(axis=others) * abs(alpha)
+        units = largest * found.magnitude / INT8_MAX**2
         overflows = _added_magnitude(op.results[0], ranges) > MAX_UNITS * units
         is_negligible = (sums > 0) & ((sums < NEGLIGIBLE * results) | overflows)
         if is_negligible.any():
