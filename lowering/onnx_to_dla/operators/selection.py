@@ -25,6 +25,7 @@ from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.ops.math import ExpandOp
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.formats.nvdla.geometry import MAX_POOL, channels_per_atom
+from xonnc.lowering.dla_planning.feasibility import conv_limits
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import DlaBuilder, cube_shape
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder, TensorT, lowers
@@ -271,20 +272,22 @@ class IndexRun:
 def _index_runs(indices: Indices) -> list[IndexRun]:
     """Split indices greedily into runs whose steps the PDP supports as strides."""
     result: list[IndexRun] = []
-    rest = indices.tolist()
-    while rest:
-        step = rest[1] - rest[0] if len(rest) > 1 else 1
-        if rest[0] == FILL:
+    wanted: list[int] = indices.tolist()
+    at = 0
+    while at < len(wanted):
+        first = wanted[at]
+        step = wanted[at + 1] - first if at + 1 < len(wanted) else 1
+        if first == FILL:
             step = 0
-        elif not 1 <= step <= MAX_POOL or rest[1:2] == [FILL]:
+        elif not 1 <= step <= MAX_POOL or wanted[at + 1 : at + 2] == [FILL]:
             step = 1
         count = 1
-        while count < len(rest) and rest[count] == rest[0] + count * step:
+        while at + count < len(wanted) and wanted[at + count] == first + count * step:
             count += 1
         if step > 1 and count == 2:
             step = count = 1
-        result.append(IndexRun(rest[0], count, max(step, 1)))
-        rest = rest[count:]
+        result.append(IndexRun(first, count, max(step, 1)))
+        at += count
     return result
 
 
@@ -318,9 +321,12 @@ def picked_channels(
     source: SSAValue, indices: Indices, padding: float, builder: OperatorBuilder[TensorT]
 ) -> SSAValue:
     """Build a cube of channels selected from another; `FILL` means padding with a stored number."""
+    cube, window = cube_of(source.type), Window2D((1, 1))
+    # Kernels that no core takes may be larger than memory: boxes picked from 640,000 are 95 GB.
+    builder.check(conv_limits(cube, indices.size, window))
     added = np.where(indices == FILL, padding, 0)
-    weights = one_hot(indices, cube_of(source.type).channels)
-    return builder.one_hot_convolution(source, weights, Window2D((1, 1)), added if np.any(added) else None)
+    weights = one_hot(indices, cube.channels)
+    return builder.one_hot_convolution(source, weights, window, added if np.any(added) else None)
 
 
 @lowers(*SELECTIONS)

@@ -197,6 +197,12 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "a tensor of 50331648 elements (up to 33554432); make it smaller",
     ),
     (
+        # As dense kernels, these would be 596 GiB.
+        f"c = Concat<axis=1>({', '.join(['x'] * 100)})\ny = Gather<axis=1>(c, k)",
+        {"x": (1, 8000, 1, 1), "weights": {"k": np.arange(800_000)[::-1].copy()}},
+        "size 800000 (the core takes up to 8192); split the tensor before the node",
+    ),
+    (
         "y = Gather<axis=1>(x, k)",
         {"x": (1, 3, 4), "weights": {"k": np.array([[0, 1], [1, 2]], np.int64)}},
         "a selection of [3, 1, 4] to [2, 2, 4] that mixes channels, rows and columns",
