@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from xonnc.dialects.onnx.ops.math import EinsumOp
 from xonnc.lowering.onnx_to_krnl.builders.kernels import Kernel
-from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder, lowers
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    SUPPORTS_EMPTY,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
 from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.planning.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, volume
 from xonnc.transforms.shapes.einsum import DIGITS, parsed
+
+supports_dynamic_shapes(EinsumOp)
+SUPPORTS_EMPTY.add(EinsumOp)
 
 
 @lowers(EinsumOp)
 def einsum(op: EinsumOp, builder: LoweringBuilder) -> str | None:
     """Sum of products over the labels that are not in the output."""
-    shapes = [builder.shape(value) for value in op.Inputs]
+    shapes = [builder.sizes(value) for value in op.Inputs]
     equation = parsed(op.equation.data, [len(shape) for shape in shapes])
     if equation is None:
         return f"there are more than {len(DIGITS)} axes under an ellipsis"
     inputs, output = equation.operands, equation.result
-    sizes: dict[str, int] = {}
+    sizes: dict[str, Size] = {}
     for letters, shape in zip(inputs, shapes, strict=True):
         for letter, size in zip(letters, shape, strict=True):
-            sizes[letter] = sizes.get(letter, 1) if size == 1 else size
+            known = sizes.get(letter, 1)
+            if 1 not in (known, size) and known != size:
+                # Equal or 1 at run time, which only static shapes tell.
+                return NO_DYNAMIC_KERNEL
+            sizes[letter] = known if size == 1 else size
     summed = [letter for letter in sizes if letter not in output]
     kind = compute_type(builder.element(op.Output))
     result = op.Output, [sizes[letter] for letter in output] or [1]
@@ -42,7 +54,7 @@ def einsum(op: EinsumOp, builder: LoweringBuilder) -> str | None:
 
     with kernel.loops([sizes[letter] for letter in output]) as outer:
         known = dict(zip(output, outer, strict=False))
-        if prod(sizes[letter] for letter in summed) == 1:
+        if volume([sizes[letter] for letter in summed]) == 1:
             total = product(known | dict.fromkeys(summed, kernel.index(0)))
         else:
             start = kernel.constant(0, kind)

@@ -13,7 +13,14 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOfShapeOp, ConstantOp
 from xonnc.dialects.onnx.ops.generator import RangeOp
 from xonnc.dialects.onnx.ops.math import ExpandOp
-from xonnc.dialects.onnx.ops.tensor import ReshapeOp, SliceOp
+from xonnc.dialects.onnx.ops.tensor import (
+    ReshapeOp,
+    ResizeOp,
+    ResizeV11Op,
+    ResizeV13Op,
+    ResizeV18Op,
+    SliceOp,
+)
 from xonnc.dialects.onnx.types import NONE
 
 SHAPE_OPERANDS: dict[type[Operation], Sequence[int]] = {
@@ -21,6 +28,10 @@ SHAPE_OPERANDS: dict[type[Operation], Sequence[int]] = {
     ExpandOp: (1,),
     RangeOp: (1,),
     ReshapeOp: (1,),
+    ResizeOp: (3,),
+    ResizeV11Op: (3,),
+    ResizeV13Op: (3,),
+    ResizeV18Op: (3,),
     SliceOp: (2,),
 }
 """Operands that only repeat the shape of the result."""
@@ -85,6 +96,9 @@ def dissolve_groups(module: ModuleOp) -> dict[Operation, FusionGroup]:
 def shape_operands(op: Operation) -> list[int]:
     """Return the indices of operands that only repeat the shape of the result."""
     if isinstance(op, SliceOp) and not isinstance(op.starts.owner, ConstantOp):
+        return []
+    if isinstance(op, ResizeOp | ResizeV18Op) and op.keep_aspect_ratio_policy.data != "stretch":
+        # The result is smaller or larger than these.
         return []
     return [
         index

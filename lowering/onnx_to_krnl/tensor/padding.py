@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.attribute_builders import int_values
+from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE, numpy_dtype
 from xonnc.lowering.onnx_to_krnl.builders.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
-    NO_DYNAMIC_KERNEL,
     LoweringBuilder,
     lowers_data_movement,
     supports_dynamic_shapes,
 )
-from xonnc.lowering.onnx_to_krnl.builders.scalars import INDEX
+from xonnc.lowering.onnx_to_krnl.builders.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.builders.strided_copies import AffineAccess, IndexExpr, copy, dim, fill
 from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
     Size,
-    are_static,
     is_static,
+    max_size,
+    min_size,
     static_sizes,
     volume,
 )
@@ -45,8 +47,9 @@ def pad(op: Pad, builder: LoweringBuilder) -> str | None:
     pads = _pads(op, len(shape), builder)
     if pads is None:
         return "pads or axes are not constants"
-    if not _has_kernel(op.mode.data, shape, pads):
-        return NO_DYNAMIC_KERNEL
+    for size, pad_sizes in zip(builder.sizes(op.output), pads, strict=True):
+        if min(pad_sizes) < 0:
+            builder.require_at_most(0, size, f"{describe(op)}: the size of an axis that is cropped")
     if op.mode.data != "constant":
         return _from_input(op, pads, builder)
     source, number = builder.buffer(op.data), _fill_value(op, builder)
@@ -70,13 +73,6 @@ def _fill_value(op: Pad, builder: LoweringBuilder) -> float | SSAValue:
         return 0
     given, constant = builder.buffer(op.constant_value), builder.constant(op.constant_value)
     return given if constant is None else as_stored(constant)
-
-
-def _has_kernel(mode: str, shape: Sequence[Size], pads: Sequence[tuple[int, int]]) -> bool:
-    """Whether there is a kernel: a dynamic dimension can be extended by a constant, but not cropped."""
-    if mode != "constant":
-        return are_static(shape)
-    return all(is_static(size) or min(pad) >= 0 for size, pad in zip(shape, pads, strict=True))
 
 
 def _pads(op: Pad, rank: int, builder: LoweringBuilder) -> list[tuple[int, int]] | None:
@@ -127,23 +123,25 @@ def _middle(
 
 
 def _kept(size: Size, result_size: Size, begin: int) -> Size:
-    """Return the size of the overlap on one axis; a dynamic dimension is not cropped."""
+    """Return the size of the overlap on one axis, of which a dynamic one has static pads."""
     if is_static(size) and is_static(result_size):
         return min(size + min(begin, 0), result_size - max(begin, 0))
-    assert begin >= 0
-    return size
+    end = result_size - size - begin
+    cropped = min(begin, 0) + (min(end, 0) if is_static(end) else 0)
+    return max_size(size + cropped, 0) if cropped else size
 
 
 def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuilder) -> str | None:
     """Pad with elements of the input, by a table of source indices for each padded axis."""
-    shape, sizes = builder.shape(op.data), builder.shape(op.output)
+    shape, sizes = builder.sizes(op.data), builder.sizes(op.output)
     if 0 in shape:
         return "an operand is empty"
-    tables = {
-        axis: _source_indices(size, begin, end, op.mode.data)
-        for axis, (size, (begin, end)) in enumerate(zip(shape, pads, strict=True))
-        if begin or end
-    }
+    tables: dict[int, SSAValue] = {}
+    for axis, (size, (begin, end)) in enumerate(zip(shape, pads, strict=True)):
+        if begin or end:
+            what = f"{describe(op)}: axis {axis}, which has no element to pad with,"
+            builder.require_at_most(min_size(sizes[axis], 1), size, what)
+            tables[axis] = _source_indices(size, begin, end, op.mode.data, builder)
     kernel = Kernel(builder, f"pad_{op.mode.data}", [op.output], [op.data, *tables.values()])
     out, source, *index_tables = kernel.buffers
     with kernel.loops(sizes) as loops:
@@ -155,17 +153,36 @@ def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuild
     return None
 
 
-def _source_indices(size: int, begin: int, end: int, mode: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _source_indices(size: Size, begin: int, end: int, mode: str, builder: LoweringBuilder) -> SSAValue:
     """
-    Return the source index of each element along an axis, for modes edge, wrap and reflect.
+    Return a buffer of the source index of each element along an axis, for modes edge, wrap and reflect.
 
     Negative pads remove elements; with `wrap`, the others repeat (as in onnxruntime).
     """
-    positions = np.arange(-begin, size + end, dtype=np.int64)
-    if mode == "edge":
-        return np.clip(positions, 0, size - 1)
-    if mode == "wrap":
-        first, kept = max(-begin, 0), size + min(begin, 0) + min(end, 0)
-        return first + (positions - first) % kept if kept > 0 else positions % size
-    offsets = positions % max(2 * (size - 1), 1)
-    return np.minimum(offsets, max(2 * (size - 1), 1) - offsets) if size > 1 else np.zeros_like(positions)
+    table = builder.allocate([size + (begin + end)], i64)
+    kernel = Kernel(builder, f"pad_{mode}_indices", [table], [])
+    (out,) = kernel.buffers
+    count = kernel.count([size])
+    with kernel.loops([size + (begin + end)]) as (index,):
+        position = index.to(i64) - begin
+        if mode == "edge":
+            found = position.clamp(0, count - 1)
+        elif mode == "wrap":
+            first, kept = kernel.constant(max(-begin, 0), i64), count + (min(begin, 0) + min(end, 0))
+            # If nothing is kept, all elements repeat.
+            has_kept = kept > 0
+            first, period = has_kept.select(first, 0), has_kept.select(kept, count)
+            found = first + _modulo(position - first, period)
+        else:
+            period = ((count - 1) * 2).maximum(1)
+            offset = _modulo(position, period)
+            found = offset.minimum(period - offset)
+        out[index] = found
+    kernel.call()
+    return table
+
+
+def _modulo(number: Scalar, divisor: Scalar) -> Scalar:
+    """Return the remainder that is not negative."""
+    rest = number % divisor
+    return (rest < 0).select(rest + divisor, rest)

@@ -2,29 +2,39 @@
 Resize and Upsample, separably: one axis at a time.
 
 A kernel computes tables for each axis: the source elements of each output element, and their weights. So
-scales may be run-time values; the shapes are static.
+scales and sizes may be run-time values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, prod
+from math import floor
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.builders.kernels import Buffer, Index, Kernel
-from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import SUPPORTS_EMPTY, LoweringBuilder, lowers
-from xonnc.lowering.onnx_to_krnl.builders.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    SUPPORTS_EMPTY,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
+from xonnc.lowering.onnx_to_krnl.builders.scalars import INDEX, Number, Scalar
 from xonnc.lowering.onnx_to_krnl.planning.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, are_static, is_static, min_size, volume
 
 MAX_UNROLLED_TAPS = 4
 """Interpolation taps that are unrolled at most."""
+
+FACTORS = range(1, 9)
+"""Factors by which a dynamic size may be repeated without a table."""
 
 COORDINATES = (
     "align_corners",
@@ -52,7 +62,7 @@ class _Sampling:
     antialias: bool
     policy: str
     axes: Sequence[int]
-    shape: Sequence[int]
+    shape: Sequence[Size]
     """Of the source."""
     roi: SSAValue | None
     scales: SSAValue | None
@@ -65,8 +75,8 @@ class _Axis:
 
     axis: int
     number: int
-    before: int
-    after: int
+    before: Size
+    after: Size
 
     def taps(self, how: _Sampling) -> range:
         """
@@ -78,7 +88,9 @@ class _Axis:
         reach = 1 if how.mode == "linear" else 2
         # When shrinking, the kernel is stretched by 1 / scale. A scale that rounds to `after` elements can be
         # as small as (after - 0.5) / before; taps must reach as far as that one needs.
-        least = min(1.0, (self.after - 0.5) / self.before) if how.antialias else 1.0
+        least = 1.0
+        if how.antialias and is_static(self.after) and is_static(self.before):
+            least = min(1.0, (self.after - 0.5) / self.before)
         start = floor(-reach / least) + 1
         return range(start, 2 - start) if how.antialias else range(1 - reach, 1 + reach)
 
@@ -86,7 +98,7 @@ class _Axis:
 @lowers(tensor.ResizeOp, tensor.ResizeV18Op, tensor.ResizeV13Op, tensor.ResizeV11Op)
 def resize(op: Resize, builder: LoweringBuilder) -> str | None:
     """Interpolate at the coordinates given by `coordinate_transformation_mode`."""
-    rank = len(builder.shape(op.X))
+    rank = len(builder.sizes(op.X))
     is_new = isinstance(op, tensor.ResizeOp | tensor.ResizeV18Op)
     axes = (int_values(op.axes) if is_new else None) or tuple(range(rank))
     how = _Sampling(
@@ -99,7 +111,7 @@ def resize(op: Resize, builder: LoweringBuilder) -> str | None:
         antialias=is_new and bool(op.antialias.value.data),
         policy=op.keep_aspect_ratio_policy.data if is_new else "stretch",
         axes=[axis % rank for axis in axes],
-        shape=builder.shape(op.X),
+        shape=builder.sizes(op.X),
         roi=_given(op.roi, builder),
         scales=_given(op.scales, builder),
         sizes=_given(op.sizes, builder),
@@ -119,7 +131,7 @@ def upsample(op: tensor.UpsampleOp | tensor.ResizeV10Op, builder: LoweringBuilde
     The nearest element is at floor(coordinate) or, on an axis that shrinks, ceil (as in onnxruntime; ONNX
     does not say). A tensor that keeps its shape is copied.
     """
-    if builder.shape(op.X) == builder.shape(op.Y):
+    if builder.sizes(op.X) == builder.sizes(op.Y):
         builder.alias(op.Y, op.X)
         return None
     mode = "linear" if op.mode.data == "bilinear" else op.mode.data
@@ -132,8 +144,8 @@ def upsample(op: tensor.UpsampleOp | tensor.ResizeV10Op, builder: LoweringBuilde
         extrapolation=0.0,
         antialias=False,
         policy="stretch",
-        axes=range(len(builder.shape(op.X))),
-        shape=builder.shape(op.X),
+        axes=range(len(builder.sizes(op.X))),
+        shape=builder.sizes(op.X),
         roi=None,
         scales=_given(op.scales, builder),
         sizes=None,
@@ -143,30 +155,45 @@ def upsample(op: tensor.UpsampleOp | tensor.ResizeV10Op, builder: LoweringBuilde
 
 SUPPORTS_EMPTY.update((tensor.ResizeOp, tensor.ResizeV18Op, tensor.ResizeV13Op, tensor.ResizeV11Op))
 # Empty roi, scales and sizes count as absent.
+supports_dynamic_shapes(tensor.ResizeOp, tensor.ResizeV18Op, tensor.ResizeV13Op, tensor.ResizeV11Op)
+supports_dynamic_shapes(tensor.ResizeV10Op, tensor.UpsampleOp)
 
 
 def _given(value: SSAValue, builder: LoweringBuilder) -> SSAValue | None:
-    return None if value.type == NONE or prod(builder.shape(value)) == 0 else value
+    return None if value.type == NONE or volume(builder.sizes(value)) == 0 else value
 
 
 def _resample(source: SSAValue, result: SSAValue, how: _Sampling, builder: LoweringBuilder) -> str | None:
     element = builder.element(source)
     if how.mode != "nearest" and compute_type(element) not in (f32, f64):
         return "interpolation of integers"
+    given = [value for value in (how.roi, how.scales, how.sizes) if value is not None]
+    if not are_static([size for value in given for size in builder.sizes(value)]):
+        return NO_DYNAMIC_KERNEL
+    if 0 in builder.sizes(source):
+        return "an operand is empty"
     axes: list[_Axis] = []
     for number, axis in enumerate(how.axes):
-        each = _Axis(axis, number, builder.shape(source)[axis], builder.shape(result)[axis])
+        each = _Axis(axis, number, builder.sizes(source)[axis], builder.sizes(result)[axis])
         if each.before != each.after or not _is_kept(each, how, builder):
             axes.append(each)
+    for each in axes:
+        if not are_static((each.before, each.after)):
+            if how.antialias or how.policy != "stretch":
+                return NO_DYNAMIC_KERNEL
+            builder.require_at_most(
+                min_size(each.after, 1), each.before, "an axis without elements that is resized"
+            )
     if how.mode == "nearest":
-        tabled = [each for each in axes if _repeats(each, how, builder) is None]
-        _pick(source, result, axes, {each: _table(each, how, builder)[0] for each in tabled}, how, builder)
+        factors = {each: _repeats(each, how, builder) for each in axes}
+        tables = {each: _table(each, how, builder)[0] for each, factor in factors.items() if factor is None}
+        _pick(source, result, factors, tables, how, builder)
         return None
     tables = [_table(each, how, builder) for each in axes]
-    shape = list(builder.shape(source))
+    shape = list(builder.sizes(source))
     buffer = builder.buffer(source)
     if not axes:
-        _pick(source, result, [], {}, how, builder)
+        _pick(source, result, {}, {}, how, builder)
     for each, own_tables in zip(axes, tables, strict=True):
         longer = _with(shape, each)
         is_last = each is axes[-1]
@@ -176,7 +203,7 @@ def _resample(source: SSAValue, result: SSAValue, how: _Sampling, builder: Lower
     return None
 
 
-def _with(shape: Sequence[int], each: _Axis) -> list[int]:
+def _with(shape: Sequence[Size], each: _Axis) -> list[Size]:
     return [each.after if axis == each.axis else size for axis, size in enumerate(shape)]
 
 
@@ -197,11 +224,16 @@ def _repeats(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> int | Non
     With scale n and 0 <= r < n, output q n + r maps to q + r / n (asymmetric) or q + (r + 1/2) / n - 1/2
     (half pixel), which rounds to q.
     """
-    count, rest = divmod(each.after, each.before)
-    if rest or how.policy != "stretch":
-        return None
     scales = None if how.scales is None else builder.constant(how.scales)
-    if how.scales is not None and (scales is None or scales.reshape(-1)[each.number] != count):
+    if how.policy != "stretch" or (how.scales is not None and scales is None):
+        return None
+    if scales is not None:
+        count = floor(scales.reshape(-1)[each.number])
+    elif is_static(each.before) and is_static(each.after):
+        count = each.after // each.before
+    else:
+        count = next((count for count in FACTORS if each.before * count == each.after), 0)
+    if each.before * count != each.after or (scales is not None and scales.reshape(-1)[each.number] != count):
         return None
     match how.coordinates:
         case "asymmetric":
@@ -209,7 +241,7 @@ def _repeats(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> int | Non
         case "half_pixel" | "half_pixel_symmetric":
             return count if how.nearest.startswith("round") else None
         case "pytorch_half_pixel":
-            return count if how.nearest.startswith("round") and each.after > 1 else None
+            return count if how.nearest.startswith("round") and (count == 1 or each.after != 1) else None
         case "tf_half_pixel_for_nn":
             return count if how.nearest == "floor" else None
         case _:
@@ -234,11 +266,13 @@ def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAVa
     roi: list[Scalar] = []
     if how.coordinates == "tf_crop_and_resize" and how.roi is not None:
         roi = [parameters[-1].read_as(kind, each.number + end) for end in (0, len(how.axes))]
+    before, after = (_number(kernel, size, kind) for size in (each.before, each.after))
+    last = _number(kernel, each.before, i64) - 1
     with kernel.loops([each.after]) as (index,):
-        x = _coordinate(index.to(kind), scale, roi, each, how)
-        outside = (x < 0.0) | (x > each.before - 1.0) if roi else None
+        x = _coordinate(index.to(kind), scale, roi, before, after, how)
+        outside = (x < 0.0) | (x > before - 1.0) if roi else None
         if how.mode == "nearest":
-            found = _nearest(x, how.nearest, each).to(i64).clamp(0, each.before - 1)
+            found = _nearest(x, how.nearest, before, after).to(i64).clamp(0, last)
             if outside is not None:
                 found = outside.select(-1, found)
             tap_indices[index, 0] = found
@@ -247,8 +281,8 @@ def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAVa
             first = left.to(i64)
             weights = _weights(x - left, scale, taps, how)
             if how.exclude_outside:
-                weights = _excluded(weights, first, taps, each.before)
-            found = [(first + step).clamp(0, each.before - 1) for step in taps]
+                weights = _excluded(weights, first, taps, last)
+            found = [(first + step).clamp(0, last) for step in taps]
             if not how.antialias:
                 found, weights = _alone(found, weights)
             for number, (source, weight) in enumerate(zip(found, weights, strict=True)):
@@ -260,24 +294,34 @@ def _table(each: _Axis, how: _Sampling, builder: LoweringBuilder) -> tuple[SSAVa
     return tables
 
 
+def _number(kernel: Kernel, size: Size, kind: Attribute) -> Number:
+    """Return a size as a number of a kernel."""
+    return size if is_static(size) else kernel.size(size).to(kind)
+
+
 def _scale(kernel: Kernel, parameters: Sequence[Buffer], each: _Axis, how: _Sampling) -> Scalar:
     """Return the scale of an axis: given, or from the sizes and the aspect-ratio policy."""
     if how.scales is not None:
         return parameters[0].read_as(f64, each.number)
     one = kernel.constant(1.0, f64)
     if how.policy == "stretch" or how.sizes is None:
-        return one * (each.after / each.before)
-    scales = [parameters[0].read_as(f64, number) / how.shape[axis] for number, axis in enumerate(how.axes)]
+        return one * _number(kernel, each.after, f64) / _number(kernel, each.before, f64)
+    scales = [
+        parameters[0].read_as(f64, number) / _number(kernel, how.shape[axis], f64)
+        for number, axis in enumerate(how.axes)
+    ]
     found = scales[0]
     for scale in scales[1:]:
         found = found.minimum(scale) if how.policy == "not_larger" else found.maximum(scale)
     return found
 
 
-def _coordinate(index: Scalar, scale: Scalar, roi: Sequence[Scalar], each: _Axis, how: _Sampling) -> Scalar:
+def _coordinate(
+    index: Scalar, scale: Scalar, roi: Sequence[Scalar], before: Number, after: Number, how: _Sampling
+) -> Scalar:
     """Return the source coordinate of an output index."""
-    length = scale * each.before
-    last = each.before - 1.0
+    length = scale * before
+    last = before - 1.0
     match how.coordinates:
         case "align_corners":
             return length.equals(1.0).select(0.0, index * last / (length - 1.0))
@@ -292,16 +336,19 @@ def _coordinate(index: Scalar, scale: Scalar, roi: Sequence[Scalar], each: _Axis
         case "pytorch_half_pixel":
             return length.equals(1.0).select(0.0, (index + 0.5) / scale - 0.5)
         case "half_pixel_symmetric":
-            offset = (each.before / 2) * (1.0 - each.after / length)
+            offset = before / 2.0 * (1.0 - after / length)
             return offset + (index + 0.5) / scale - 0.5
         case _:
             return (index + 0.5) / scale - 0.5
 
 
-def _nearest(x: Scalar, mode: str, each: _Axis) -> Scalar:
+def _nearest(x: Scalar, mode: str, before: Number, after: Number) -> Scalar:
     match mode:
         case "simple":
-            return x.ceil() if each.after < each.before else x.floor()
+            shrinks = after < before
+            if isinstance(shrinks, bool):
+                return x.ceil() if shrinks else x.floor()
+            return shrinks.select(x.ceil(), x.floor())
         case "round_prefer_floor":
             return (x - 0.5).ceil()
         case "round_prefer_ceil":
@@ -333,11 +380,11 @@ def cubic_weight(distance: Scalar, a: float) -> Scalar:
     return (distance <= 1.0).select(near, (distance < 2.0).select(far, 0.0))
 
 
-def _excluded(weights: Sequence[Scalar], first: Scalar, taps: range, size: int) -> list[Scalar]:
+def _excluded(weights: Sequence[Scalar], first: Scalar, taps: range, last: Number) -> list[Scalar]:
     inside_weights: list[Scalar] = []
     for step, weight in zip(taps, weights, strict=True):
         index = first + step
-        inside_weights.append(((index >= 0) & (index < size)).select(weight, 0.0))
+        inside_weights.append(((index >= 0) & (index <= last)).select(weight, 0.0))
     return _normalised(inside_weights)
 
 
@@ -364,7 +411,7 @@ def _normalised(weights: Sequence[Scalar]) -> list[Scalar]:
 def _pick(
     source: SSAValue,
     result: SSAValue,
-    axes: Sequence[_Axis],
+    factors: Mapping[_Axis, int | None],
     tables: Mapping[_Axis, SSAValue],
     how: _Sampling,
     builder: LoweringBuilder,
@@ -372,18 +419,18 @@ def _pick(
     """
     Nearest-neighbor: copy elements by tables, or the extrapolation value outside a crop.
 
-    Axes without a table repeat their elements.
+    Axes without a table repeat their elements by a factor.
     """
-    sizes = builder.shape(result)
+    sizes = builder.sizes(result)
     kernel = Kernel(builder, "resize", [result], [source, *((tables[each], [each.after]) for each in tables)])
     out, read, *table_buffers = kernel.buffers
     table_buffer_of = dict(zip(tables, table_buffers, strict=True))
     with kernel.loops(sizes) as indices:
         at = list(indices) if sizes else []
         inside: Scalar | None = None
-        for each in axes:
-            if each not in table_buffer_of:
-                at[each.axis] = indices[each.axis] // (each.after // each.before)
+        for each, factor in factors.items():
+            if factor is not None:
+                at[each.axis] = indices[each.axis] // factor
                 continue
             index = table_buffer_of[each][indices[each.axis]].to(INDEX)
             if how.coordinates == "tf_crop_and_resize":
@@ -401,7 +448,7 @@ def _pick(
 def _mix(
     target: SSAValue,
     source: SSAValue,
-    shape: Sequence[int],
+    shape: Sequence[Size],
     each: _Axis,
     tables: tuple[SSAValue, SSAValue],
     how: _Sampling,
@@ -409,7 +456,7 @@ def _mix(
 ) -> None:
     """Interpolate along one axis: a weighted sum of elements."""
     count = len(each.taps(how))
-    before, after = prod(shape[: each.axis]), prod(shape[each.axis + 1 :])
+    before, after = volume(shape[: each.axis]), volume(shape[each.axis + 1 :])
     inputs = [(source, [before, each.before, after]), *tables]
     kernel = Kernel(builder, "resize", [(target, [before, each.after, after])], inputs)
     out, read, tap_indices, tap_weights = kernel.buffers

@@ -151,6 +151,14 @@ MODELS = {
     "samples": """(float[N, C, 4, 5] x, float[N, H, W, 2] g) => (float[A, B, D, E] y) {
         y = GridSample(x, g)
         z = Transpose<perm = [1, 0, 2, 3]>(y) }""",
+    "resized": """(float[N, C, H, W] x, float[M, 3, S, T] l) => (float[A, B, D, E] y, float[F, G, I, J] z,
+        float[K, L, O, P] w) {
+        c = Constant<value = int64[2] {2, 3}>()  s = Shape(l)  h = Gather(s, c)
+        y = Resize<axes = [2, 3]>(x, , , h)
+        f = Constant<value = float[4] {1.0, 1.0, 2.0, 0.75}>()  z = Resize(x, , f)
+        g = Constant<value = float[2] {0.7, 0.5}>()  w = Resize<axes = [3, 2]>(x, , g) }""",
+    "upsampled": """(float[N, C, H, W] x) => (float[A, B, D, E] y) {
+        f = Constant<value = float[4] {1.0, 1.0, 2.0, 3.0}>()  y = Upsample(x, f) }""",
     "blocks": """(float[N, 4, H, W] x) => (float[A, 1, B, C] d, float[D, 4, E, F] s) {
         d = DepthToSpace<blocksize = 2>(x)  s = SpaceToDepth<blocksize = 2>(d) }""",
     "branches": """(bool c, float[N, S] x) => (float[A, B] y) {
@@ -201,8 +209,8 @@ EQUAL = {
 }
 """Names of dimensions that an op requires to be equal."""
 
-OPSETS = {"normalized": 23, "attention": 23}
-"""Of models whose operators are newer than the others'."""
+OPSETS = {"normalized": 23, "attention": 23, "upsampled": 9}
+"""Of models whose operators are newer or older than the others'."""
 
 FIXED = {"unpooled": {"N": 1, "S": 1}}
 
@@ -327,6 +335,20 @@ KNOWN = {
         {"x.1", "y.1", "e.1", "z.1", "f.1", "back.0", "c.1"},
         {"r.0"},
     ],
+    "resized": [
+        {"x.0", "y.0", "z.0", "w.0"},
+        {"x.1", "y.1", "z.1", "w.1"},
+        {"x.2"},
+        {"x.3"},
+        {"l.0"},
+        {"l.2", "y.2"},
+        {"l.3", "y.3"},
+        {"z.2"},
+        {"z.3"},
+        {"w.2"},
+        {"w.3"},
+    ],
+    "upsampled": [{"x.0", "y.0"}, {"x.1", "y.1"}, {"x.2"}, {"x.3"}, {"y.2"}, {"y.3"}],
     "blocks": [{"x.0", "d.0", "s.0"}, {"x.2", "s.2"}, {"x.3", "s.3"}, {"d.2"}, {"d.3"}],
     "computed": [
         {"x.0", "h.0", "r.0"},
