@@ -19,7 +19,7 @@ from oracles.nvdla.evaluation import (
     Value,
 )
 from oracles.nvdla.fixed_point import Integers
-from oracles.nvdla.interpolation import ResizedAxis, phases
+from oracles.nvdla.interpolation import MAX_PHASES, ResizedAxis, phases, unchanged
 from oracles.nvdla.onnx_evaluator import evaluate_move
 from oracles.nvdla.requantization import (
     Affine,
@@ -84,13 +84,14 @@ def _resize(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> 
         source = here.stored(inputs[0])
         if source.integers.shape[2] * source.integers.shape[3] > 1:
             axes = _resized_axes(here, inputs, attributes, source.integers.shape)
-            sums, unit = phases(source.integers, axes)
-            scale = np.array([source.qparams.scale / unit])
-            bias = -source.qparams.zero_point * source.qparams.scale * np.ones(1)
-            rows, columns = axes
-            periods, sizes = (rows.period, columns.period), (rows.after, columns.after)
-            spread = TransposedGeometry(periods, (0, 0), sizes)
-            return Concatenated([Affine(one, scale, bias, is_fine=True) for one in sums], spread.interleaved)
+            if min(axes[0].period, axes[1].period) > 1 and axes[0].period * axes[1].period > MAX_PHASES:
+                # Rows first, rounded in steps of the source.
+                by_rows = _interpolated(source, (axes[0], unchanged(axes[1].before)))
+                integers = by_rows.requantized(source.qparams, here.deviations)
+                return _interpolated(
+                    StoredIntegers(integers, source.qparams), (unchanged(axes[0].after), axes[1])
+                )
+            return _interpolated(source, axes)
 
     slot = 3 if len(inputs) > 3 else 2
     factors = here.number(inputs[slot])
@@ -102,6 +103,16 @@ def _resize(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> 
         return images
 
     return MovedElements(here.reals(inputs[0]), move)
+
+
+def _interpolated(source: StoredIntegers, axes: tuple[ResizedAxis, ResizedAxis]) -> Concatenated:
+    """Return the phases of an interpolation, interleaved."""
+    sums, unit = phases(source.integers, axes)
+    scale = np.array([source.qparams.scale / unit])
+    bias = -source.qparams.zero_point * source.qparams.scale * np.ones(1)
+    rows, columns = axes
+    spread = TransposedGeometry((rows.period, columns.period), (0, 0), (rows.after, columns.after))
+    return Concatenated([Affine(one, scale, bias, is_fine=True) for one in sums], spread.interleaved)
 
 
 def _resized_axes(

@@ -29,6 +29,26 @@ from oracles.nvdla.sums_lookup import SumsLookup
 from oracles.nvdla.unary_functions import FUNCTIONS, EmulatedSoftmax, power
 
 
+def _expanded(operands: Sequence[Affine]) -> list[Affine]:
+    """
+    Expand operands to the sizes of the result: the largest if none has those, and all but those with one
+    number per channel, which the SDP broadcasts.
+    """
+    sizes = np.broadcast_shapes(*(one.source.shape for one in operands))
+    by_channel = (1, *sizes[1:2], *(1,) * (len(sizes) - 2))
+    result = list(operands)
+    if all(one.source.shape != sizes for one in operands):
+        index = max(range(len(operands)), key=lambda at: operands[at].source.size)
+        result[index] = _expanded_to(sizes, result[index])
+    return [one if one.source.shape in (sizes, by_channel) else _expanded_to(sizes, one) for one in result]
+
+
+def _expanded_to(sizes: Sequence[int], operand: Affine) -> Affine:
+    if operand.stored is None:
+        raise UnsupportedOperator("the reference expands stored integers")
+    return Affine.of(replace(operand.stored, integers=np.broadcast_to(operand.source, sizes)))
+
+
 def _add(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
     if len(inputs) == 2 and all(here.constant(name) is None for name in inputs):
         groups, other = (here.reals(name) for name in inputs)
@@ -36,7 +56,7 @@ def _add(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
         if isinstance(groups, Concatenated) and isinstance(other, Affine) and other.stored is not None:
             return groups.plus(other.stored)
     constants = [result.numbers for name in inputs if (result := here.constant(name)) is not None]
-    computed = [here.affine(name) for name in inputs if here.constant(name) is None]
+    computed = _expanded([here.affine(name) for name in inputs if here.constant(name) is None])
     # The sum is formed in the units of what lies in memory: the last of the operands that do, or the one with
     # one position.
     size = max(one.source.size for one in computed)
@@ -55,7 +75,9 @@ def _add(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
 def _mul(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
     first, second = inputs if here.constant(inputs[0]) is None else (inputs[1], inputs[0])
     if here.constant(second) is None:
-        a, b = here.stored(first), here.stored(second)
+        a, b = (one.stored for one in _expanded([here.affine(first), here.affine(second)]))
+        if a is None or b is None:
+            raise UnsupportedOperator(f"{first}: the reference multiplies stored integers")
         if a.integers.ndim != b.integers.ndim or (a.integers.size, b.qparams.zero_point) < (
             b.integers.size,
             1,
@@ -77,10 +99,13 @@ def _sub(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
     first, second = inputs
     if (constant := here.constant(second)) is not None:
         return here.affine(first).plus(-constant.numbers.reshape(-1).astype(np.float64))
-    negated = here.affine(second).times(np.array([-1.0]))
     if (constant := here.constant(first)) is not None:
+        negated = here.affine(second).times(np.array([-1.0]))
         return negated.plus(constant.numbers.reshape(-1).astype(np.float64))
-    return negated.then(here.stored(first))
+    subtrahend, minuend = _expanded([here.affine(second), here.affine(first)])
+    if minuend.stored is None:
+        raise UnsupportedOperator(f"{first}: the reference subtracts from stored integers")
+    return subtrahend.times(np.array([-1.0])).then(minuend.stored)
 
 
 def _mean_of(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:

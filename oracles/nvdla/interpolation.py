@@ -19,6 +19,9 @@ from oracles.nvdla.fixed_point import Integers
 MAX_STRIDE = 8
 """The largest stride of a convolution."""
 
+MAX_PHASES = 256
+"""Phases of rows and columns that are computed at once."""
+
 Neighbours = list[tuple[int, Fraction]]
 """Indices of the source and their weights."""
 
@@ -60,6 +63,11 @@ class ResizedAxis:
             beyond = at - first
             result.append([(first, 1 - beyond), (min(first + 1, self.before - 1), beyond)])
         return result
+
+
+def unchanged(size: int) -> ResizedAxis:
+    """Return an axis that stays as it is."""
+    return ResizedAxis(size, size, Fraction(1), "asymmetric")
 
 
 def phases(images: Integers, axes: Sequence[ResizedAxis]) -> tuple[list[Integers], int]:

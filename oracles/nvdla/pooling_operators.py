@@ -21,11 +21,15 @@ from oracles.nvdla.requantization import (
     Affine,
     MovedElements,
     QuantizationParameters,
+    StoredIntegers,
 )
 from oracles.nvdla.window_operators import (
+    MAX_POOL,
+    SlidingWindow,
     average_pool,
     average_steps,
     averages_of_blocks,
+    convolve,
     divisor_counts,
     global_average,
     max_pool,
@@ -58,8 +62,42 @@ def _average_pool(here: Evaluation, inputs: Sequence[str], attributes: Attribute
         return _global_average_pool(here, inputs, attributes)
     with_pads = bool(attributes.get("count_include_pad", 0))
     divided = divisor_counts(sizes, window, ceil=ceil, with_pads=with_pads)
+    if max(window.kernel) > MAX_POOL:
+        return _wide_mean(source, window, divided)
     means = average_pool(source.integers, window, ceil=ceil)
     return _mean(means, source.qparams, np.float32(prod(window.kernel)) / divided)
+
+
+def _wide_mean(source: StoredIntegers, window: SlidingWindow, divided: Array) -> Value:
+    """
+    Return means over windows that exceed the PDP's, by a convolution, whose sums are exact; windows side by
+    side are means of blocks first.
+    """
+    integers, steps = source.integers, [whole_steps(size) for size in window.kernel]
+    if window.kernel == window.strides and not any(window.pads) and all(steps):
+        count = max(map(len, steps))
+        blocks = list(zip(*((1,) * (count - len(one)) + one for one in steps), strict=True))
+        rows, columns = window.outputs(integers.shape[2:])
+        integers = integers[:, :, : rows * window.kernel[0], : columns * window.kernel[1]]
+        integers, divided = averages_of_blocks(integers, blocks[:-1]), np.full((1, 1), prod(blocks[-1]))
+        window = SlidingWindow(blocks[-1], blocks[-1])
+    if np.any(divided != divided[0, 0]):
+        raise UnsupportedOperator("the reference divides wide windows by one number")
+    channels = integers.shape[1]
+    ones = np.ones((channels, 1, *window.kernel), np.int64)
+    sums = convolve(integers, ones, window, channels, source.qparams.zero_point)
+    scale = np.array([source.qparams.scale / float(divided[0, 0])])
+    return Affine(sums, scale, -source.qparams.zero_point * prod(window.kernel) * scale, is_fine=True)
+
+
+def whole_steps(size: int) -> tuple[int, ...]:
+    """Return factors of at most 8 of a kernel, the largest last, `()` if a prime exceeds that."""
+    found: list[int] = []
+    for factor in range(MAX_POOL, 1, -1):
+        while size % factor == 0:
+            found.append(factor)
+            size //= factor
+    return tuple(reversed(found)) if size == 1 else ()
 
 
 def _global_average_pool(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
@@ -95,7 +133,7 @@ def _reduced(here: Evaluation, inputs: Sequence[str], attributes: Attributes, *,
     axes = tuple(given) or tuple(
         () if attributes.get("noop_with_empty_axes") else range(source.integers.ndim)
     )
-    if source.integers.size > 1024:
+    if source.integers.size > 1024 and axes != (1,):
         raise UnsupportedOperator(f"{inputs[0]}: the reference adds up what a small convolution can")
     sums = source.integers.sum(axis=axes, keepdims=bool(attributes.get("keepdims", 1)))
     count = source.integers.size // max(sums.size, 1)

@@ -341,6 +341,9 @@ def pool(draft: NetworkDraft) -> None:
     is_mean = draft.chance(2)
     may_pad = not (is_mean and draft.is_integer and draft.here.zero_point)
     kernel, strides, pads = zip(*(_window(draft, size, may_pad) for size in (height, width)), strict=True)
+    counts_pads = draft.number(0, 1)
+    if is_mean and min(height, width) > 8 and draft.chance(3):
+        counts_pads, (kernel, strides, pads) = 1, _wide_windows(draft, height, width)
     begins, ends = zip(*pads, strict=True)
     rows, columns = (
         (size + sum(pad) - over) // stride + 1
@@ -351,8 +354,18 @@ def pool(draft: NetworkDraft) -> None:
     if not is_mean:
         draft.becomes(draft.node("MaxPool", draft.here.name, **attributes), shape, draft.here.spread)
         return
-    name = draft.node("AveragePool", draft.here.name, **attributes, count_include_pad=draft.number(0, 1))
+    name = draft.node("AveragePool", draft.here.name, **attributes, count_include_pad=counts_pads)
     draft.becomes(name, shape, draft.here.spread / np.sqrt(prod(kernel)))
+
+
+def _wide_windows(draft: NetworkDraft, height: int, width: int) -> Any:
+    """Windows that exceed the PDP's, side by side or not: kernels, strides and pads of rows and columns."""
+    kernel = draft.number(2, height), draft.number(9, width)
+    if draft.chance(2):
+        return kernel, kernel, ((0, 0), (0, 0))
+    strides = draft.number(1, 8), draft.number(1, 8)
+    pads = [(draft.number(0, over - 1), draft.number(0, over - 1)) for over in kernel]
+    return kernel, strides, pads
 
 
 def _window(draft: NetworkDraft, size: int, may_pad: bool) -> tuple[int, int, tuple[int, int]]:
@@ -570,6 +583,23 @@ def by_channel(draft: NetworkDraft) -> None:
     _end(draft, draft.node(op, *operands), here.shape, here.spread)
 
 
+def by_position(draft: NetworkDraft) -> None:
+    """Combine with the maximum or mean of the channels at each position, as spatial attention does."""
+    channels, height, width = draft.image()
+    here, shape = draft.here, (1, 1, height, width)
+    op = ("ReduceMax", "ReduceMean")[draft.number(0, 1)]
+    draft.becomes(draft.node(op, here.name, axes=[1]), shape, here.spread / np.sqrt(channels))
+    if draft.chance(2):
+        weights = draft.weights(1, 1, 3, 3)
+        name = draft.node("Conv", draft.here.name, weights, draft.floats(1), pads=[1] * 4)
+        draft.becomes(name, shape, 1.2 * draft.here.spread)
+    operands = [here.name, draft.here.name]
+    draft.generator.shuffle(operands)
+    # Without its third stage the SDP multiplies by integers without a zero point only.
+    op = ("Add", "Max", "Sub", "Mul")[draft.number(0, 2 if draft.here.zero_point else 3)]
+    _end(draft, draft.node(op, *operands), here.shape, here.spread)
+
+
 AddLayer = Callable[[NetworkDraft], None]
 
 LAYERS: dict[str, AddLayer] = {
@@ -594,6 +624,7 @@ LAYERS: dict[str, AddLayer] = {
     "long_kernel": long_kernel,
     "added_product": added_product,
     "by_channel": by_channel,
+    "by_position": by_position,
 }
 """Layers that every configuration supports; convolutions are the most frequent."""
 

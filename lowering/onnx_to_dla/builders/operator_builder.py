@@ -231,6 +231,10 @@ class OperatorBuilder(DlaBuilder, ABC, Generic[TensorT]):
         return found
 
     @abstractmethod
+    def rounded(self, found: TensorT, qparams: QuantizationParameters | None) -> Cube:
+        """Return a tensor in memory, integers with these parameters."""
+
+    @abstractmethod
     def combined(
         self, stage: SdpStage, parts: Sequence[TensorT], constants: Sequence[Array], shape: tuple[int, ...]
     ) -> TensorT:

@@ -312,6 +312,10 @@ class Fp16Builder(OperatorBuilder[Cube]):
             return found
         return Cube(self.scaled(found.value, found.factors.astype(np.float32)), found.shape)
 
+    def rounded(self, found: Cube, qparams: QuantizationParameters | None) -> Cube:
+        """Return a cube, which is in memory."""
+        return self.settled(found)
+
     def combined(
         self, stage: SdpStage, parts: Sequence[Cube], constants: Sequence[Array], shape: tuple[int, ...]
     ) -> Cube:

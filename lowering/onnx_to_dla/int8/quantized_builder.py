@@ -476,6 +476,11 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
         assert result is not None, "a mean has no steps"
         return result
 
+    def rounded(self, found: Quantized, qparams: QuantizationParameters | None) -> Cube:
+        """Quantize a tensor with these parameters."""
+        assert qparams is not None, "integers have a scale"
+        return Cube(self._real(found).quantized(qparams, self), found.shape, qparams=qparams)
+
     def combined(
         self, stage: SdpStage, parts: Sequence[Quantized], constants: Sequence[Array], shape: tuple[int, ...]
     ) -> Dequantized:

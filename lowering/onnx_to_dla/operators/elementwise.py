@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import SdpStage
+from xonnc.dialects.dla.types import CubeShape
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.math import (
     AddOp,
@@ -26,8 +28,17 @@ from xonnc.dialects.onnx.ops.math import (
     SumOp,
 )
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, cube_shape
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder, TensorT, lowers
-from xonnc.lowering.onnx_to_dla.builders.sdp_stages import MAXIMUM, MINIMUM, PRELU, PRODUCT, SUM
+from xonnc.lowering.onnx_to_dla.builders.sdp_stages import (
+    MAXIMUM,
+    MINIMUM,
+    PRELU,
+    PRODUCT,
+    SUM,
+    is_per_channel,
+)
+from xonnc.lowering.onnx_to_dla.operators.selection import expanded
 
 MINUS_ONE = np.array(-1.0)
 
@@ -70,7 +81,39 @@ def combined(
     parts = [builder.tensor(value) for value, array in zip(values, arrays, strict=True) if array is None]
     if not parts:
         builder.refuse("all operands are constants; run constprop-onnx first")
-    return builder.combined(stage, parts, [array for array in arrays if array is not None], shape)
+    return applied(stage, parts, [array for array in arrays if array is not None], shape, builder)
+
+
+def applied(
+    stage: SdpStage,
+    parts: Sequence[TensorT],
+    constants: Sequence[Array],
+    shape: tuple[int, ...],
+    builder: OperatorBuilder[TensorT],
+) -> TensorT:
+    """Apply a stage to computed operands, which are expanded where that takes it, and constants."""
+    return builder.combined(stage, broadcast(parts, shape, builder), constants, shape)
+
+
+def broadcast(
+    parts: Sequence[TensorT], shape: tuple[int, ...], builder: OperatorBuilder[TensorT]
+) -> list[TensorT]:
+    """
+    Expand computed operands to the sizes of the result: one if none has those, and what the SDP does not
+    broadcast itself, which is one number per channel.
+    """
+    result = list(parts)
+    if all(part.shape != shape for part in result):
+        largest = max(range(len(result)), key=lambda index: prod(result[index].shape))
+        result[largest] = expanded(result[largest], shape, builder)
+    cube = cube_shape(shape)
+    return [part if _fits(part.shape, shape, cube) else expanded(part, shape, builder) for part in result]
+
+
+def _fits(operand: tuple[int, ...], shape: tuple[int, ...], cube: CubeShape | None) -> bool:
+    """Whether the SDP takes a computed operand as it is."""
+    here = cube_shape((1,) * (len(shape) - len(operand)) + operand)
+    return operand == shape or here is None or cube is None or is_per_channel(operand, here, shape, cube)
 
 
 @lowers(SubOp)
@@ -79,11 +122,12 @@ def sub(op: SubOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     shape = builder.result_shape(op)
     minuend, subtrahend = builder.real_constant(op.A), builder.real_constant(op.B)
     if subtrahend is not None:
-        return builder.combined(SUM, [builder.tensor(op.A)], [-subtrahend], shape)
-    negated = builder.combined(PRODUCT, [builder.tensor(op.B)], [MINUS_ONE], builder.shape(op.B))
-    if minuend is not None:
-        return builder.combined(SUM, [negated], [minuend], shape)
-    return builder.combined(SUM, [negated, builder.tensor(op.A)], [], shape)
+        return applied(SUM, [builder.tensor(op.A)], [-subtrahend], shape, builder)
+    parts = [builder.tensor(op.B)] if minuend is not None else [builder.tensor(op.B), builder.tensor(op.A)]
+    # Before the negation, which leaves no integers that could be expanded.
+    negated, *others = broadcast(parts, shape, builder)
+    negated = builder.combined(PRODUCT, [negated], [MINUS_ONE], negated.shape)
+    return builder.combined(SUM, [negated, *others], [] if minuend is None else [minuend], shape)
 
 
 @lowers(MeanOp)
@@ -106,14 +150,14 @@ def div(op: DivOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     if not np.all(divisor):
         builder.refuse("the divisor contains zeros")
     inverse = 1 / divisor.astype(np.float32, copy=False)
-    return builder.combined(PRODUCT, [builder.tensor(op.A)], [inverse], shape)
+    return applied(PRODUCT, [builder.tensor(op.A)], [inverse], shape, builder)
 
 
 @lowers(PReluOp)
 def prelu(op: PReluOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """Lower PRelu as the SDP's PReLU; a single slope is a lookup table in INT8."""
     slope = builder.numbers(op.slope, "the slope")
-    return builder.combined(PRELU, [builder.tensor(op.X)], [slope], builder.result_shape(op))
+    return applied(PRELU, [builder.tensor(op.X)], [slope], builder.result_shape(op), builder)
 
 
 @lowers(ReluOp)

@@ -106,12 +106,19 @@ def linear_axis(before: int, after: int, scale: Fraction, coordinates: str) -> L
     return LinearAxis(before, after, scale.denominator if is_periodic else 1, tuple(phases))
 
 
+def unchanged(size: int) -> LinearAxis:
+    """Return an axis that stays as it is."""
+    return LinearAxis(size, size, 1, (LinearPhase(0, (Fraction(1),)),))
+
+
 @dataclass(frozen=True)
 class Interpolation:
     """Linear interpolation: phases of rows and columns, with weights that are multiples of `1 / unit`."""
 
     rows: LinearAxis
     columns: LinearAxis
+    is_separate: bool = False
+    """Whether rows are interpolated before columns, and rounded in between."""
 
     @property
     def unit(self) -> int:

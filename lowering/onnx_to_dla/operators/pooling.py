@@ -58,13 +58,16 @@ def global_max_pool(op: GlobalMaxPoolOp, builder: OperatorBuilder[TensorT]) -> T
 def average_pool(op: AveragePoolOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """
     Lower AveragePool. The PDP divides by the full window; where ONNX divides by `n` elements, the SDP
-    multiplies by `kernel / n` afterwards, or in the pass of a 1x1 convolution that follows.
+    multiplies by `kernel / n` afterwards, or in the pass of a 1x1 convolution that follows. Kernels of more
+    than 8 are depthwise convolutions, of means of blocks if windows lie side by side.
     """
     source, shape = builder.spatial_source(op.X), builder.result_shape(op)
     declared, window = pool_windows(op, source.cube, builder)
     if window.kernel == source.cube[1:] and not any(window.pads):
         if (exact := _exact_mean(source, op.Y, shape, builder)) is not None:
             return exact
+    if max(window.kernel) > MAX_POOL and window.kernel != source.cube[1:]:
+        return _wide_mean(op, source, window, declared, shape, builder)
     if source.zero_point and op.count_include_pad.value.data == 1 and any(window.pads):
         return _padded_mean(source, window, declared, shape, builder)
     pooled, correction = averages(op, source.value, builder)
@@ -104,6 +107,67 @@ def _exact_mean(
     # Zeros that pad blocks are no zero points, so that there are fewer of those than taps.
     surplus = source.qparams.scale * source.zero_point * (prod(kernel) / divisor - 1)
     return _depthwise_mean(replace(source, value=blocks), Window2D(kernel), shape, builder, divisor, surplus)
+
+
+def _wide_mean(
+    op: AveragePoolOp,
+    source: Cube,
+    window: Window2D,
+    declared: Window2D,
+    shape: tuple[int, ...],
+    builder: OperatorBuilder[TensorT],
+) -> TensorT:
+    """
+    Return means over kernels that exceed the PDP's, by a depthwise convolution with equal weights.
+
+    Of windows side by side the PDP takes means of blocks first, as strides of convolutions are limited too.
+    """
+    factors = [whole_factors(size) for size in window.kernel]
+    include_pad = op.count_include_pad.value.data == 1
+    if window.strides == window.kernel and not any(window.pads) and all(factors):
+        count = max(map(len, factors))
+        rows, columns = ((1,) * (count - len(each)) + each for each in factors)
+        value = _reached(source.value, window, output_size(window, source.cube, builder), builder)
+        blocks = pooled_blocks(value, PoolMode.AVERAGE, (rows[:-1], columns[:-1]), builder)
+        last = rows[-1], columns[-1]
+        return _depthwise_mean(
+            replace(source, value=blocks), Window2D(last, last), shape, builder, prod(last)
+        )
+    counts = _counts(window, declared, source.cube, include_pad, builder)
+    if np.any(counts != counts[0, 0]):
+        builder.refuse(
+            f"a kernel of {window.kernel[0]}x{window.kernel[1]} (above {MAX_POOL} all windows must have as "
+            "many elements); count padding"
+        )
+    outputs = counts.shape[0], counts.shape[1]
+    source = replace(source, value=_reached(source.value, window, outputs, builder))
+    if 1 in outputs:
+        window = _of_single_results(window, source.cube, outputs)
+    return _depthwise_mean(source, window, shape, builder, float(counts[0, 0]))
+
+
+def _of_single_results(window: Window2D, cube: CubeShape, outputs: tuple[int, int]) -> Window2D:
+    """
+    Return the window with stride 1 and no more padding than it reads where there is one result: its stride
+    has no effect, and may exceed a convolution's.
+    """
+    strides, ends = list(window.strides), list(window.pads[2:])
+    for axis, count in enumerate(outputs):
+        if count == 1:
+            strides[axis], ends[axis] = 1, window.kernel[axis] - window.pads[axis] - cube[1 + axis]
+    return replace(window, strides=(strides[0], strides[1]), pads=(*window.pads[:2], ends[0], ends[1]))
+
+
+def whole_factors(size: int) -> tuple[int, ...]:
+    """Return kernels of the PDP, the largest last, whose product is `size`; none if a prime exceeds them."""
+    factors: list[int] = []
+    while size > 1:
+        factor = max(each for each in range(1, MAX_POOL + 1) if size % each == 0)
+        if factor == 1:
+            return ()
+        factors.insert(0, factor)
+        size //= factor
+    return tuple(factors) or (1,)
 
 
 def _padded_mean(
@@ -175,7 +239,7 @@ def averages(op: AveragePoolOp, source: SSAValue, builder: DlaBuilder) -> tuple[
         value, factor = cascade(source, PoolMode.AVERAGE, builder)
         return value, np.full((1, 1), factor, np.float32)
     pooled = pool(source, PoolMode.AVERAGE, stretched, builder)
-    counts = _counts(window, cube, cube_of(pooled.type), op.count_include_pad.value.data == 1)
+    counts = _counts(stretched, window, cube, op.count_include_pad.value.data == 1, builder)
     return pooled, np.float32(prod(window.kernel)) / counts
 
 
@@ -307,7 +371,9 @@ def _ceil_pad(size: int, kernel: int, stride: int, begin: int, end: int) -> int:
     return max((count - 1) * stride + kernel - size - begin, 0)
 
 
-def _counts(window: Window2D, cube: CubeShape, result: CubeShape, include_pad: bool) -> Array:
+def _counts(
+    window: Window2D, declared: Window2D, cube: CubeShape, include_pad: bool, builder: DlaBuilder
+) -> Array:
     """
     Return the divisor of ONNX's mean at each position: elements inside of the image, or of its declared
     padding.
@@ -316,11 +382,11 @@ def _counts(window: Window2D, cube: CubeShape, result: CubeShape, include_pad: b
         _counts_along(size, outputs, kernel, stride, begin, end, include_pad)
         for size, outputs, kernel, stride, begin, end in zip(
             cube[1:],
-            result[1:],
-            window.kernel,
-            window.strides,
-            window.pads[:2],
-            window.pads[2:],
+            output_size(window, cube, builder),
+            declared.kernel,
+            declared.strides,
+            declared.pads[:2],
+            declared.pads[2:],
             strict=True,
         )
     ]

@@ -21,7 +21,7 @@ from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube, DlaBuil
 from xonnc.lowering.onnx_to_dla.builders.kernels import Kernels
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.operators.pooling import cascade
-from xonnc.lowering.onnx_to_dla.operators.selection import Indices, picked_channels
+from xonnc.lowering.onnx_to_dla.operators.selection import Indices, chosen_channels
 
 MEANS = (reduction.ReduceMeanOp, reduction.ReduceMeanV13Op)
 SUMS = (reduction.ReduceSumOp, reduction.ReduceSumV11Op)
@@ -42,9 +42,6 @@ MAX_KERNEL_BYTES = 1 << 16
 
 MAX_MATRIX_BYTES = 1 << 20
 """Largest matrix of ones that adds channels alone, for which the PDP has no mode."""
-
-MAX_CHANNELS = 32
-"""Most channels that are reduced by comparing one after another."""
 
 
 @dataclass(frozen=True)
@@ -171,13 +168,15 @@ def extremes(
     """Return the maximum or minimum of a reduction."""
     if found.rows or found.columns:
         value = cascade(value, modes[0], builder, found.rows, found.columns)[0]
-    members = found.members
-    if members.shape[1] == 1:
-        return value
-    if members.shape[1] > MAX_CHANNELS:
-        builder.refuse(f"a maximum or minimum over {members.shape[1]} channels (up to {MAX_CHANNELS})")
-    result, *others = (picked_channels(value, indices, 0.0, builder) for indices in members.T)
-    for other in others:
+    outputs, count = found.members.shape
+    order: Indices = found.members.T.reshape(-1)
+    value = chosen_channels(value, order, 0.0, builder)
+    while count > 1:
+        # Of an odd number the one in the middle is compared with itself.
+        half = -(-count // 2)
+        channels = np.arange(half * outputs, dtype=np.int64)
+        first = chosen_channels(value, channels, 0.0, builder)
+        second = chosen_channels(value, channels + (count - half) * outputs, 0.0, builder)
         stage = SdpStage(StageFunction.ALU, modes[1], mode=OperandMode.PER_POINT)
-        result = builder.sdp(result, [(stage, other)])
-    return result
+        value, count = builder.sdp(first, [(stage, second)]), half
+    return value

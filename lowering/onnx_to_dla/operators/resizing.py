@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, prod
 from typing import TypeAlias
 
 import numpy as np
@@ -17,13 +17,14 @@ from xonnc.dialects.dla.types import CubeShape
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_dla.builders.dla_builder import DlaBuilder, cube_shape
+from xonnc.lowering.onnx_to_dla.builders.dla_builder import Cube, DlaBuilder, cube_shape
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.operators.grouped_convolution import grouped
 from xonnc.lowering.onnx_to_dla.operators.interpolation import (
     COORDINATES,
     Interpolation,
     linear_axis,
+    unchanged,
 )
 from xonnc.lowering.onnx_to_dla.operators.selection import Indices, selected
 from xonnc.lowering.onnx_to_dla.operators.upsampling import crop, in_rows, repeat
@@ -41,6 +42,9 @@ NEAREST: Mapping[str, Callable[[float], int]] = {
 MAX_PHASES = 1024
 """The most convolutions of a linear Resize."""
 
+MAX_JOINT_PHASES = 256
+"""The most phases of rows and columns at once; more are computed of rows, then of columns."""
+
 MAX_DENOMINATOR = 1024
 """Of scales: float32 tells ratios of integers up to this from others."""
 
@@ -49,7 +53,8 @@ MAX_DENOMINATOR = 1024
 def resize(op: AnyResize, builder: OperatorBuilder[TensorT]) -> TensorT:
     """
     Lower Resize: nearest by repetition or as a selection of rows and columns, linear as one depthwise
-    convolution per output phase, strided where the image becomes smaller.
+    convolution per output phase, strided where the image becomes smaller; of rows, then of columns, if there
+    are many phases.
     """
     cube, shape = builder.image_cube(op.X), builder.result_shape(op)
     _check_mode(op, builder)
@@ -66,14 +71,26 @@ def resize(op: AnyResize, builder: OperatorBuilder[TensorT]) -> TensorT:
 def _interpolated(op: AnyResize, cube: CubeShape, builder: OperatorBuilder[TensorT]) -> TensorT:
     source, shape = builder.spatial_source(op.X), builder.result_shape(op)
     plan = interpolation(op, cube, builder)
-    extended = plan.extended(source.value, builder)
+    if plan.is_separate:
+        between = (*source.shape[:-2], plan.rows.total, cube.width)
+        by_rows = _phases(source, replace(plan, columns=unchanged(cube.width)), between, builder)
+        source = builder.rounded(by_rows, source.qparams)
+        plan = replace(plan, rows=unchanged(plan.rows.total))
+    return _phases(source, plan, shape, builder)
+
+
+def _phases(
+    source: Cube, plan: Interpolation, shape: tuple[int, ...], builder: OperatorBuilder[TensorT]
+) -> TensorT:
+    """Compute each output phase by a depthwise convolution, and interleave them."""
+    extended, channels = plan.extended(source.value, builder), source.cube.channels
     parts = [
         grouped(
             replace(source, value=plan.source(extended, row, column, builder)),
-            builder.fractions(np.repeat(plan.kernel(row, column), cube.channels, axis=0), plan.unit),
+            builder.fractions(np.repeat(plan.kernel(row, column), channels, axis=0), plan.unit),
             None,
             plan.window(row, column),
-            cube.channels,
+            channels,
             shape,
             builder,
         )
@@ -120,18 +137,18 @@ def interpolation(op: AnyResize, cube: CubeShape, builder: DlaBuilder) -> Interp
             builder.refuse(f"keep_aspect_ratio_policy {op.keep_aspect_ratio_policy.data}; use stretch")
     if coordinates == "half_pixel_symmetric" and scales != ratios:
         builder.refuse("half_pixel_symmetric of a size that is rounded; use half_pixel")
-    plan = Interpolation(
-        *(
-            linear_axis(size, count, scale, coordinates)
-            for size, count, scale in zip(cube[1:], after[1:], scales, strict=True)
-        )
+    rows, columns = (
+        linear_axis(size, count, scale, coordinates)
+        for size, count, scale in zip(cube[1:], after[1:], scales, strict=True)
     )
-    phases = len(plan.rows.phases) * len(plan.columns.phases)
+    counts = len(rows.phases), len(columns.phases)
+    is_separate = min(counts) > 1 and prod(counts) > MAX_JOINT_PHASES
+    phases = sum(counts) if is_separate else prod(counts)
     if phases > MAX_PHASES:
         builder.refuse(
             f"{phases} different interpolations (up to {MAX_PHASES}); use scales of small numbers, half_pixel"
         )
-    return plan
+    return Interpolation(rows, columns, is_separate)
 
 
 def _rational_scales(op: AnyResize, builder: DlaBuilder) -> tuple[Fraction, Fraction] | None:

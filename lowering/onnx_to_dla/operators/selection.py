@@ -220,7 +220,7 @@ def _selected(
     picked = SelectedAxes.of(indices, cube, builder)
     value = _along(source, 2, picked.rows, padding, builder)
     value = _along(value, 3, picked.columns, padding, builder)
-    return _channels(value, picked.channels, padding, builder)
+    return chosen_channels(value, picked.channels, padding, builder)
 
 
 def _along(
@@ -291,9 +291,10 @@ def _index_runs(indices: Indices) -> list[IndexRun]:
     return result
 
 
-def _channels(
+def chosen_channels(
     source: SSAValue, indices: Indices, padding: float, builder: OperatorBuilder[TensorT]
 ) -> SSAValue:
+    """Build a cube of channels selected from another, a view where they are whole atoms."""
     cube = cube_of(source.type)
     if np.array_equal(indices, np.arange(cube.channels)):
         return source
@@ -347,3 +348,11 @@ def selected(source: TensorT, indices: Indices, fill: float, builder: OperatorBu
         return _selected(value, indices, padding, builder)
 
     return builder.selected(source, indices.shape, chosen, fill if fill and FILL in indices else 0.0)
+
+
+def expanded(found: TensorT, shape: tuple[int, ...], builder: OperatorBuilder[TensorT]) -> TensorT:
+    """Expand a tensor to the sizes of a result that it is broadcast to."""
+    if prod(shape) > MAX_ELEMENTS:
+        builder.refuse(f"a tensor of {prod(shape)} elements (up to {MAX_ELEMENTS}); make it smaller")
+    source = np.arange(prod(found.shape), dtype=np.int64).reshape(found.shape)
+    return selected(found, np.broadcast_to(source, shape), 0.0, builder)

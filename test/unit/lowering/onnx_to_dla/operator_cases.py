@@ -94,6 +94,8 @@ REDUCED = [
     case("sum over nothing", "y = ReduceSum<noop_with_empty_axes=1>(x)", x=(1, 5, 3, 7)),
     case("greatest of space", "y = ReduceMax<axes=[2,3]>(x)", x=(1, 5, 9, 11)),
     case("greatest of channels", "y = ReduceMax<axes=[1], keepdims=0>(x)", x=(2, 5, 3, 4)),
+    case("greatest of many channels", "y = ReduceMax<axes=[1]>(x)", x=(1, 70, 3, 4)),
+    case("least of channels of a batch", "y = ReduceMin<axes=[1], keepdims=0>(x)", x=(3, 37, 2, 2)),
     case("least of rows", "y = ReduceMin<axes=[2]>(x)", x=(1, 5, 9, 4)),
     case("depth to space", "y = DepthToSpace<blocksize=2>(x)", x=(1, 20, 3, 4)),
     case("depth to space by columns", 'y = DepthToSpace<blocksize=2, mode="CRD">(x)', x=(1, 20, 3, 4)),

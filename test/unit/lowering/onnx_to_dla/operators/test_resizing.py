@@ -6,13 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from quantized_models import quantized_model, simulated
 
-from oracles.nvdla.quantized_reference import QuantizedReference
-from oracles.nvdla.sweep import PlannedLayers
 from xonnc.compiler import compile_model
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
@@ -49,43 +46,6 @@ CASES: list[tuple[tuple[int, ...], tuple[float, float], str]] = [
 ]
 
 
-def quantized_model(
-    inner: list[onnx.NodeProto], shape: tuple[int, ...], zero: int, **constants: npt.NDArray[Any]
-) -> onnx.ModelProto:
-    """Return a model of nodes from `d` to `c` between QDQ pairs."""
-    nodes = [
-        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], "first"),
-        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "read"),
-        *inner,
-        helper.make_node("QuantizeLinear", ["c", "t", "z"], ["r"], "round"),
-        helper.make_node("DequantizeLinear", ["r", "t", "z"], ["y"], "give"),
-    ]
-    scales = {"s": np.array(0.03, np.float32), "t": np.array(0.017, np.float32), "z": np.array(zero, np.int8)}
-    graph = helper.make_graph(
-        nodes,
-        "network",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(array, name) for name, array in (scales | constants).items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
-def simulated(
-    model: onnx.ModelProto, target: str, folder: Path
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float32]]:
-    """Return the output of the simulator, that of the exact reference, and the input."""
-    path = folder / "model.onnx"
-    path.write_bytes(model.SerializeToString())
-    hardware = load_target(target)
-    simulator = Simulator(parse_loadable(to_bytes(compile_model(path, target).loadable)), hardware)
-    shape = [size.dim_value for size in model.graph.input[0].type.tensor_type.shape.dim]
-    numbers = np.random.default_rng(8).standard_normal(shape).astype(np.float32)
-    (found,) = simulator.run([numbers.reshape(simulator.inputs[0].shape)])
-    (expected,) = QuantizedReference(model, PlannedLayers(hardware)).run({"x": numbers})
-    return found.tensor.reshape(expected.shape), expected, numbers
-
-
 @pytest.mark.parametrize("zero", [0, -21])
 @pytest.mark.parametrize("target", ["nv_small", "nv_full"])
 @pytest.mark.parametrize(("shape", "factors", "coordinates"), CASES)
@@ -105,6 +65,30 @@ def test_the_integers_of_the_model(
     # The reference itself, against another one: rounded once, half a step.
     (by_floats,) = Onnxruntime(tmp_path / "model.onnx").run({"x": numbers})
     assert np.abs((expected - zero) * 0.017 - by_floats).max() <= 0.01701
+
+
+@pytest.mark.parametrize("zero", [0, -21])
+@pytest.mark.parametrize("target", ["nv_small", "nv_large"])
+@pytest.mark.parametrize(
+    ("shape", "factors", "coordinates"),
+    [((1, 9, 12, 13), (2, 2), "align_corners"), ((1, 3, 3, 2), (12.5, 13.5), "half_pixel")],
+)
+def test_rows_before_columns_where_phases_are_many(
+    shape: tuple[int, ...],
+    factors: tuple[float, float],
+    coordinates: str,
+    target: str,
+    zero: int,
+    tmp_path: Path,
+):
+    attributes: dict[str, Any] = {"mode": "linear", "coordinate_transformation_mode": coordinates}
+    resize = helper.make_node("Resize", ["d", "", "f"], ["c"], "resize", **attributes)
+    model = quantized_model([resize], shape, zero, f=np.array([1, 1, *factors], np.float32))
+    found, expected, numbers = simulated(model, target, tmp_path)
+    assert np.array_equal(found, expected)
+    # Rounded twice: half a step of the source, and half of the result.
+    (by_floats,) = Onnxruntime(tmp_path / "model.onnx").run({"x": numbers})
+    assert np.abs((expected - zero) * 0.017 - by_floats).max() <= 0.5 * 0.03 + 0.01701
 
 
 @pytest.mark.parametrize("target", ["nv_small", "nv_full"])

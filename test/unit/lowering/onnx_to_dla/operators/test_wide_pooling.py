@@ -1,0 +1,50 @@
+"""Means over kernels of more than 8, which the PDP does not take, bit for bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+from quantized_models import quantized_model, simulated
+
+from xonnc.lowering.onnx_to_dla.operators.pooling import whole_factors
+from xonnc.runtime.reference import ReferenceModel as Onnxruntime
+
+
+@pytest.mark.parametrize("zero", [0, -21])
+@pytest.mark.parametrize("target", ["nv_small", "nv_large"])
+@pytest.mark.parametrize(
+    ("attributes", "is_rounded_once"),
+    [
+        ({"kernel_shape": [9, 9], "strides": [4, 4], "pads": [4, 4, 4, 4], "count_include_pad": 1}, True),
+        ({"kernel_shape": [3, 17], "strides": [2, 8], "pads": [0, 8, 0, 8], "count_include_pad": 1}, True),
+        ({"kernel_shape": [11, 2]}, True),
+        # A single window, with strides that no convolution has.
+        ({"kernel_shape": [16, 22], "strides": [16, 22], "pads": [0] * 4}, True),
+        ({"kernel_shape": [25, 3], "strides": [9, 1], "pads": [8, 0, 4, 0], "count_include_pad": 1}, True),
+        # Side by side, with rows that no window reads.
+        ({"kernel_shape": [9, 12], "strides": [9, 12]}, False),
+        ({"kernel_shape": [9, 3], "strides": [9, 3]}, False),
+    ],
+    ids=str,
+)
+def test_the_integers_of_the_model(
+    attributes: dict[str, Any], is_rounded_once: bool, target: str, zero: int, tmp_path: Path
+):
+    pool = helper.make_node("AveragePool", ["d"], ["c"], "pool", **attributes)
+    found, expected, numbers = simulated(quantized_model([pool], (1, 19, 20, 26), zero), target, tmp_path)
+    assert np.array_equal(found, expected)
+    (by_floats,) = Onnxruntime(tmp_path / "model.onnx").run({"x": numbers})
+    # Means of blocks are rounded to half a step of the source by each of two reciprocals.
+    blocks = 0 if is_rounded_once else 0.03
+    assert np.abs((expected - zero) * 0.017 - by_floats).max() <= 0.01701 + blocks
+
+
+def test_factors_that_the_pdp_takes():
+    assert whole_factors(1) == (1,)
+    assert whole_factors(8) == (8,)
+    assert whole_factors(60) == (2, 5, 6)
+    assert whole_factors(22) == ()
