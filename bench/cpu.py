@@ -56,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--read", nargs="+", type=Path, default=[], help="read measurements from files of --json"
     )
     parser.add_argument("--page", type=Path, help="write the tables to their section of a page")
-    parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS))
+    default = [name for name, peer in PEERS.items() if peer.is_default]
+    parser.add_argument("--peers", nargs="+", default=default, choices=list(PEERS))
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.models if name not in NETWORKS]:
         parser.error(f"no model '{unknown[0]}'; there are {', '.join(NETWORKS)}")

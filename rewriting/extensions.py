@@ -18,6 +18,7 @@ NATIVE_STAGES = (
     "legalized",
     "outlined",
     "bf16",
+    "winograd",
     "fused",
     "memory",
     "layout",

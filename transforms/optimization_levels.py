@@ -24,6 +24,9 @@ BY_NAME = LEVELS[-1] + 1
 BF16_PASS = "select-bf16-onnx"
 """The pass that rounds operands of products to bfloat16, which a user allows."""
 
+WINOGRAD_PASS = "select-winograd-onnx"
+"""The pass that computes 3x3 convolutions with fewer multiplications, which a user allows."""
+
 
 class CompilerPhase(StrEnum):
     """The half of the compiler that a pass belongs to."""
@@ -55,6 +58,7 @@ LEVELED_PASSES: Sequence[LeveledPass] = (
     LeveledPass("legalize-onnx", 0, CompilerPhase.CODE),
     LeveledPass("outline-data-dependent-onnx", 0, CompilerPhase.CODE),
     LeveledPass(BF16_PASS, BY_NAME, CompilerPhase.CODE),
+    LeveledPass(WINOGRAD_PASS, BY_NAME, CompilerPhase.CODE),
     LeveledPass("fuse-onnx", 2, CompilerPhase.CODE),
     LeveledPass("reduce-memory-onnx", 2, CompilerPhase.CODE),
     LeveledPass("assign-layout", 2, CompilerPhase.CODE),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from bench.latency.compilers import open_iree, open_torch, open_tvm, stub_torchvision
 from bench.latency.task import Array, Feeds, Run, Task
+from xonnc.transforms.optimization_levels import BF16_PASS, WINOGRAD_PASS
 
 XONNC = "xonnc"
 BASELINE = "onnxruntime"
@@ -31,6 +33,8 @@ class Peer:
     """Whether it caches compiled models on disk."""
     before: Callable[[], None] | None = None
     """Called before its packages are imported."""
+    is_default: bool = True
+    """Whether it is measured unless peers are named: not if a user has to allow what it does."""
 
     def is_installed(self) -> bool:
         """Whether its packages are installed."""
@@ -47,11 +51,11 @@ class Peer:
             import_module(package)
 
 
-def _open_xonnc(task: Task) -> Run:
+def _open_xonnc(task: Task, passes: Sequence[str] = ()) -> Run:
     from xonnc.native import compile_native
 
     os.environ["XONNC_CACHE"] = str(task.folder)
-    session = compile_native(task.path, threads=task.threads)
+    session = compile_native(task.path, threads=task.threads, enable_pass=passes)
 
     def run(feeds: Feeds) -> Sequence[Array]:
         return [np.asarray(output) for output in session.run(None, feeds)]
@@ -90,6 +94,20 @@ PEERS = {
     peer.name: peer
     for peer in (
         Peer(XONNC, ["xonnc.native"], _open_xonnc, caches_compilation=True),
+        Peer(
+            f"{XONNC}-bf16",
+            ["xonnc.native"],
+            partial(_open_xonnc, passes=[BF16_PASS]),
+            True,
+            is_default=False,
+        ),
+        Peer(
+            f"{XONNC}-winograd",
+            ["xonnc.native"],
+            partial(_open_xonnc, passes=[WINOGRAD_PASS]),
+            True,
+            is_default=False,
+        ),
         Peer(BASELINE, ["onnxruntime"], _open_onnxruntime),
         Peer("openvino", ["openvino"], _open_openvino),
         Peer("iree", ["iree.compiler.api", "iree.runtime"], open_iree, caches_compilation=True),

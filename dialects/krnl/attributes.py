@@ -19,6 +19,9 @@ Of a Slice of one axis: the size of its result is data-dependent; it is computed
 OPERAND_TYPE = "krnl.operand_type"
 """Of a product of float32 with a constant: the element type that its operands may be rounded to."""
 
+WINOGRAD = "krnl.winograd"
+"""Of a 3x3 convolution: rows and columns of the tiles of results that Winograd's filtering computes."""
+
 OFFSETS = "krnl.offsets"
 """The offset of each result in the arena, in bytes; -1 for results elsewhere."""
 

@@ -45,6 +45,7 @@ from xdsl.utils.hints import isa
 from xonnc.aligned_arrays import aligned_array
 from xonnc.dialects.krnl.quantized_tiles import WORD_BITS
 from xonnc.dialects.krnl.tiles import BF16_TERMS
+from xonnc.dialects.krnl.winograd import MAGNITUDES, WINDOW, transform_weights, transformed_size
 
 Array: TypeAlias = npt.NDArray[Any]
 Sizes: TypeAlias = Mapping[str, int]
@@ -137,6 +138,8 @@ class PackOp(IRDLOperation):
             raise VerifyException(
                 f"krnl.pack: {name} packs {groups} equal groups along axis 0, whose size is {filters}"
             )
+        if self.form.data == "winograd":
+            _verify_winograd(source.get_shape(), sizes)
         expected = packed_type(form, source, sizes)
         if result != expected:
             raise VerifyException(f"krnl.pack: the result is {expected}, not {result}")
@@ -153,6 +156,16 @@ class PackOp(IRDLOperation):
         if self.factor is not None:
             packed *= packed.dtype.type(self.factor.value.data)
         return packed
+
+
+def _verify_winograd(shape: Sequence[int], sizes: Sizes) -> None:
+    """3x3 weights, and a tile that there are transformations for."""
+    tile, window = sizes["tile"], tuple(shape[2:])
+    if window != (WINDOW, WINDOW) or tile not in MAGNITUDES:
+        raise VerifyException(
+            f"krnl.pack: winograd packs weights of {WINDOW}x{WINDOW}, for tiles of "
+            f"{' or '.join(map(str, MAGNITUDES))}, not {window[0]}x{window[1]} for tiles of {tile}"
+        )
 
 
 def packed_type(form: PackedForm, source: MemRefType, sizes: Sizes) -> MemRefType:
@@ -247,6 +260,25 @@ def _pack_depthwise(weights: Array, sizes: Sizes) -> Array:
     padded = np.zeros((blocks * lanes, prod(weights.shape[1:])), weights.dtype)
     padded[:channels] = weights.reshape(channels, -1)
     return _joined([block.T.reshape(-1) for block in padded.reshape(blocks, lanes, -1)])
+
+
+WINOGRAD_ROWS = 64
+"""Input channels that are transformed at a time."""
+
+
+def _pack_winograd(weights: Array, sizes: Sizes) -> Array:
+    """Return the matrices of transformed OIHW weights, I x O, each as `gemm_panels` of `width` columns."""
+    tile, width = sizes["tile"], sizes["width"]
+    filters, channels = weights.shape[:2]
+    points = transformed_size(tile) ** 2
+    packed = aligned_array((points, -(-filters // width), channels, width), weights.dtype)
+    packed[:, -1, :, filters % width or width :] = 0
+    # In pieces whose intermediate values, in float64, a cache holds.
+    for number, column in enumerate(range(0, filters, width)):
+        for row in range(0, channels, WINOGRAD_ROWS):
+            piece = transform_weights(weights[column : column + width, row : row + WINOGRAD_ROWS], tile)
+            packed[:, number, row : row + WINOGRAD_ROWS, : piece.shape[2]] = piece
+    return packed.reshape(-1)
 
 
 def _pack_int8_conv(weights: Array, sizes: Sizes) -> Array:
@@ -345,6 +377,12 @@ PACKED_FORMS: Mapping[str, PackedForm] = {
         ("lanes",),
         lambda shape, sizes: _up(shape[0], sizes["lanes"]) * prod(shape[1:]),
         _pack_depthwise,
+    ),
+    "winograd": PackedForm(
+        4,
+        ("tile", "width"),
+        lambda shape, sizes: transformed_size(sizes["tile"]) ** 2 * _up(shape[0], sizes["width"]) * shape[1],
+        _pack_winograd,
     ),
     "int8_conv": PackedForm(
         None,

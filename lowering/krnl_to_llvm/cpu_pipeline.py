@@ -26,6 +26,7 @@ from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
 from xonnc.lowering.onnx_to_krnl.planning.select_bf16_onnx import SelectBf16
+from xonnc.lowering.onnx_to_krnl.planning.select_winograd_onnx import SelectWinograd
 from xonnc.lowering.onnx_to_krnl.reduce_memory_onnx import ReduceMemory
 from xonnc.targets.cpu import require_threads
 from xonnc.transforms.legalize_onnx import Legalize
@@ -60,6 +61,8 @@ class CpuPipeline(ModulePass):
         The pass is `None` if it is disabled at this optimization level.
         """
         select = SelectBf16(self.processor, self.portable) if SelectBf16.name in self.passes else None
+        is_filtered = SelectWinograd.name in self.passes
+        winograd = SelectWinograd(self.processor, self.portable) if is_filtered else None
         fuse = FuseOnnx(self.processor, self.portable) if FuseOnnx.name in self.passes else None
         is_assigned = AssignLayout.name in self.passes
         layout = AssignLayout(self.processor, self.portable) if is_assigned else None
@@ -73,6 +76,7 @@ class CpuPipeline(ModulePass):
             ("legalized", Legalize()),
             ("outlined", OutlineDataDependent(self.processor)),
             ("bf16", select),
+            ("winograd", winograd),
             ("fused", fuse),
             ("memory", reduce_memory),
             ("layout", layout),

@@ -52,6 +52,7 @@ INTRINSICS: dict[type[Operation], str] = {
     math.CosOp: "cos",
     math.CoshOp: "cosh",
     math.FloorOp: "floor",
+    math.FmaOp: "fma",
     math.LogOp: "log",
     math.PowFOp: "pow",
     math.RoundEvenOp: "roundeven",

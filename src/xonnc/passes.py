@@ -95,6 +95,7 @@ PASSES: Mapping[str, str] = {
     "response-norm-to-conv-onnx": "lowering.onnx_to_dla.graph.response_norm_to_conv_onnx:ResponseNormToConv",
     "scrub-disposable": "transforms.scrub_disposable:ScrubDisposable",
     "select-bf16-onnx": "lowering.onnx_to_krnl.planning.select_bf16_onnx:SelectBf16",
+    "select-winograd-onnx": "lowering.onnx_to_krnl.planning.select_winograd_onnx:SelectWinograd",
     "set-layouts-onnx": "transforms.models.set_layouts_onnx:SetLayouts",
     "set-onnx-node-name": "transforms.set_onnx_node_name:SetOnnxNodeName",
     "shape-inference-onnx": "transforms.shape_inference_onnx:ShapeInference",

@@ -102,7 +102,7 @@ def model_or_stage(path: Path) -> onnx.ModelProto | Stage:
     Raises: `XonncError` for a file without valid IR, or IR of which no native code is made.
 
     Example:
-        >>> model_or_stage(Path("stages/08-krnl.mlir"))
+        >>> model_or_stage(Path("stages/09-krnl.mlir"))
     """
     context = new_context()
     module = read_ir(path, context)
@@ -110,7 +110,7 @@ def model_or_stage(path: Path) -> onnx.ModelProto | Stage:
     if "llvm" in dialects:
         raise XonncError(
             f"{path}: IR of the llvm dialect has no weights; compile the dump of an earlier stage, such as "
-            "11-planned.mlir"
+            "12-planned.mlir"
         )
     if foreign := sorted(dialects & {"dla", "tosa"}):
         raise XonncError(

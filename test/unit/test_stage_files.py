@@ -60,7 +60,7 @@ def test_ir_written_by_hand_runs(tmp_path: Path):
 @pytest.mark.parametrize("form", ["Lib", "Obj"])
 def test_emit_takes_dumps(model: Path, form: str, tmp_path: Path):
     assert main(["compile", str(model), "-o", str(tmp_path / "m.ll"), "--dump", str(tmp_path), "-q"]) == 0
-    dump = tmp_path / "11-planned.mlir"
+    dump = tmp_path / "12-planned.mlir"
     assert main(["emit", str(dump), f"--Emit{form}", "-o", str(tmp_path / "emitted")]) == 0
     assert (tmp_path / "emitted").with_suffix(".so" if form == "Lib" else ".o").is_file()
 
@@ -115,7 +115,7 @@ def test_a_stage_has_its_shapes(
     model: Path, options: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     assert main(["compile", str(model), "-o", str(tmp_path / "m.ll"), "--dump", str(tmp_path), "-q"]) == 0
-    dump = tmp_path / "08-krnl.mlir"
+    dump = tmp_path / "09-krnl.mlir"
     assert main(["compile", str(dump), "-o", str(tmp_path / "x.so"), *options]) == 1
     assert reason in capsys.readouterr().err
 
@@ -133,7 +133,7 @@ def test_statistics_of_a_stage_say_nothing_of_the_model(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     assert main(["compile", str(model), "-o", str(tmp_path / "m.ll"), "--dump", str(tmp_path), "-q"]) == 0
-    dump = tmp_path / "05-fused.mlir"
+    dump = tmp_path / "06-fused.mlir"
     assert main(["compile", str(dump), "-o", str(tmp_path / "x.ll"), "--stats"]) == 0
     lines = capsys.readouterr().out
     assert "kernels" in lines

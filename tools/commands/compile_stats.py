@@ -67,14 +67,20 @@ class Statistics:
     repacked: list[PrepackedConstant] = field(default_factory=list[PrepackedConstant])
     calls: Counter[str] = field(default_factory=Counter[str])
     """The number of calls of each kernel."""
+    winograd: int = 0
+    """Convolutions by Winograd's filtering."""
     _constants: set[Attribute] = field(default_factory=set["Attribute"])
 
     def observing(self, on_stage: StageCallback) -> StageCallback:
         """Return a callback that collects statistics and then calls `on_stage`."""
 
+        from xonnc.dialects.krnl.attributes import WINOGRAD
+
         def seen(stage: str, module: ModuleOp) -> None:
             if stage == "simplified":
                 self._see_simplified(module)
+            elif stage == "winograd":
+                self.winograd = sum(WINOGRAD in op.attributes for op in module.walk())
             elif stage == "layout":
                 self._see_groups(module)
             elif stage == "planned":

@@ -16,7 +16,7 @@ from xonnc.tools.commands import calibration_options, compile_stats, pass_option
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import plural, progress, row, size, wrote
 from xonnc.tools.files import require_output
-from xonnc.transforms.optimization_levels import BF16_PASS
+from xonnc.transforms.optimization_levels import BF16_PASS, WINOGRAD_PASS
 
 if TYPE_CHECKING:
     import onnx
@@ -63,6 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="round the operands of float32 products with constant weights to bfloat16, where the processor "
         f"has instructions for that; sums stay float32 (the same as --enable-pass {BF16_PASS})",
     )
+    group.add_argument(
+        "--allow-winograd",
+        action="store_true",
+        help="compute 3x3 convolutions with fewer multiplications where that is faster: sums lose some "
+        "accuracy, and infinite pixels make results around them NaN (the same as --enable-pass "
+        f"{WINOGRAD_PASS})",
+    )
     pass_options.add_arguments(
         group.add_argument, "; LLVM uses the same level (3 doubles compile time and seldom gains)"
     )
@@ -91,6 +98,7 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
             "--unsafe": args.unsafe,
             "--no-tuning": args.no_tuning,
             "--allow-bf16": args.allow_bf16,
+            "--allow-winograd": args.allow_winograd,
             **pass_options.given(args),
             "--stats": args.stats,
             "--print-fusion-groups": args.print_fusion_groups,
@@ -175,8 +183,7 @@ def _run(args: argparse.Namespace, folder: Path | None = None) -> int:
         if args.layout:
             left = plural(artifact.simplified.operators.get("Transpose", 0), "transpose")
             row("layout", f"{', '.join(map(':'.join, args.layout))} ({left} in the model)")
-        if args.allow_bf16:
-            row("bfloat16", _bf16_products(artifact.target, output.suffix == ".c"))
+        _report_arithmetic(args, artifact.target, output.suffix == ".c", statistics)
         if args.stats:
             row("passes", _passes(args))
             statistics.print_report()
@@ -197,11 +204,24 @@ def _model(args: argparse.Namespace, step: ProgressCallback) -> Path | onnx.Mode
 
 
 def _pass_choice(args: argparse.Namespace) -> pass_options.PassChoice:
-    """Return the options of the passes, `--allow-bf16` among them."""
+    """Return the options of the passes, `--allow-bf16` and `--allow-winograd` among them."""
     choice = pass_options.choice(args)
-    if args.allow_bf16:
-        choice["enable_pass"] = [*choice["enable_pass"], BF16_PASS]
+    allowed = {BF16_PASS: args.allow_bf16, WINOGRAD_PASS: args.allow_winograd}
+    choice["enable_pass"] = [*choice["enable_pass"], *(name for name, given in allowed.items() if given)]
     return choice
+
+
+def _report_arithmetic(
+    args: argparse.Namespace, target: str, is_portable: bool, statistics: compile_stats.Statistics
+) -> None:
+    """Print what came of `--allow-bf16` and `--allow-winograd`."""
+    if args.allow_bf16:
+        row("bfloat16", _bf16_products(target, is_portable))
+    if args.allow_winograd and is_portable:
+        row("winograd", "none: C source is for any processor")
+    elif args.allow_winograd:
+        found = plural(statistics.winograd, "convolution")
+        row("winograd", f"{found} with fewer multiplications" if statistics.winograd else "none would gain")
 
 
 def _bf16_products(name: str, is_portable: bool) -> str:

@@ -360,9 +360,10 @@ class LoweringBuilder:
         build: Callable[[], KernelBuilder],
         outputs: Sequence[SSAValue],
         inputs: Sequence[SSAValue],
+        iterations: int = 0,
     ) -> CallOp:
         """
-        Insert a call of the kernel that `build` returns.
+        Insert a call of the kernel that `build` returns, as `call` does.
 
         Kernels of one name and key are equal, so that those without dynamic sizes are built once.
         """
@@ -370,9 +371,9 @@ class LoweringBuilder:
         if function is None:
             kernel = build()
             if kernel.extents:
-                return self.call(name, kernel, outputs, inputs)
+                return self.call(name, kernel, outputs, inputs, iterations)
             function = self._built[name, key] = self._shared_kernel(name, kernel)
-        call = CallOp.of(function.sym_name.data, outputs, inputs, 0, [])
+        call = CallOp.of(function.sym_name.data, outputs, inputs, iterations, [])
         self.insert(call)
         return call
 

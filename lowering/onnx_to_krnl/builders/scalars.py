@@ -202,6 +202,10 @@ class Scalar:
         """Clamp to [low, high]."""
         return self.maximum(low).minimum(high)
 
+    def multiply_add(self, factor: Number, addend: Number) -> Scalar:
+        """The product with a factor plus an addend, rounded once."""
+        return self.made(math.FmaOp(self.value, self.like(factor).value, self.like(addend).value))
+
     def copy_sign(self, other: Scalar) -> Scalar:
         """The float with the sign of another."""
         return self.made(math.CopySignOp(self.value, other.value))

@@ -29,7 +29,6 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xonnc.dialects.krnl.loops import YieldOp
 from xonnc.dialects.krnl.tiles import BF16_TERMS, ConvOp
 from xonnc.dialects.krnl.types import is_buffer
-from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.builders.bf16_operands import bf16_operand
@@ -37,10 +36,12 @@ from xonnc.lowering.onnx_to_krnl.builders.channel_blocking import blocked, block
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.math.elementwise_fusion import ElementwiseBody
 from xonnc.lowering.onnx_to_krnl.nn.conv_and_pooling import with_pads
+from xonnc.lowering.onnx_to_krnl.nn.conv_epilogue import apply_epilogue
+from xonnc.lowering.onnx_to_krnl.nn.winograd import WinogradOperands, lower_winograd
 from xonnc.lowering.onnx_to_krnl.planning.layout_plan import BlockedBuffer, ConvFusion, LayoutPlan
 from xonnc.lowering.onnx_to_krnl.planning.select_bf16_onnx import has_bf16_operands
+from xonnc.lowering.onnx_to_krnl.planning.select_winograd_onnx import winograd_tile
 from xonnc.lowering.onnx_to_krnl.planning.subpixel_convolution import SubConvolution
 from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static
 from xonnc.lowering.onnx_to_krnl.planning.tile_keys import conv_key, conv_kind
@@ -71,6 +72,12 @@ def lower_conv_fusion(fusion: ConvFusion, builder: LoweringBuilder) -> None:
     residual = None if fusion.residual is None else blocked(fusion.residual, builder)
     numbers = None if bias is None else channel_constants(bias, bias.size, builder)
     target = blocked_result(fusion.result, builder)
+    tile = winograd_tile(op)
+    if tile is not None and source.step == builder.layouts.lanes:
+        first = _moved(source.start, fusion.sub_convolutions[0].first)
+        images = WinogradOperands(source.buffer, source.shape, first, weights, numbers, residual, target)
+        lower_winograd(fusion, tile, images, builder)
+        return
     for sub_convolution in fusion.sub_convolutions:
         _lower_phase(fusion, sub_convolution, weights, (source, target, numbers, residual), builder)
 
@@ -218,16 +225,8 @@ def _epilogue(fusion: ConvFusion, kernel: KernelBuilder) -> Region:
     """The elementwise function that is applied to each result before it is stored."""
     block = Block(arg_types=[f32])
     outside, kernel.block = kernel.block, block
-    body, given = ElementwiseBody(kernel, {}), Scalar(kernel, block.args[0])
-    made = {op.results[0] for op in fusion.epilogue}
-    for value in dict.fromkeys(each for op in fusion.epilogue for each in op.operands if each.type != NONE):
-        number = constant_elements(value)
-        if number is not None:
-            body.define(value, given.like(float(number.reshape(-1)[0])))
-        elif value not in made:
-            body.define(value, given)
-    result = body.compute(fusion.epilogue[-1]).value
-    block.add_op(YieldOp.create(operands=[result]))
+    result = apply_epilogue(fusion, Scalar(kernel, block.args[0]))
+    block.add_op(YieldOp.create(operands=[result.value]))
     kernel.block = outside
     return Region(block)
 

@@ -38,5 +38,5 @@ def test_a_model_that_does_not_compile_is_a_failure(tmp_path: Path):
 
 
 def test_the_row_names_other_code():
-    found = Outcome("m", "int8", stages=10, wrong={"05-fused": "other code"}, notes=["fixed to 2"])
-    assert found.row() == "| m | int8 | 9 of 10 | fixed to 2; 05-fused: other code |"
+    found = Outcome("m", "int8", stages=10, wrong={"06-fused": "other code"}, notes=["fixed to 2"])
+    assert found.row() == "| m | int8 | 9 of 10 | fixed to 2; 06-fused: other code |"

@@ -76,8 +76,8 @@ def test_dumps_have_a_file_for_each(seen: list[str], model: Path, tmp_path: Path
     assert [path.name for path in sorted(dumps.iterdir())] == [
         f"{index:02}-{name}.mlir" for index, name in enumerate(names, 1)
     ]
-    assert "watching.fused" not in (dumps / "09-fused.mlir").read_text()
-    assert "watching.fused" in (dumps / "10-see-fused.mlir").read_text()
+    assert "watching.fused" not in (dumps / "11-fused.mlir").read_text()
+    assert "watching.fused" in (dumps / "12-see-fused.mlir").read_text()
 
 
 def test_nvdla_runs_them_and_stops_after_one(seen: list[str], model: Path, tmp_path: Path):

@@ -109,19 +109,20 @@ def test_every_stage_of_native_code_is_dumped_and_read_again(model: Path, tmp_pa
         "02-legalized.mlir",
         "03-outlined.mlir",
         "04-bf16.mlir",
-        "05-fused.mlir",
-        "06-memory.mlir",
-        "07-layout.mlir",
-        "08-krnl.mlir",
-        "09-prepacked.mlir",
-        "10-parallel.mlir",
-        "11-planned.mlir",
-        "12-llvm.mlir",
+        "05-winograd.mlir",
+        "06-fused.mlir",
+        "07-memory.mlir",
+        "08-layout.mlir",
+        "09-krnl.mlir",
+        "10-prepacked.mlir",
+        "11-parallel.mlir",
+        "12-planned.mlir",
+        "13-llvm.mlir",
     ]
-    code, text = run_opt([str(folder / "11-planned.mlir"), "--convert-krnl-to-llvm"])[:2]
+    code, text = run_opt([str(folder / "12-planned.mlir"), "--convert-krnl-to-llvm"])[:2]
     assert code == 0
     assert "llvm.func internal @conv" in text
-    assert run_opt([str(folder / "12-llvm.mlir")])[0] == 0
+    assert run_opt([str(folder / "13-llvm.mlir")])[0] == 0
 
 
 def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -147,8 +148,8 @@ def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: py
     assert "llvm.func" in output.read_text()
     assert main([*command, "--stop-after", "allocated"]) == 2
     assert (
-        "no such stage; there are simplified, legalized, outlined, bf16, fused, memory, layout, krnl, "
-        "prepacked, parallel, planned, llvm, emitted" in capsys.readouterr().err
+        "no such stage; there are simplified, legalized, outlined, bf16, winograd, fused, memory, layout, "
+        "krnl, prepacked, parallel, planned, llvm, emitted" in capsys.readouterr().err
     )
 
 

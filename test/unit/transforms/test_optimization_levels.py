@@ -31,7 +31,7 @@ def test_each_level_has_the_passes_of_the_one_below():
         assert passes_of(below) <= passes_of(level)
     by_name = {known.name for known in LEVELED_PASSES if known.level == BY_NAME}
     assert passes_of(3) == {*NAMES, FAST_MATH} - by_name
-    assert by_name == {"select-bf16-onnx"}
+    assert by_name == {"select-bf16-onnx", "select-winograd-onnx"}
     assert passes_of(2) == DEFAULT_PASSES
     assert passes_of(3) - passes_of(2) == {"move-transposes-onnx", "unroll-loops-onnx"}
     assert {"constprop-onnx", "canonicalize-onnx"} <= passes_of(1) - passes_of(0)

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --verify-diagnostics --split-input-file
 
 func.func @form(%a: memref<8x40xf32>) {
-  // expected-error @+1 {{krnl.pack: no form 'rows'; there are gemm_panels, conv, grouped_conv, bf16_panels, bf16_conv, depthwise, int8_conv, words, zero_points}}
+  // expected-error @+1 {{krnl.pack: no form 'rows'; there are gemm_panels, conv, grouped_conv, bf16_panels, bf16_conv, depthwise, winograd, int8_conv, words, zero_points}}
   %0 = krnl.pack %a {form = "rows", sizes = {width = 32 : i64}} : memref<8x40xf32> -> memref<512xf32>
   func.return
 }
@@ -75,5 +75,29 @@ func.func @odd_channels(%a: memref<20x3x1x1xf32>) {
 func.func @f(%a: memref<32x8x3x3xf32>) {
   // expected-error @+1 {{krnl.pack: grouped_conv packs 3 equal groups along axis 0, whose size is 32}}
   %0 = krnl.pack %a {form = "grouped_conv", sizes = {groups = 3 : i64, lanes = 16 : i64, width = 2 : i64, step = 8 : i64}} : memref<32x8x3x3xf32> -> memref<2304xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<32x8x3xf32>) {
+  // expected-error @+1 {{krnl.pack: winograd packs weights of rank 4, not 3}}
+  %0 = krnl.pack %a {form = "winograd", sizes = {tile = 4 : i64, width = 32 : i64}} : memref<32x8x3xf32> -> memref<9216xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<32x8x5x5xf32>) {
+  // expected-error @+1 {{krnl.pack: winograd packs weights of 3x3, for tiles of 2 or 4, not 5x5 for tiles of 4}}
+  %0 = krnl.pack %a {form = "winograd", sizes = {tile = 4 : i64, width = 32 : i64}} : memref<32x8x5x5xf32> -> memref<9216xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: memref<32x8x3x3xf32>) {
+  // expected-error @+1 {{krnl.pack: winograd packs weights of 3x3, for tiles of 2 or 4, not 3x3 for tiles of 3}}
+  %0 = krnl.pack %a {form = "winograd", sizes = {tile = 3 : i64, width = 32 : i64}} : memref<32x8x3x3xf32> -> memref<6400xf32>
   return
 }

@@ -120,6 +120,7 @@ STAGES = (
     "legalized",
     "outlined",
     "bf16",
+    "winograd",
     "fused",
     "memory",
     "layout",
@@ -168,7 +169,7 @@ def dumps(name: str, folder: Path) -> Path:
 @pytest.mark.parametrize("name", MODELS)
 def test_every_stage_becomes_the_same_code(name: str, tmp_path: Path):
     folder = dumps(name, tmp_path)
-    code, expected = run_opt([str(folder / "12-llvm.mlir")])[:2]
+    code, expected = run_opt([str(folder / "13-llvm.mlir")])[:2]
     assert code == 0
     assert "@xonnc_run_0" in expected
     by_xdsl = ExpectedCode(expected)
@@ -201,7 +202,7 @@ def test_xonnc_compiles_the_last_dumps_to_the_same_object_file(tmp_path: Path):
     assert main(["compile", str(tmp_path / "residual.onnx"), *command, str(tmp_path / "m.o")]) == 0
     made = tmp_path / "again"
     made.mkdir()
-    for stage in ("08-krnl", "11-planned"):
+    for stage in ("09-krnl", "12-planned"):
         assert main(["compile", str(folder / f"{stage}.mlir"), *command, str(made / "m.o")]) == 0
         assert (made / "m.o").read_bytes() == (tmp_path / "m.o").read_bytes(), stage
 
@@ -242,13 +243,13 @@ def test_an_imported_model_becomes_the_same_code(name: str, tmp_path: Path):
     assert translate([str(tmp_path / f"{name}.onnx"), "-o", str(imported)]) == 0
     code, text = run_opt([str(imported), "--simplify-onnx", "--cpu-pipeline=processor=avx2"])[:2]
     assert code == 0
-    assert text == run_opt([str(folder / "12-llvm.mlir")])[1]
+    assert text == run_opt([str(folder / "13-llvm.mlir")])[1]
 
 
 @pytest.mark.skipif(shutil.which("mlir-translate-19") is None, reason="needs Debian's mlir-19-tools")
 @pytest.mark.parametrize("name", MODELS)
 def test_upstream_tools_take_the_code(name: str, tmp_path: Path):
-    path = dumps(name, tmp_path) / "12-llvm.mlir"
+    path = dumps(name, tmp_path) / "13-llvm.mlir"
     code, text = run_opt([str(path)])[:2]
     assert code == 0
     plain = tmp_path / "plain.mlir"

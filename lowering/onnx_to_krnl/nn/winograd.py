@@ -1,0 +1,302 @@
+"""
+3x3 convolutions of NCHWc images by Winograd's filtering, a strip of tiles at a time.
+
+One kernel transforms the pixels of a strip, multiplies the matrices of all points (`krnl.gemm`), and
+transforms the products to results, with what is fused into the convolution. The transformed pixels and the
+products of a strip stay in the L2 cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, f32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
+from xonnc.dialects.krnl.tiles import GemmOp
+from xonnc.dialects.krnl.types import buffer_of
+from xonnc.dialects.krnl.winograd import transform_pixels, transform_products, transformed_size
+from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import KernelBuilder
+from xonnc.lowering.onnx_to_krnl.builders.kernels import Buffer, Kernel, Operand
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.math.matmul import gemm_tile
+from xonnc.lowering.onnx_to_krnl.nn.conv_epilogue import apply_epilogue
+from xonnc.lowering.onnx_to_krnl.planning.layout_plan import BlockedBuffer, ConvFusion
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static, static_sizes
+from xonnc.rewriting.patterns import Array
+from xonnc.targets.cpu import CpuTarget
+
+
+@dataclass(frozen=True)
+class WinogradOperands:
+    """What a convolution reads and writes; all images are NCHWc."""
+
+    source: SSAValue
+    shape: Sequence[Size]
+    start: tuple[int, int]
+    """Row and column of the source that the first weight of the first result is multiplied by."""
+    weights: Array
+    bias: SSAValue | None
+    residual: BlockedBuffer | None
+    result: BlockedBuffer
+
+
+def lower_winograd(
+    fusion: ConvFusion, tile: int, operands: WinogradOperands, builder: LoweringBuilder
+) -> None:
+    """Emit the kernel of a convolution and its call."""
+    _Winograd(fusion, tile, operands, builder).emit()
+
+
+def _strips(tiles: int, channels: int, filters: int, size: int, target: CpuTarget) -> int:
+    """
+    Return in how many strips an image is computed.
+
+    L2 should hold the intermediate values of a strip. But each strip reads all weights, which may be more
+    than the intermediate values of the image, written and read once.
+    """
+    room = target.core.l2_bytes // 2
+    values = 4 * size * size * (channels + filters)
+    strips = -(-tiles // max(1, room // values))
+    weights = 4 * size * size * channels * filters
+    is_far = weights > room
+    return 1 if is_far and (strips - 1) * weights > 2 * values * tiles else strips
+
+
+class _Winograd:
+    """The kernel of a convolution."""
+
+    def __init__(
+        self, fusion: ConvFusion, tile: int, operands: WinogradOperands, builder: LoweringBuilder
+    ) -> None:
+        self.fusion, self.tile, self.operands, self.builder = fusion, tile, operands, builder
+        self.size = transformed_size(tile)
+        self.lanes = builder.layouts.lanes
+        self.images, _, self.rows, self.columns = operands.result.sizes
+        self.blocks = operands.weights.shape[1] // self.lanes
+        self.result_blocks = operands.result.blocks[1]
+        self.tiles_of_row = -(-self.columns // tile)
+        self.tiles = -(-self.rows // tile) * self.tiles_of_row
+        channels, filters = self.blocks * self.lanes, self.result_blocks * self.lanes
+        self.strips = _strips(self.tiles, channels, filters, self.size, builder.target)
+        self.count = -(-self.tiles // self.strips)
+        """Tiles of a strip; the last one may have fewer, and computes some twice."""
+        self.sizes = self.count, filters, channels
+        """M, N and K of the products."""
+        self.gemm_tile = gemm_tile(builder, f32, self.sizes)
+
+    def emit(self) -> None:
+        """Emit the kernel and its call."""
+        it, builder = self.operands, self.builder
+        packed = builder.packed(it.weights, "winograd", {"tile": self.tile, "width": self.gemm_tile[1]})
+        # Each thread has memory of its own for the intermediate values of a strip.
+        points = [builder.threads, self.size * self.size, self.count]
+        memory: list[Operand] = [
+            (builder.allocate(shape, f32), shape)
+            for shape in ([*points, blocks, self.lanes] for blocks in (self.blocks, self.result_blocks))
+        ]
+        outputs: list[Operand] = [(it.result.buffer, it.result.blocks), *memory]
+        inputs: list[Operand] = [(it.source, it.shape), packed]
+        if it.bias is not None:
+            inputs.append((it.bias, [self.result_blocks, self.lanes]))
+        if it.residual is not None:
+            inputs.append((it.residual.buffer, it.residual.blocks))
+        shapes = tuple(tuple(each[1]) for each in (*outputs, *inputs) if isinstance(each, tuple))
+        starts = it.start, it.result.start, None if it.residual is None else it.residual.start
+        bounds = repr((self.fusion.low, self.fusion.high))
+        key = shapes, starts, bounds, it.bias is None, tuple(self.fusion.epilogue), self.tile, packed.type
+        written, read = ([_buffer(each) for each in operands] for operands in (outputs, inputs))
+        build = partial(self._built, outputs, inputs)
+        builder.call_built("winograd", key, build, written, read, builder.threads)
+
+    def _built(self, outputs: Sequence[Operand], inputs: Sequence[Operand]) -> KernelBuilder:
+        """Return the kernel."""
+        kernel = Kernel(self.builder, "winograd", outputs, inputs)
+        out, transformed, multiplied, source, weights, *rest = kernel.buffers
+        bias = rest.pop(0) if self.operands.bias is not None else None
+        total, workers = kernel.size(self.images) * self.strips, self.builder.threads
+        first, end = (Scalar(kernel.ssa, each) for each in kernel.ssa.add_range_arguments())
+        with kernel.loops([end - first]) as (number,):
+            worker = number + first
+            own, sums = (_part(kernel, each, worker) for each in (transformed, multiplied))
+            start = total * worker // workers
+            with kernel.loops([total * (worker + 1) // workers - start]) as (index,):
+                strip = start + index
+                image, at = strip // self.strips, strip % self.strips * self.count
+                self._transform_pixels(kernel, _part(kernel, source, image), own, at)
+                self._multiply(kernel, own, weights, sums)
+                parts = [_part(kernel, each, image) for each in (out, *rest)]
+                count = (kernel.index(self.tiles) - at).minimum(self.count)
+                self._transform_products(kernel, sums, count)
+                self._store(kernel, sums, bias, parts, (at, count))
+        return kernel.ssa
+
+    def _origin(self, tile: Scalar) -> tuple[Scalar, Scalar]:
+        """Return the first row and column of a tile, as if the image were larger."""
+        return tile // self.tiles_of_row * self.tile, tile % self.tiles_of_row * self.tile
+
+    def _moved_inside(self, origin: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
+        """Return the origin of a tile, moved so that the image has all of its results."""
+        row, column = origin
+        return row.minimum(self.rows - self.tile), column.minimum(self.columns - self.tile)
+
+    def _transform_pixels(self, kernel: Kernel, source: Buffer, own: Buffer, at: Scalar) -> None:
+        size, image = range(self.size), _Image(self.operands.shape, self.operands.start)
+        stride = self.blocks * self.lanes
+        with kernel.loops([self.count]) as (number,):
+            origin = self._moved_inside(self._origin((at + number).minimum(self.tiles - 1)))
+            corner, row = image.at(origin), number * stride
+            with kernel.loops([self.blocks, self.lanes]) as (block, lane):
+                pixel = corner + block * image.plane + lane
+                by_column = [
+                    transform_pixels(
+                        [source[pixel.offset_by(image.distance(i, j))] for i in size], _multiply_add
+                    )
+                    for j in size
+                ]
+                target = row + block * self.lanes + lane
+                for i in size:
+                    values = transform_pixels([column[i] for column in by_column], _multiply_add)
+                    for j, value in enumerate(values):
+                        own[target.offset_by((i * self.size + j) * self.count * stride)] = value
+
+    def _multiply(self, kernel: Kernel, own: Buffer, weights: Buffer, sums: Buffer) -> None:
+        """Multiply the matrices of each point: pixels of tiles by input channels, and weights."""
+        (m, n, k), tile = self.sizes, self.gemm_tile
+        matrix = -(-n // tile[1]) * tile[1] * k
+        points = range(self.size * self.size)
+        properties: dict[str, Attribute] = {
+            "m": IntegerAttr(m, i64),
+            "n": IntegerAttr(n, i64),
+            "k": IntegerAttr(k, i64),
+            "tile": DenseArrayBase.from_list(i64, list(tile)),
+            "packed": UnitAttr(),
+            "batch_a": DenseArrayBase.from_list(i64, [point * m * k for point in points]),
+            "batch_b": DenseArrayBase.from_list(i64, [point * matrix for point in points]),
+        }
+        # The matrices of weights of all points follow each other, as the panels of one do.
+        tiles = self.builder.tiles
+        panel = tiles.next_panel_prefetch(
+            k, len(points) * -(-n // self.lanes), -(-tile[1] // self.lanes), -(-m // tile[0])
+        )
+        distances = {"prefetch": tiles.prefetch(4, self.sizes, tile), "next_panel_prefetch": panel}
+        properties |= {name: IntegerAttr(distance, i64) for name, distance in distances.items() if distance}
+        product_of_points = GemmOp(
+            operands=[sums.value, own.value, weights.value, [], [], []], properties=properties
+        )
+        kernel.ssa.block.add_op(product_of_points)
+
+    def _transform_products(self, kernel: Kernel, sums: Buffer, count: Scalar) -> None:
+        """Transform products to results, which take the place of some of them."""
+        size, stride = range(self.size), self.result_blocks * self.lanes
+        with kernel.loops([count, stride]) as (number, channel):
+            at = number * stride + channel
+            places = [[at.offset_by((i * self.size + j) * self.count * stride) for j in size] for i in size]
+            by_column = [transform_products([sums[row[j]] for row in places], _multiply_add) for j in size]
+            for i in range(self.tile):
+                values = transform_products([column[i] for column in by_column], _multiply_add)
+                for place, value in zip(places[i], values, strict=False):
+                    sums[place] = value
+
+    def _store(
+        self,
+        kernel: Kernel,
+        sums: Buffer,
+        bias: Buffer | None,
+        images: Sequence[Buffer],
+        at: tuple[Scalar, Scalar],
+    ) -> None:
+        """
+        Store the results of tiles; `images` are those that are written and the residual.
+
+        Of a tile that was moved inside, rows and columns that the tile before it has are left out: their sums
+        may be rounded in another way, and are another thread's to store.
+        """
+        (first, count), stride = at, self.result_blocks * self.lanes
+        given = [each for each in (self.operands.result, self.operands.residual) if each is not None]
+        geometries = [_Image(each.blocks, each.start) for each in given]
+        with kernel.loops([count]) as (number,):
+            origin = self._origin(first + number)
+            skipped = [
+                index - inside for index, inside in zip(origin, self._moved_inside(origin), strict=True)
+            ]
+            ends = [kernel.index(self.tile) - each for each in skipped]
+            with kernel.loops(ends) as (row, column):
+                pixel = origin[0] + row, origin[1] + column
+                corners = [each.at(pixel) for each in geometries]
+                point = (skipped[0] + row) * self.size + skipped[1] + column
+                source = (point * self.count + number) * stride
+                with kernel.loops([self.result_blocks, self.lanes]) as (block, lane):
+                    value = sums[source + block * self.lanes + lane]
+                    value = value if bias is None else value + bias[block, lane]
+                    places = [
+                        corner + block * geometry.plane + lane
+                        for corner, geometry in zip(corners, geometries, strict=True)
+                    ]
+                    for buffer, place in zip(images[1:], places[1:], strict=True):
+                        value = value + buffer[place]
+                    images[0][places[0]] = apply_epilogue(self.fusion, _clamped(value, self.fusion))
+
+
+class _Image:
+    """Where pixels of an NCHWc image are; `start` is that of row and column 0."""
+
+    def __init__(self, shape: Sequence[Size], start: tuple[int, int]) -> None:
+        _, _, rows, columns, lanes = shape
+        assert is_static(rows)
+        assert is_static(columns)
+        assert is_static(lanes)
+        self._row, self._pixel, self._start = columns * lanes, lanes, start
+        self.plane = rows * columns * lanes
+        """The distance between blocks of channels."""
+
+    def distance(self, rows: int, columns: int) -> int:
+        """Return the distance to a pixel so many rows and columns further."""
+        return rows * self._row + columns * self._pixel
+
+    def at(self, pixel: tuple[Scalar, Scalar]) -> Scalar:
+        """Return the offset of a pixel."""
+        row, column = pixel
+        return (row * self._row + column * self._pixel).offset_by(self.distance(*self._start))
+
+
+def _part(kernel: Kernel, buffer: Buffer, index: Scalar) -> Buffer:
+    """
+    Return the part of a buffer at an index of its first axis, as a row of elements.
+
+    So the address of each element of a tile is a sum with a constant.
+    """
+    sizes = static_sizes(buffer.shape[1:])
+    part = kernel.ssa.subview(buffer.value, index.value, sizes)
+    flat = buffer_of(f32, (prod(sizes),))
+    return Buffer(
+        kernel.ssa, kernel.ssa.add(ShapedOp(operands=[part, []], result_types=[flat])), [prod(sizes)], f32
+    )
+
+
+def _buffer(operand: Operand) -> SSAValue:
+    value = operand[0] if isinstance(operand, tuple) else operand
+    assert isinstance(value, SSAValue)
+    return value
+
+
+def _multiply_add(value: Scalar, factor: float, addend: Scalar | None) -> Scalar:
+    if addend is None:
+        return value * factor
+    if factor == 1.0:
+        return addend + value
+    return addend - value if factor == -1.0 else value.multiply_add(factor, addend)
+
+
+def _clamped(value: Scalar, fusion: ConvFusion) -> Scalar:
+    """Return a result within the bounds of a fused Relu or Clip, NaN as it is."""
+    if fusion.low is not None:
+        value = (value < fusion.low).select(fusion.low, value)
+    if fusion.high is not None:
+        value = (value > fusion.high).select(fusion.high, value)
+    return value
