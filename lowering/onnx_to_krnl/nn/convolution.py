@@ -72,7 +72,7 @@ def lower_conv_fusion(fusion: ConvFusion, builder: LoweringBuilder) -> None:
     residual = None if fusion.residual is None else blocked(fusion.residual, builder)
     numbers = None if bias is None else channel_constants(bias, bias.size, builder)
     target = blocked_result(fusion.result, builder)
-    tile = winograd_tile(op)
+    tile = winograd_tile(op, builder.layouts.lanes)
     if tile is not None and source.step == builder.layouts.lanes:
         first = _moved(source.start, fusion.sub_convolutions[0].first)
         images = WinogradOperands(source.buffer, source.shape, first, weights, numbers, residual, target)

@@ -65,10 +65,18 @@ class SelectWinograd(ModulePass):
                 each.attributes[WINOGRAD] = IntegerAttr(tile, i64)
 
 
-def winograd_tile(op: Operation) -> int | None:
-    """Return the rows and columns of tiles of results, or None for a direct convolution."""
+def winograd_tile(op: Operation, lanes: int) -> int | None:
+    """
+    Return the rows and columns of tiles of results, or None for a direct convolution.
+
+    The attribute may come from a file: without a kernel for what it asks for, it has no effect.
+    """
     attribute = op.attributes.get(WINOGRAD)
-    return attribute.value.data if isinstance(attribute, IntegerAttr) else None
+    sizes = _sizes(op, lanes) if isinstance(op, ConvOp) else None
+    if sizes is None or not isinstance(attribute, IntegerAttr):
+        return None
+    tile = attribute.value.data
+    return tile if tile in MAGNITUDES and min(sizes[2:]) >= tile else None
 
 
 ConvSizes: TypeAlias = tuple[int, int, int, int]

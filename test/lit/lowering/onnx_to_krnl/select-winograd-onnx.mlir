@@ -7,6 +7,7 @@
 
 // C source is for any processor, and no optimization level includes the pass.
 // NONE-NOT: krnl.winograd
+// NONE:     func.func @asked
 // OFF-NOT:  winograd
 
 // Many pixels: tiles of 4x4; many weights on few pixels: of 2x2.
@@ -19,6 +20,9 @@
 // KRNL:          %[[PIXELS:.*]] = memref.alloc() : memref<2x36x[[COUNT:[0-9]+]]x4x16xf32>
 // KRNL:          %[[SUMS:.*]] = memref.alloc() : memref<2x36x[[COUNT]]x4x16xf32>
 // KRNL:          "krnl.call"(%{{.*}}, %[[PIXELS]], %[[SUMS]], %{{.*}}) <{funcName = "winograd_{{[0-9]+}}", iterations = 2 : i64
+// Tiles that are larger than the image, or that have no transformations, have no effect.
+// KRNL-LABEL:  func.func @asked
+// KRNL-NOT:      funcName = "winograd
 // KRNL-LABEL:  func.func private @winograd
 // KRNL:          math.fma
 // KRNL:          "krnl.gemm"
@@ -54,4 +58,13 @@ func.func @others(%x: tensor<1x64x30x30xf32>, %f: tensor<64x64x3x3xf32>, %t: ten
   %5 = "onnx.Conv"(%t, %l, %none) : (tensor<1x24x30x30xf32>, tensor<64x24x3x3xf32>, none) -> tensor<1x64x28x28xf32>
   %6 = "onnx.Conv"(%p, %w, %none) : (tensor<1x64x3x3xf32>, tensor<64x64x3x3xf32>, none) -> tensor<1x64x1x1xf32>
   onnx.Return
+}
+
+// CHECK-LABEL: func.func @asked
+func.func @asked(%x: tensor<1x64x5x5xf32>, %y: tensor<1x64x9x9xf32>) -> (tensor<1x64x3x3xf32>, tensor<1x64x7x7xf32>) {
+  %w = onnx.Constant dense<1.0> : tensor<64x64x3x3xf32>
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0 = "onnx.Conv"(%x, %w, %none) {krnl.winograd = 4 : i64} : (tensor<1x64x5x5xf32>, tensor<64x64x3x3xf32>, none) -> tensor<1x64x3x3xf32>
+  %1 = "onnx.Conv"(%y, %w, %none) {krnl.winograd = 3 : i64} : (tensor<1x64x9x9xf32>, tensor<64x64x3x3xf32>, none) -> tensor<1x64x7x7xf32>
+  onnx.Return %0, %1 : tensor<1x64x3x3xf32>, tensor<1x64x7x7xf32>
 }
