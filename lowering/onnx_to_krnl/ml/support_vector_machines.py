@@ -23,6 +23,9 @@ from xonnc.lowering.onnx_to_krnl.ml.post_transforms import (
 )
 from xonnc.rewriting.patterns import Array
 
+FEATURES = 8
+"""Features that are added to the sums of all support vectors in one pass over these."""
+
 
 @dataclass(frozen=True)
 class _SvmKernel:
@@ -33,16 +36,8 @@ class _SvmKernel:
     offset: float
     degree: int
 
-    def of(
-        self, kernel: Kernel, plan: Linear, source: Buffer, matrix: Buffer, row: Scalar, vector: Scalar
-    ) -> Scalar:
-        """Return the kernel function of a row of features and a support vector."""
-
-        def add(total: Scalar, column: Scalar) -> Scalar:
-            x, y = source.read_as(plan.kind, row, column), matrix[vector, column]
-            return total + ((x - y) * (x - y) if self.name == "RBF" else x * y)
-
-        near = kernel.reduce(plan.columns, kernel.constant(0.0, plan.kind), add)
+    def of(self, near: Scalar) -> Scalar:
+        """Return the kernel function of a scalar product, or of a squared distance for RBF."""
         match self.name:
             case "RBF":
                 return (near * -self.gamma).exp()
@@ -52,6 +47,37 @@ class _SvmKernel:
                 return (near * self.gamma + self.offset).tanh()
             case _:
                 return near
+
+    def write(
+        self, plan: Linear, out: Buffer, source: Buffer, columns: Buffer, kernel: Kernel, row: Scalar
+    ) -> None:
+        """
+        Write the kernel function of a row of features and each support vector to a row of `out`.
+
+        `columns` has a row for each feature: support vectors, of which there are more, are side by side in
+        vector registers.
+        """
+
+        def add(features: Sequence[Scalar]) -> None:
+            numbers = [source.read_as(plan.kind, row, feature) for feature in features]
+            with kernel.loops([plan.count]) as (vector,):
+                total = out[row, vector]
+                for x, feature in zip(numbers, features, strict=True):
+                    y = columns[feature, vector]
+                    total = total + ((x - y) * (x - y) if self.name == "RBF" else x * y)
+                out[row, vector] = total
+
+        with kernel.loops([plan.count]) as (vector,):
+            out[row, vector] = 0.0
+        chunks, rest = divmod(plan.columns, FEATURES)
+        if chunks:
+            with kernel.loops([chunks]) as (chunk,):
+                add([chunk * FEATURES + number for number in range(FEATURES)])
+        if rest:
+            add([kernel.index(plan.columns - rest + number) for number in range(rest)])
+        if self.name != "LINEAR":
+            with kernel.loops([plan.count]) as (vector,):
+                out[row, vector] = self.of(out[row, vector])
 
 
 def _svm_kernel(name: str, parameters: Array | None) -> _SvmKernel:
@@ -84,15 +110,16 @@ def svm_regressor(op: SVMRegressorOp, builder: LoweringBuilder) -> str | None:
         return "a number of coefficients that is not that of support vectors"
     similarity = _svm_kernel(name, parameters)
     kind = plan.kind
-    scratch = builder.allocate([plan.rows, 1], kind)
-    inputs = [(op.X, [plan.rows, plan.columns]), plan.coefficients]
+    scratch, near = (builder.allocate([plan.rows, size], kind) for size in (1, plan.count))
+    inputs = [(op.X, [plan.rows, plan.columns]), np.ascontiguousarray(plan.coefficients.T)]
     weights = dual_coefficients.astype(plan.coefficients.dtype)
-    kernel = Kernel(builder, "supportvectors", [op.Y, scratch], [*inputs, weights])
-    out, sums, source, matrix, shares = kernel.buffers
+    kernel = Kernel(builder, "supportvectors", [op.Y, scratch, near], [*inputs, weights])
+    out, sums, similarities, source, columns, shares = kernel.buffers
     with kernel.loops([plan.rows]) as (row,):
+        similarity.write(plan, similarities, source, columns, kernel, row)
 
         def add(total: Scalar, vector: Scalar) -> Scalar:
-            return total + similarity.of(kernel, plan, source, matrix, row, vector) * shares[vector]
+            return total + similarities[row, vector] * shares[vector]
 
         made = kernel.reduce(plan.count, kernel.constant(0.0, kind), add) + float(rho[0])
         if op.one_class.value.data:
@@ -199,11 +226,11 @@ def _decide(
     """
     plan, kind, count = machine.plan, machine.plan.kind, len(machine.pairs)
     near = builder.allocate([plan.rows, plan.count], kind)
-    operands = [(x, [plan.rows, plan.columns]), plan.coefficients]
+    operands = [(x, [plan.rows, plan.columns]), np.ascontiguousarray(plan.coefficients.T)]
     kernel = Kernel(builder, "svm_kernel", [near], operands)
-    out, source, matrix = kernel.buffers
-    with kernel.loops([plan.rows, plan.count]) as (row, vector):
-        out[row, vector] = machine.similarity.of(kernel, plan, source, matrix, row, vector)
+    out, source, columns = kernel.buffers
+    with kernel.loops([plan.rows]) as (row,):
+        machine.similarity.write(plan, out, source, columns, kernel, row)
     kernel.call()
     tables = [
         machine.dual_coefficients,
@@ -235,6 +262,9 @@ def _decide(
 
 MAX_COUPLING_ITERATIONS = 100
 """Iterations of pairwise coupling at most (libsvm: max(100, k))."""
+
+GROUP = 10
+"""Iterations of pairwise coupling that are left out together."""
 
 MIN_PROBABILITY = 1e-7
 """Pairwise probabilities are kept this far from 0 and 1."""
@@ -275,7 +305,7 @@ def _probabilities(machine: _Machine, scores: SSAValue, builder: LoweringBuilder
 
 def _couple(kernel: Kernel, row: Scalar, buffers: tuple[Buffer, Buffer, Buffer, Buffer], k: int) -> None:
     """Emit the iteration for one row."""
-    r, q, qp, p = buffers
+    r, q, _, p = buffers
     zero = kernel.constant(0.0, f64)
     with kernel.loops([k]) as (t,):
         p[row, t] = 1 / k
@@ -287,26 +317,39 @@ def _couple(kernel: Kernel, row: Scalar, buffers: tuple[Buffer, Buffer, Buffer, 
             sums.append(total + back * back)
         q[row, t, t] = sums[0]
     most = max(MAX_COUPLING_ITERATIONS, k)
-    with kernel.reducing([most], [kernel.constant(1, i1)]) as (_, (goes_on,), conditions):
-        # After convergence, the inner loops run 0 iterations.
-        iterations = goes_on.to(INDEX)
-        with kernel.reducing([iterations, k], [zero]) as ((_, t), (total,), totals):
-            product = kernel.reduce(k, zero, lambda part, j: part + q[row, t, j] * p[row, j])
-            qp[row, t] = product
-            totals.append(total + product * p[row, t])
-        with kernel.reducing([iterations, k], [zero]) as ((_, t), (max_error,), errors):
-            errors.append(max_error.maximum((qp[row, t] - totals[0]).abs()))
-        is_far = ~(errors[0] < 0.005 / k) & goes_on
-        with kernel.reducing([is_far.to(INDEX), k], [totals[0]]) as ((_, t), (norm,), norms):
-            own = q[row, t, t]
-            step = (norm - qp[row, t]) / own
-            p[row, t] = p[row, t] + step
-            scale = step + 1.0
-            norms.append((norm + step * (step * own + qp[row, t] * 2.0)) / scale / scale)
-            with kernel.loops([k]) as (j,):
-                qp[row, j] = (qp[row, j] + step * q[row, t, j]) / scale
-                p[row, j] = p[row, j] / scale
-        conditions.append(is_far)
+    # Loops cannot be left: after convergence, groups have 0 iterations, and iterations loops of 0.
+    groups = (most + GROUP - 1) // GROUP
+    with kernel.reducing([groups], [kernel.constant(1, i1)]) as ((group,), (has_group,), group_conditions):
+        count = has_group.to(INDEX) * GROUP
+        with kernel.reducing([count], [has_group]) as ((number,), (goes_on,), conditions):
+            is_last = group * GROUP + number >= most - 1
+            conditions.append(_coupling_step(kernel, row, buffers, k, goes_on) & ~is_last)
+        group_conditions.append(conditions[0])
+
+
+def _coupling_step(
+    kernel: Kernel, row: Scalar, buffers: tuple[Buffer, Buffer, Buffer, Buffer], k: int, goes_on: Scalar
+) -> Scalar:
+    """Emit one iteration, which does nothing unless `goes_on`; return whether the next one does."""
+    _, q, qp, p = buffers
+    zero, iterations = kernel.constant(0.0, f64), goes_on.to(INDEX)
+    with kernel.reducing([iterations, k], [zero]) as ((_, t), (total,), totals):
+        product = kernel.reduce(k, zero, lambda part, j: part + q[row, t, j] * p[row, j])
+        qp[row, t] = product
+        totals.append(total + product * p[row, t])
+    with kernel.reducing([iterations, k], [zero]) as ((_, t), (max_error,), errors):
+        errors.append(max_error.maximum((qp[row, t] - totals[0]).abs()))
+    is_far = ~(errors[0] < 0.005 / k) & goes_on
+    with kernel.reducing([is_far.to(INDEX), k], [totals[0]]) as ((_, t), (norm,), norms):
+        own = q[row, t, t]
+        step = (norm - qp[row, t]) / own
+        p[row, t] = p[row, t] + step
+        inverse = 1.0 / (step + 1.0)
+        norms.append((norm + step * (step * own + qp[row, t] * 2.0)) * inverse * inverse)
+        with kernel.loops([k]) as (j,):
+            qp[row, j] = (qp[row, j] + step * q[row, t, j]) * inverse
+            p[row, j] = p[row, j] * inverse
+    return is_far
 
 
 def _both(scores: SSAValue, rows: int, plan: Linear, builder: LoweringBuilder) -> SSAValue:

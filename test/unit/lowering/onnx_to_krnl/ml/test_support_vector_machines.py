@@ -113,6 +113,16 @@ def test_machines_give_what_onnxruntime_gives(batch: Batch):
     check_batch(batch)
 
 
+@pytest.mark.parametrize("features", [8, 16, 21, 40])
+@pytest.mark.parametrize("kind", KERNELS)
+def test_features_are_added_by_eight(kind: str, features: int):
+    """Also with more support vectors than a vector register holds."""
+    x = RANDOM.normal(size=(3, features)).astype(np.float32)
+    said: dict[str, object] = {"kernel_type": kind, "kernel_params": [0.05, 0.1, 3.0]}
+    said |= {"support_vectors": listed(37 * features), "coefficients": listed(37), "rho": [0.3]}
+    check_batch(Batch([by_runtime("SVMRegressor", x, {"n_supports": 37, **said}, outputs=1)]))
+
+
 def test_probabilities_are_those_of_libsvm():
     """The answers of scikit-learn's SVC(probability=True), which a reference of onnx 1.23 puts at 0.9786."""
     node = classifier(X, **machine([3, 1, 2], kernel_type="RBF"), **sigmoids(3))
