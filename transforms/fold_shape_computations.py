@@ -116,7 +116,8 @@ class _ShapeFolder:
         elements, sizes = self.dims.elements(op.shape), self.dims.sizes(op.data)
         if sizes is None or elements is None or isinstance(op.shape.owner, ConstantOp):
             return
-        target = constant_target_shape(elements, sizes, decode(op.properties.get("allowzero")) == 1)
+        made = self.dims.sizes(op.results[0]) or ()
+        target = constant_target_shape(elements, sizes, made, decode(op.properties.get("allowzero")) == 1)
         if target is not None and may_decide("shape-inference-onnx", "fold-reshape-target", op):
             shape = OpBuilder(op).ints(*target)
             assert isinstance(shape, OpResult)
@@ -152,25 +153,28 @@ def says_more(type_: Attribute, than: Attribute) -> bool:
 
 
 def constant_target_shape(
-    elements: Elements, sizes: Sequence[DimExpr], allows_zero: bool
+    elements: Elements, sizes: Sequence[DimExpr], made: Sequence[DimExpr], allows_zero: bool
 ) -> list[int] | None:
     """
     Return the target of a Reshape as integers, or `None` if it must be computed.
 
-    A copied dimension may be 0, and with a 0 dimension no other can be inferred: then a -1 is allowed only if
-    the model has one.
+    A copied dimension may be 0, and with a 0 dimension no other can be inferred: a -1 becomes the size of
+    the result (`made`) where that is known, and else is allowed only if the model has one.
     """
+    numbers = [expr.number for expr, _ in elements]
+    for index, expr in enumerate(made[: len(numbers)]):
+        if numbers[index] == INFERRED:
+            numbers[index] = expr.number or INFERRED
     target: list[int] = []
-    for index, (expr, _) in enumerate(elements):
-        if expr.number is not None:
-            if expr.number == 0 and allows_zero:
+    for index, ((expr, _), number) in enumerate(zip(elements, numbers, strict=True)):
+        if number is not None:
+            if number == 0 and allows_zero:
                 return None
-            target.append(expr.number)
+            target.append(number)
         elif index < len(sizes) and expr == sizes[index]:
             target.append(COPIED)
         else:
             target.append(INFERRED)
     if target.count(INFERRED) > 1:
         return None
-    was_found = any(expr.number == INFERRED for expr, _ in elements)
-    return None if INFERRED in target and COPIED in target and not was_found else target
+    return None if INFERRED in target and COPIED in target and INFERRED not in numbers else target

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from xonnc.contexts import StageCallback, ignore_stage
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
-from xonnc.errors import UnknownNameError, XonncError, suggest
+from xonnc.errors import PluginFunctionError, UnknownNameError, XonncError, suggest
 from xonnc.formats.native.program import HostStep, Program
 from xonnc.formats.native.stored_program import StoredProgram
 from xonnc.garbage_collection import without_cycle_collection
@@ -26,6 +26,7 @@ from xonnc.lowering.native.read_program import StepFunctions, read_program
 from xonnc.lowering.native.tensor_size_limit import check_tensor_sizes
 from xonnc.lowering.onnx_to_krnl.builders.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
+from xonnc.lowering.onnx_to_krnl.planning.contributed_operators import require_implementations
 from xonnc.lowering.onnx_to_krnl.planning.krnl_attach_core import attach_core
 from xonnc.lowering.onnx_to_krnl.planning.shape_inputs import shape_determining_inputs
 from xonnc.lowering.onnx_to_krnl.planning.tile_selection import Tile, set_tiles
@@ -169,7 +170,13 @@ def prepare_for_lowering(module: ModuleOp, context: Context, passes: Passes) -> 
     """
     make_dense(module, DisposablePool.of(context))
     check_tensor_sizes(module)
-    if decompose_plugins(context, module):
+    try:
+        is_decomposed = decompose_plugins(context, module)
+    except PluginFunctionError:
+        # An operator without a definition leaves others without the shapes that they need.
+        require_implementations(module)
+        raise
+    if is_decomposed:
         Simplification(module, context, passes - {Recompose.name}).run()
     inline_standard_functions(module, context, lambda op: not has_kernel(op), passes)
     if decompose_plugin_operators(module, context):

@@ -8,6 +8,7 @@ Verify that two forms of a model compute the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -441,8 +442,12 @@ def with_outputs(model: onnx.ModelProto, names: Collection[str]) -> onnx.ModelPr
     made = onnx.ModelProto()
     made.CopyFrom(model)
     known = {info.name: info for info in model.graph.output}
-    inferred = onnx.shape_inference.infer_shapes(model) if any(name not in known for name in names) else model
-    known = {info.name: info for info in inferred.graph.value_info} | known
+    if any(name not in known for name in names):
+        # Converters leave declared types that no longer hold, e.g. float32 in models made float16.
+        del made.graph.value_info[:]
+        with suppress(onnx.shape_inference.InferenceError):
+            made = onnx.shape_inference.infer_shapes(made)
+    known = {info.name: info for info in made.graph.value_info} | known
     del made.graph.output[:]
     # onnxruntime finds the types of values that shape inference does not know.
     made.graph.output.extend(known.get(name, onnx.ValueInfoProto(name=name)) for name in names)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import numpy_helper, parser
 
@@ -116,6 +117,19 @@ def test_the_first_wrong_layer_is_named(tmp_path: Path):
     assert wrong.output == "b"
     with pytest.raises(XonncError, match="no intermediate values"):
         verify_layers(first, tmp_path / "a.so", InputChoice())
+
+
+def test_layers_of_a_model_whose_declared_types_are_of_before_its_conversion(tmp_path: Path):
+    """As onnxruntime's float16 converter leaves them."""
+    path = saved(tmp_path / "a.onnx", "h = Cast <to = 10> (x) a = Neg (h) b = Abs (a) y = Cast <to = 1> (b)")
+    model = onnx.ModelProto.FromString(path.read_bytes())
+    model.graph.value_info.extend(
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, (2, 3)) for name in ("a", "b")
+    )
+    path.write_bytes(model.SerializeToString())
+    found = verify_layers(path, None, InputChoice())
+    assert found.passed
+    assert {one.output for one in found.outputs} == {"h", "a", "b", "y"}
 
 
 def test_all_levels_agree(tmp_path: Path):

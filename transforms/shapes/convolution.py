@@ -54,8 +54,32 @@ def pool(ctx: InferenceContext) -> Types:
         return [None] * result_count
     if len(data) < 3:
         raise ctx.fail(f"data {shown(data)} has no axes to pool")
-    shape = (*data[:2], *windows(ctx, data[2:], kernel, ceil=bool(ctx.integer("ceil_mode"))))
+    counts = windows(ctx, data[2:], kernel, ceil=bool(ctx.integer("ceil_mode")))
+    _cut_single_windows(ctx, data[2:], counts)
+    shape = (*data[:2], *counts)
     return [*ctx.ranked(shape), *typed(shape, i64)][:result_count]
+
+
+def _cut_single_windows(ctx: InferenceContext, sizes: Dims, counts: Sequence[Dim]) -> None:
+    """
+    Cut the kernel of a pool to an axis that its only window covers, e.g. 1280 to the 7 rows of EfficientNet's
+    image in transformers.
+
+    What is beyond the axis takes no part, unless an average counts padding.
+    """
+    kernel, pads = list(ctx.integers("kernel_shape") or ()), list(ctx.integers("pads") or ())
+    axes = len(kernel)
+    strides, dilations = list(steps(ctx, "strides", axes)), steps(ctx, "dilations", axes)
+    if ctx.integer("count_include_pad") or len(pads) != 2 * axes:
+        return
+    for axis, (size, count, dilation) in enumerate(zip(sizes, counts, dilations, strict=True)):
+        if not isinstance(size, int) or count != 1 or dilation != 1 or min(pads[axis::axes]) < 0:
+            continue
+        if 0 < size < kernel[axis] and size <= kernel[axis] - pads[axis]:
+            kernel[axis], strides[axis], pads[axis], pads[axis + axes] = size, 1, 0, 0
+    ctx.set_window("kernel_shape", kernel)
+    ctx.set_window("strides", strides)
+    ctx.set_window("pads", pads)
 
 
 @infers_dims("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool")
@@ -192,10 +216,13 @@ def _window_count(
     if not isinstance(free, int) or not isinstance(size, int):
         is_floor = not ceil or stride == 1
         return ctx.total((ctx.floor(free, stride), 1)) if is_floor else UNKNOWN
-    if free < 0:
+    # With ceil_mode, the last window may reach beyond the padded axis, also if it is the only one.
+    positions = (-(-free // stride) if ceil else free // stride) + 1
+    # One that starts in the end padding is dropped (clarified by ONNX opset 19).
+    if ceil and (positions - 1) * stride >= size + before:
+        positions -= 1
+    if positions < 1:
         raise ctx.fail(
             f"a window of {span} does not fit into axis {axis + 2} of {size} with pads {before}, {after}"
         )
-    positions = (-(-free // stride) if ceil else free // stride) + 1
-    # With ceil_mode, a window that starts in the end padding is dropped (clarified by ONNX opset 19).
-    return positions - 1 if ceil and (positions - 1) * stride >= size + before else positions
+    return positions

@@ -25,6 +25,17 @@ func.func @pool(%x: tensor<1x2x7x6xf32>) -> tensor<*xf32> {
 
 // -----
 
+// With ceil_mode, the only window of a pool may be larger than the padded data.
+// CHECK-LABEL: func.func @large_window
+// CHECK:         "onnx.AveragePool"
+// CHECK-SAME:      -> tensor<1x2x1x3xf32>
+func.func @large_window(%x: tensor<1x2x7x6xf32>) -> tensor<*xf32> {
+  %0 = "onnx.AveragePool"(%x) <{auto_pad = "NOTSET", ceil_mode = 1 : si64, count_include_pad = 0 : si64, kernel_shape = [1280, 3], pads = [1, 0, 1, 0], strides = [1280, 2]}> : (tensor<1x2x7x6xf32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
 // A static dimension takes precedence over a dynamic one, and a declared static dimension stays.
 // CHECK-LABEL: func.func @merged
 // CHECK:         "onnx.Add"

@@ -217,3 +217,25 @@ def test_integers_that_wrap_around_are_no_sizes(factor: int) -> None:
         }}""",
         (2, 3),
     )
+
+
+def test_a_known_size_is_not_inferred_beside_copied_ones():
+    """As torch writes `reshape(batch, sequence, -1)`: a batch of 0 leaves nothing to infer from."""
+    graph = check(
+        """
+        <ir_version: 8, opset_import: ["" : 18]>
+        merged (float[batch, seq, 3, 4] x) => (float[batch, seq, 12] y) {
+          b = Shape <start = 0, end = 1> (x)
+          n = Shape <start = 1, end = 2> (x)
+          rest = Constant <value_ints = [-1]> ()
+          t = Concat <axis = 0> (b, n, rest)
+          z = Reshape <allowzero = 1> (x, t)
+          y = Relu (z)
+        }
+        """,
+        (2, 5, 3, 4),
+        (0, 5, 3, 4),
+        (2, 0, 3, 4),
+    )
+    assert sorted(nodes(graph)) == ["Relu", "Reshape"]
+    assert constants(graph) == [[0, 0, 12]]

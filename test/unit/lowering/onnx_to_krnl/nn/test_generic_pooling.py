@@ -99,6 +99,43 @@ def test_large_windows_are_pools_of_one_axis(case: str, dtype: str):
     assert [line.kernel for line in session.profile()].count("maxpool") == (2 if x.size else 0)
 
 
+BEYOND: dict[str, tuple[Sequence[int], Mapping[str, list[int]]]] = {
+    "as in EfficientNet": ((2, 3, 7, 7), {"kernel_shape": [320, 320], "strides": [320, 320]}),
+    "of a row": ((1, 3, 2), {"kernel_shape": [7], "strides": [7]}),
+    "of a volume": ((1, 1, 2, 3, 2), {"kernel_shape": [7, 7, 7], "strides": [6, 6, 6]}),
+    "padded": ((1, 2, 2, 3), {"kernel_shape": [7, 6], "strides": [4, 4], "pads": [1, 1, 1, 0]}),
+    "padded at the end": ((1, 2, 3, 3), {"kernel_shape": [4, 5], "strides": [5, 5], "pads": [1, 1, 1, 2]}),
+}
+"""With ceil_mode: single windows that are larger than the data."""
+
+
+@pytest.mark.parametrize("case", BEYOND)
+def test_a_single_window_beyond_the_data_takes_them_all(case: str):
+    shape, attributes = BEYOND[case]
+    said, x = {**attributes, "ceil_mode": 1}, floats(*shape)
+    axes = tuple(range(2, x.ndim))
+    mean, most = x.mean(axes, keepdims=True), x.max(axes, keepdims=True)
+    size = np.sqrt((x * x).sum(axes, keepdims=True))
+    check(Node("AveragePool", [x], said, opset=19, expected=[mean]))
+    check(Node("MaxPool", [x], said, opset=12, expected=[most]))
+    check(Node("LpPool", [x], said, opset=22, expected=[size]))
+
+
+def test_counted_padding_stays_in_a_single_window_beyond_the_data():
+    x = np.ones((1, 2, 2, 2), np.float32)
+    said = {"kernel_shape": [5, 5], "strides": [4, 4], "ceil_mode": 1, "count_include_pad": 1}
+    # Of 3 padded rows and columns; what the window is beyond these does not count.
+    whole = np.full((1, 2, 1, 1), 4 / 9, np.float32)
+    check(Node("AveragePool", [x], {**said, "pads": [1, 0, 0, 1]}, opset=19, expected=[whole]))
+
+
+@pytest.mark.parametrize("said", [{"ceil_mode": 1, "strides": [3, 3]}, {"strides": [4, 4]}])
+def test_a_window_beyond_the_data_and_its_stride_is_invalid(said: Mapping[str, int | list[int]]):
+    node = Node("MaxPool", [floats(1, 2, 2, 2)], {"kernel_shape": [5, 5], **said}, opset=12)
+    with pytest.raises(XonncError, match="a window of 5 does not fit into axis 2 of 2"):
+        compile_native(node.model())
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_numbers_that_are_none_are_left_out_of_large_windows(dtype: str):
     x = np.full((1, 1, 9, 10), -np.inf, dtype)

@@ -68,3 +68,16 @@ def test_operators_that_the_session_computes_are_no_such(tmp_path: Path) -> None
     )
     with pytest.raises(RefusalError, match=r"split: .* by the session, which is Python|input 'x'"):
         compile_artifact(model, tmp_path / "net.so")
+
+
+def test_an_undefined_operator_is_named_before_those_that_need_its_shape():
+    """As in models that onnxruntime saves after all its optimizations."""
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1, "com.microsoft.nchwc" : 1]>
+        g (float[n, 3, 4, 4] x) => (float[n, 3, 4, 4] y) {
+          [order] h = com.microsoft.nchwc.ReorderOutput <channels = 3> (x)
+          y = com.microsoft.FusedMatMul (h, h)
+        }"""
+    )
+    with pytest.raises(RefusalError, match="order: ReorderOutput of com"):
+        compile_native(model)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 from native_nodes import Array, Node, check, check_all
 
+from xonnc.errors import XonncError
 from xonnc.native import compile_native
 
 RANDOM = np.random.default_rng(13)
@@ -38,6 +39,21 @@ def test_scales(mode: str, is_constant: bool):
         for coordinates in COORDINATES
         for factors in ((1, 1, 2.0, 1.7), (1, 1, 0.6, 0.9))
     )
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_of_an_axis_without_elements_nothing_is_made(mode: str):
+    def run(*sizes: int) -> tuple[int, ...]:
+        expected = [np.zeros(sizes, np.float32)]
+        node = Node(
+            "Resize", [floats(2, 0, 3), None, None, np.array(sizes)], {"mode": mode}, expected=expected
+        )
+        return np.asarray(compile_native(node.model()).run(None, node.feeds)[0]).shape
+
+    assert run(2, 0, 5) == (2, 0, 5)
+    # As for a batch of no images in a model that makes one image.
+    with pytest.raises(XonncError, match="non-empty"):
+        run(2, 4, 5)
 
 
 NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
