@@ -86,22 +86,24 @@ def depends_on_known_sizes(values: Iterable[SSAValue], block: Block) -> bool:
     """
     Whether small operands are computed from inputs of the model `block` that it may be compiled for.
 
-    These are sizes of its inputs, and small inputs. Without them, values are computed from data.
+    These are sizes of its inputs, and small inputs. Without them, values are computed from data, and so are
+    those that the arguments of a loop's body go into.
     """
-    waiting, seen = list(values), set[SSAValue]()
+    waiting, seen, is_known = list(values), set[SSAValue](), False
     while waiting:
         value = waiting.pop()
         if value in seen or not _is_small(value):
             continue
         seen.add(value)
         if isinstance(value, BlockArgument):
-            if value.owner is block:
-                return True
+            if value.owner is not block:
+                return False
+            is_known = True
         elif isinstance(value.owner, ShapeOp | SizeOp):
-            return True
+            is_known = True
         elif isinstance(value.owner, Operation):
             waiting.extend(value.owner.operands)
-    return False
+    return is_known
 
 
 def _shape_determining(block: Block) -> Iterator[SSAValue]:

@@ -126,6 +126,39 @@ def test_in_a_loop():
     assert session.host_calls() == []
 
 
+@pytest.mark.parametrize("offsets", [[0, 3, 3, 9], [0, 0, 11, 12], [5, 2, 12, 0]])
+def test_by_small_inputs_and_iterations(offsets: list[int]):
+    """Bags of embeddings, as torch writes them: no value of the offsets makes the start a constant."""
+    session = bags()
+    generator = np.random.default_rng(4)
+    indices = generator.integers(0, 20, 12)
+    table = generator.standard_normal((20, 3)).astype(np.float32)
+    feeds = {"indices": indices, "offsets": np.array(offsets), "table": table}
+    (found,) = session.run(None, feeds)
+    ends = [*offsets[1:], 12]
+    expected = [table[indices[start:end]].sum(axis=0) for start, end in zip(offsets, ends, strict=True)]
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-5, atol=1e-5)
+    assert session.host_calls() == []
+    assert session.compiled == 1
+
+
+@lru_cache(1)
+def bags() -> Session:
+    text = """<ir_version: 10, opset_import: ["": 21]>
+    g (int64[12] indices, int64[4] offsets, float[20, 3] table) => (float[N, M] y)
+    <int64[1] zero = {0}, int64[1] size = {12}, int64 count = {4}, int64 next = {1}, bool yes = {1}> {
+        bounds = Concat<axis = 0>(offsets, size)
+        y = Loop(count, yes) <body = bag (int64 i, bool c) => (bool c2, float[M] row) {
+            c2 = Identity(c)  j = Add(i, next)
+            a = Gather(bounds, i)  b = Gather(bounds, j)
+            start = Unsqueeze(a, zero)  end = Unsqueeze(b, zero)
+            own = Slice(indices, start, end, zero)
+            rows = Gather(table, own)
+            row = ReduceSum<keepdims = 0>(rows, zero) }>
+    }"""
+    return xonnc.compile(parser.parse_model(text), cache=False)
+
+
 def test_a_slice_by_small_inputs_is_compiled_for_their_values():
     proto = parser.parse_model(
         '<ir_version: 10, opset_import: ["": 21]> g (float[3, 7] x, int64[1] n) => (float[A, 7] y) '
