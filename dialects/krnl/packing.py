@@ -267,16 +267,23 @@ WINOGRAD_ROWS = 64
 
 
 def _pack_winograd(weights: Array, sizes: Sizes) -> Array:
-    """Return the matrices of transformed OIHW weights, I x O, each as `gemm_panels` of `width` columns."""
-    tile, width = sizes["tile"], sizes["width"]
-    filters, channels = weights.shape[:2]
-    points = transformed_size(tile) ** 2
-    packed = aligned_array((points, -(-filters // width), channels, width), weights.dtype)
-    packed[:, -1, :, filters % width or width :] = 0
+    """
+    Return the matrices of transformed OIHW weights, I x O, each as `gemm_panels` of `width` columns.
+
+    Those of a point are in `groups` of equal numbers of columns, the last panel of each zero-padded.
+    """
+    tile, width, groups = sizes["tile"], sizes["width"], sizes["groups"]
+    filters, channels = weights.shape[0] // sizes["groups"], weights.shape[1]
+    points, panels = transformed_size(tile) ** 2, -(-filters // width)
+    packed = aligned_array((points, groups * panels, channels, width), weights.dtype)
+    packed[:, panels - 1 :: panels, :, filters % width or width :] = 0
     # In pieces whose intermediate values, in float64, a cache holds.
-    for number, column in enumerate(range(0, filters, width)):
+    for number in range(groups * panels):
+        group, panel = divmod(number, panels)
+        first, end = group * filters + panel * width, (group + 1) * filters
+        columns = weights[first : min(first + width, end)]
         for row in range(0, channels, WINOGRAD_ROWS):
-            piece = transform_weights(weights[column : column + width, row : row + WINOGRAD_ROWS], tile)
+            piece = transform_weights(columns[:, row : row + WINOGRAD_ROWS], tile)
             packed[:, number, row : row + WINOGRAD_ROWS, : piece.shape[2]] = piece
     return packed.reshape(-1)
 
@@ -380,8 +387,13 @@ PACKED_FORMS: Mapping[str, PackedForm] = {
     ),
     "winograd": PackedForm(
         4,
-        ("tile", "width"),
-        lambda shape, sizes: transformed_size(sizes["tile"]) ** 2 * _up(shape[0], sizes["width"]) * shape[1],
+        ("tile", "width", "groups"),
+        lambda shape, sizes: (
+            transformed_size(sizes["tile"]) ** 2
+            * sizes["groups"]
+            * _up(shape[0] // sizes["groups"], sizes["width"])
+            * shape[1]
+        ),
         _pack_winograd,
     ),
     "int8_conv": PackedForm(

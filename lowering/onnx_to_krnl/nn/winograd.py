@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import prod
+from math import gcd, prod
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, f32, i64
 from xdsl.ir import Attribute, SSAValue
@@ -29,7 +29,6 @@ from xonnc.lowering.onnx_to_krnl.nn.conv_epilogue import apply_epilogue
 from xonnc.lowering.onnx_to_krnl.planning.layout_plan import BlockedBuffer, ConvFusion
 from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static, static_sizes
 from xonnc.rewriting.patterns import Array
-from xonnc.targets.cpu import CpuTarget
 
 
 @dataclass(frozen=True)
@@ -53,19 +52,26 @@ def lower_winograd(
     _Winograd(fusion, tile, operands, builder).emit()
 
 
-def _strips(tiles: int, channels: int, filters: int, size: int, target: CpuTarget) -> int:
+def _divided(
+    images: Size, tiles: int, channels: tuple[int, int], size: int, builder: LoweringBuilder
+) -> tuple[int, int]:
     """
-    Return in how many strips an image is computed.
+    Return in how many strips an image is computed, and in how many parts the results' blocks of channels.
 
-    L2 should hold the intermediate values of a strip. But each strip reads all weights, which may be more
-    than the intermediate values of the image, written and read once.
+    `channels` are those of pixels and of results. L2 should hold the intermediate values of a strip. But each
+    strip reads all weights, which may be more than the intermediate values of the image, written and read
+    once. Threads divide such weights among them, else the strips.
     """
-    room = target.core.l2_bytes // 2
-    values = 4 * size * size * (channels + filters)
-    strips = -(-tiles // max(1, room // values))
-    weights = 4 * size * size * channels * filters
-    is_far = weights > room
-    return 1 if is_far and (strips - 1) * weights > 2 * values * tiles else strips
+    l2_bytes = builder.target.core.l2_bytes
+    values, weights = (4 * size * size * each for each in (sum(channels), prod(channels)))
+    strips, parts = -(-tiles // max(1, l2_bytes // 2 // values)), 1
+    if weights > l2_bytes:
+        blocks, rest = divmod(channels[1], builder.layouts.lanes)
+        parts = 1 if rest else gcd(builder.threads, blocks)
+        strips = 1 if (strips - 1) * weights > 2 * values * tiles else strips
+    shares = builder.threads // parts
+    shares = -(-shares // images) if is_static(images) else shares
+    return min(tiles, -(-strips // shares) * shares), parts
 
 
 class _Winograd:
@@ -79,21 +85,26 @@ class _Winograd:
         self.lanes = builder.layouts.lanes
         self.images, _, self.rows, self.columns = operands.result.sizes
         self.blocks = operands.weights.shape[1] // self.lanes
-        self.result_blocks = operands.result.blocks[1]
         self.tiles_of_row = -(-self.columns // tile)
         self.tiles = -(-self.rows // tile) * self.tiles_of_row
-        channels, filters = self.blocks * self.lanes, self.result_blocks * self.lanes
-        self.strips = _strips(self.tiles, channels, filters, self.size, builder.target)
+        filters, channels = operands.weights.shape[:2]
+        self.strips, self.parts = _divided(self.images, self.tiles, (channels, filters), self.size, builder)
+        self.result_blocks = operands.result.blocks[1] // self.parts
+        """Blocks of channels of a part of the results."""
         self.count = -(-self.tiles // self.strips)
         """Tiles of a strip; the last one may have fewer, and computes some twice."""
-        self.sizes = self.count, filters, channels
+        self.sizes = self.count, self.result_blocks * self.lanes, channels
         """M, N and K of the products."""
         self.gemm_tile = gemm_tile(builder, f32, self.sizes)
+        _, n, k = self.sizes
+        self.matrix = -(-n // self.gemm_tile[1]) * self.gemm_tile[1] * k
+        """Weights of a point for a part of the results."""
 
     def emit(self) -> None:
         """Emit the kernel and its call."""
         it, builder = self.operands, self.builder
-        packed = builder.packed(it.weights, "winograd", {"tile": self.tile, "width": self.gemm_tile[1]})
+        form = {"tile": self.tile, "width": self.gemm_tile[1], "groups": self.parts}
+        packed = builder.packed(it.weights, "winograd", form)
         # Each thread has memory of its own for the intermediate values of a strip.
         points = [builder.threads, self.size * self.size, self.count]
         memory: list[Operand] = [
@@ -101,9 +112,11 @@ class _Winograd:
             for shape in ([*points, blocks, self.lanes] for blocks in (self.blocks, self.result_blocks))
         ]
         outputs: list[Operand] = [(it.result.buffer, it.result.blocks), *memory]
-        inputs: list[Operand] = [(it.source, it.shape), packed]
+        # Parts of the weights of each point follow each other.
+        weights = [self.size * self.size * self.parts, self.matrix]
+        inputs: list[Operand] = [(it.source, it.shape), (packed, weights)]
         if it.bias is not None:
-            inputs.append((it.bias, [self.result_blocks, self.lanes]))
+            inputs.append((it.bias, [self.parts, self.result_blocks, self.lanes]))
         if it.residual is not None:
             inputs.append((it.residual.buffer, it.residual.blocks))
         shapes = tuple(tuple(each[1]) for each in (*outputs, *inputs) if isinstance(each, tuple))
@@ -119,21 +132,22 @@ class _Winograd:
         kernel = Kernel(self.builder, "winograd", outputs, inputs)
         out, transformed, multiplied, source, weights, *rest = kernel.buffers
         bias = rest.pop(0) if self.operands.bias is not None else None
-        total, workers = kernel.size(self.images) * self.strips, self.builder.threads
+        strips, workers = kernel.size(self.images) * self.strips, self.builder.threads
         first, end = (Scalar(kernel.ssa, each) for each in kernel.ssa.add_range_arguments())
         with kernel.loops([end - first]) as (number,):
-            worker = number + first
+            worker, total = number + first, strips * self.parts
             own, sums = (_part(kernel, each, worker) for each in (transformed, multiplied))
             start = total * worker // workers
             with kernel.loops([total * (worker + 1) // workers - start]) as (index,):
-                strip = start + index
+                part, strip = (start + index) // strips, (start + index) % strips
                 image, at = strip // self.strips, strip % self.strips * self.count
                 self._transform_pixels(kernel, _part(kernel, source, image), own, at)
-                self._multiply(kernel, own, weights, sums)
-                parts = [_part(kernel, each, image) for each in (out, *rest)]
+                self._multiply(kernel, own, _part(kernel, weights, part), sums)
                 count = (kernel.index(self.tiles) - at).minimum(self.count)
                 self._transform_products(kernel, sums, count)
-                self._store(kernel, sums, bias, parts, (at, count))
+                images = [_part(kernel, each, image) for each in (out, *rest)]
+                added = None if bias is None else _part(kernel, bias, part)
+                self._store(kernel, sums, added, images, (at, count), part * self.result_blocks)
         return kernel.ssa
 
     def _origin(self, tile: Scalar) -> tuple[Scalar, Scalar]:
@@ -168,7 +182,6 @@ class _Winograd:
     def _multiply(self, kernel: Kernel, own: Buffer, weights: Buffer, sums: Buffer) -> None:
         """Multiply the matrices of each point: pixels of tiles by input channels, and weights."""
         (m, n, k), tile = self.sizes, self.gemm_tile
-        matrix = -(-n // tile[1]) * tile[1] * k
         points = range(self.size * self.size)
         properties: dict[str, Attribute] = {
             "m": IntegerAttr(m, i64),
@@ -177,7 +190,7 @@ class _Winograd:
             "tile": DenseArrayBase.from_list(i64, list(tile)),
             "packed": UnitAttr(),
             "batch_a": DenseArrayBase.from_list(i64, [point * m * k for point in points]),
-            "batch_b": DenseArrayBase.from_list(i64, [point * matrix for point in points]),
+            "batch_b": DenseArrayBase.from_list(i64, [point * self.parts * self.matrix for point in points]),
         }
         # The matrices of weights of all points follow each other, as the panels of one do.
         tiles = self.builder.tiles
@@ -210,9 +223,10 @@ class _Winograd:
         bias: Buffer | None,
         images: Sequence[Buffer],
         at: tuple[Scalar, Scalar],
+        start: Scalar,
     ) -> None:
         """
-        Store the results of tiles; `images` are those that are written and the residual.
+        Store the results of tiles, from a block of channels on; `images` are the result and the residual.
 
         Of a tile that was moved inside, rows and columns that the tile before it has are left out: their sums
         may be rounded in another way, and are another thread's to store.
@@ -233,9 +247,9 @@ class _Winograd:
                 source = (point * self.count + number) * stride
                 with kernel.loops([self.result_blocks, self.lanes]) as (block, lane):
                     value = sums[source + block * self.lanes + lane]
-                    value = value if bias is None else value + bias[block, lane]
+                    value = value if bias is None else value + bias[block * self.lanes + lane]
                     places = [
-                        corner + block * geometry.plane + lane
+                        corner + (start + block) * geometry.plane + lane
                         for corner, geometry in zip(corners, geometries, strict=True)
                     ]
                     for buffer, place in zip(images[1:], places[1:], strict=True):

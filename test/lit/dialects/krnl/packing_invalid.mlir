@@ -82,7 +82,7 @@ func.func @f(%a: memref<32x8x3x3xf32>) {
 
 func.func @f(%a: memref<32x8x3xf32>) {
   // expected-error @+1 {{krnl.pack: winograd packs weights of rank 4, not 3}}
-  %0 = krnl.pack %a {form = "winograd", sizes = {tile = 4 : i64, width = 32 : i64}} : memref<32x8x3xf32> -> memref<9216xf32>
+  %0 = krnl.pack %a {form = "winograd", sizes = {groups = 1 : i64, tile = 4 : i64, width = 32 : i64}} : memref<32x8x3xf32> -> memref<9216xf32>
   return
 }
 
@@ -90,7 +90,7 @@ func.func @f(%a: memref<32x8x3xf32>) {
 
 func.func @f(%a: memref<32x8x5x5xf32>) {
   // expected-error @+1 {{krnl.pack: winograd packs weights of 3x3, for tiles of 2 or 4, not 5x5 for tiles of 4}}
-  %0 = krnl.pack %a {form = "winograd", sizes = {tile = 4 : i64, width = 32 : i64}} : memref<32x8x5x5xf32> -> memref<9216xf32>
+  %0 = krnl.pack %a {form = "winograd", sizes = {groups = 1 : i64, tile = 4 : i64, width = 32 : i64}} : memref<32x8x5x5xf32> -> memref<9216xf32>
   return
 }
 
@@ -98,6 +98,6 @@ func.func @f(%a: memref<32x8x5x5xf32>) {
 
 func.func @f(%a: memref<32x8x3x3xf32>) {
   // expected-error @+1 {{krnl.pack: winograd packs weights of 3x3, for tiles of 2 or 4, not 3x3 for tiles of 3}}
-  %0 = krnl.pack %a {form = "winograd", sizes = {tile = 3 : i64, width = 32 : i64}} : memref<32x8x3x3xf32> -> memref<6400xf32>
+  %0 = krnl.pack %a {form = "winograd", sizes = {groups = 1 : i64, tile = 3 : i64, width = 32 : i64}} : memref<32x8x3x3xf32> -> memref<6400xf32>
   return
 }

@@ -15,12 +15,14 @@
 // CHECK:         "onnx.Conv"{{.*}}krnl.winograd = 4 : i64
 // CHECK:         "onnx.Conv"{{.*}}krnl.winograd = 2 : i64
 // KRNL-LABEL:  func.func @tiles
-// KRNL:          krnl.pack %{{.*}} {form = "winograd", sizes = {tile = 4 : i64, width = 64 : i64}} : memref<64x64x3x3xf32> -> memref<147456xf32>
+// KRNL:          krnl.pack %{{.*}} {form = "winograd", sizes = {groups = 1 : i64, tile = 4 : i64, width = 64 : i64}} : memref<64x64x3x3xf32> -> memref<147456xf32>
 // Each of two threads has memory of its own for the pixels of a strip and for its products.
 // KRNL:          %[[PIXELS:.*]] = memref.alloc() : memref<2x36x[[COUNT:[0-9]+]]x4x16xf32>
 // KRNL:          %[[SUMS:.*]] = memref.alloc() : memref<2x36x[[COUNT]]x4x16xf32>
 // KRNL:          "krnl.call"(%{{.*}}, %[[PIXELS]], %[[SUMS]], %{{.*}}) <{funcName = "winograd_{{[0-9]+}}", iterations = 2 : i64
 // Tiles that are larger than the image, or that have no transformations, have no effect.
+// They divide weights that L2 does not hold: each computes half of the channels of the results.
+// KRNL:          krnl.pack %{{.*}} {form = "winograd", sizes = {groups = 2 : i64, tile = 2 : i64, width = {{[0-9]+}} : i64}} : memref<512x512x3x3xf32>
 // KRNL-LABEL:  func.func @asked
 // KRNL-NOT:      funcName = "winograd
 // KRNL-LABEL:  func.func private @winograd

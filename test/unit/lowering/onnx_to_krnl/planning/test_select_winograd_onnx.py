@@ -121,11 +121,12 @@ CONVOLUTIONS: Mapping[str, tuple[tuple[int, ...], int, Mapping[str, Any]]] = {
     "same": ((1, 16, 11, 10), 16, {"auto_pad": "SAME_UPPER"}),
     "channels of results beyond whole vectors": ((1, 48, 15, 14), 40, {"pads": [1] * 4}),
     "several strips": ((1, 64, 56, 60), 64, {"pads": [1] * 4}),
+    "weights beyond L2": ((1, 256, 12, 14), 192, {"pads": [1] * 4}),
     "several images": ((3, 16, 13, 8), 24, {"pads": [1] * 4}),
 }
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("tile", [2, 4])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions(
@@ -217,11 +218,15 @@ def test_large_and_small_pixels():
     check(session_of(model), model, x * np.float32(1e-36))
 
 
-def test_equal_runs_with_any_number_of_threads():
-    model = model_of((2, 64, 29, 31), 64, {"pads": [1] * 4})
-    x = floats(2, 64, 29, 31)
-    first, second = (np.asarray(session_of(model, threads).run(None, {"x": x})[0]) for threads in (1, 2))
-    np.testing.assert_array_equal(first, second)
+@pytest.mark.parametrize(("shape", "filters"), [((2, 64, 29, 31), 64), ((1, 256, 12, 14), 192)], ids=str)
+def test_equal_runs_with_any_number_of_threads(shape: tuple[int, ...], filters: int):
+    """Threads divide strips of tiles among them, or weights that L2 does not hold."""
+    model, x = model_of(shape, filters, {"pads": [1] * 4}), floats(*shape)
+    first, *others = (
+        np.asarray(session_of(model, threads).run(None, {"x": x})[0]) for threads in (1, 2, 3, 8)
+    )
+    for other in others:
+        np.testing.assert_array_equal(first, other)
 
 
 @pytest.mark.parametrize(
