@@ -253,7 +253,9 @@ class InferenceContext:
         return self.axis(self.integer("axis", default), rank)
 
     def ranked(self, shape: Dims, like: int = 0) -> list[InferredType]:
-        """Return one result type of `shape` with the element type of operand `like`."""
+        """Return one result type of `shape`, at least 0, with the element type of operand `like`."""
+        if any(isinstance(size, int) and UNKNOWN < size < 0 for size in shape):
+            raise self.fail(f"a result of shape {shown(shape)} is requested; sizes must be 0 or more")
         return typed(shape, self.element(like))
 
 

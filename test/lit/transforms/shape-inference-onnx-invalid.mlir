@@ -183,3 +183,16 @@ func.func @pads_of_more_axes(%a: tensor<4xf32>) -> tensor<*xf32> {
   %0 = "onnx.UpsampleAndPad"(%a) <{pads = [1, 1, 2, 2]}> : (tensor<4xf32>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
+
+// -----
+
+// A Slice of this many elements has no shape.
+func.func @pads_below_zero(%x: tensor<2x3xf32>) -> tensor<*xf32> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %pads = onnx.Constant dense<[0, -3, 0, -1]> : tensor<4xi64>
+  %one = onnx.Constant dense<1> : tensor<1xi64>
+  // expected-error @+1 {{a result of shape [2, -1] is requested; sizes must be 0 or more}}
+  %0 = "onnx.Pad"(%x, %pads, %none, %none) <{mode = "constant"}> : (tensor<2x3xf32>, tensor<4xi64>, none, none) -> tensor<*xf32>
+  %1 = "onnx.Slice"(%0, %one, %one, %one, %one) : (tensor<*xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<*xf32>
+  onnx.Return %1 : tensor<*xf32>
+}
