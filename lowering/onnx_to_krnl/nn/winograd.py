@@ -205,16 +205,16 @@ class _Winograd:
         kernel.ssa.block.add_op(product_of_points)
 
     def _transform_products(self, kernel: Kernel, sums: Buffer, count: Scalar) -> None:
-        """Transform products to results, which take the place of some of them."""
+        """Transform products to results, which replace some of them."""
         size, stride = range(self.size), self.result_blocks * self.lanes
         with kernel.loops([count, stride]) as (number, channel):
             at = number * stride + channel
-            places = [[at.offset_by((i * self.size + j) * self.count * stride) for j in size] for i in size]
-            by_column = [transform_products([sums[row[j]] for row in places], _multiply_add) for j in size]
+            offsets = [[at.offset_by((i * self.size + j) * self.count * stride) for j in size] for i in size]
+            by_column = [transform_products([sums[row[j]] for row in offsets], _multiply_add) for j in size]
             for i in range(self.tile):
                 values = transform_products([column[i] for column in by_column], _multiply_add)
-                for place, value in zip(places[i], values, strict=False):
-                    sums[place] = value
+                for offset, value in zip(offsets[i], values, strict=False):
+                    sums[offset] = value
 
     def _store(
         self,
@@ -248,13 +248,13 @@ class _Winograd:
                 with kernel.loops([self.result_blocks, self.lanes]) as (block, lane):
                     value = sums[source + block * self.lanes + lane]
                     value = value if bias is None else value + bias[block * self.lanes + lane]
-                    places = [
+                    offsets = [
                         corner + (start + block) * geometry.plane + lane
                         for corner, geometry in zip(corners, geometries, strict=True)
                     ]
-                    for buffer, place in zip(images[1:], places[1:], strict=True):
-                        value = value + buffer[place]
-                    images[0][places[0]] = apply_epilogue(self.fusion, _clamped(value, self.fusion))
+                    for buffer, offset in zip(images[1:], offsets[1:], strict=True):
+                        value = value + buffer[offset]
+                    images[0][offsets[0]] = apply_epilogue(self.fusion, _clamped(value, self.fusion))
 
 
 class _Image:

@@ -25,7 +25,7 @@ from xonnc.runtime.reference import ReferenceModel as Onnxruntime
         # A single window, with strides that no convolution has.
         ({"kernel_shape": [16, 22], "strides": [16, 22], "pads": [0] * 4}, True),
         ({"kernel_shape": [25, 3], "strides": [9, 1], "pads": [8, 0, 4, 0], "count_include_pad": 1}, True),
-        # Side by side, with rows that no window reads.
+        # Windows next to each other, and rows that none reads.
         ({"kernel_shape": [9, 12], "strides": [9, 12]}, False),
         ({"kernel_shape": [9, 3], "strides": [9, 3]}, False),
     ],

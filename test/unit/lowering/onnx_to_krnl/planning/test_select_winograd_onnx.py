@@ -196,7 +196,7 @@ def test_few_registers(tile: int, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
-def test_a_pixel_that_is_no_number_reaches_only_its_tiles(special: float, monkeypatch: pytest.MonkeyPatch):
+def test_nan_and_infinity_reach_only_their_tiles(special: float, monkeypatch: pytest.MonkeyPatch):
     force(4, monkeypatch)
     model = model_of((1, 16, 16, 16), 16, {"pads": [1] * 4})
     session, x = session_of(model), floats(1, 16, 16, 16)
