@@ -29,6 +29,7 @@ from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.onnx_to_krnl.planning.contributed_operators import require_implementations
 from xonnc.lowering.onnx_to_krnl.planning.krnl_attach_core import attach_core
 from xonnc.lowering.onnx_to_krnl.planning.shape_inputs import shape_determining_inputs
+from xonnc.lowering.onnx_to_krnl.planning.sized_loops import unroll_sized_loops
 from xonnc.lowering.onnx_to_krnl.planning.tile_selection import Tile, set_tiles
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.runtime.native.c_compiler import with_c_kernels
@@ -36,6 +37,7 @@ from xonnc.runtime.native.host_processor import host_core
 from xonnc.runtime.native.jit import host_features, machine_code
 from xonnc.runtime.native.tuned_tiles import read_tiles
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
+from xonnc.transforms.constprop_onnx import ConstProp
 from xonnc.transforms.decompose_plugins_onnx import decompose_plugins
 from xonnc.transforms.dense_constants_onnx import make_dense
 from xonnc.transforms.legalize_onnx import decompose_plugin_operators
@@ -161,7 +163,8 @@ def measured_tiles(target: str, tuning: bool) -> Mapping[str, Tile]:
 
 def prepare_for_lowering(module: ModuleOp, context: Context, passes: Passes) -> None:
     """
-    Make constants dense, and expand operators that have no kernel into decompositions or function bodies.
+    Make constants dense, unroll loops whose sizes follow from the iteration, and expand operators without a
+    kernel into decompositions or function bodies.
 
     Parameters:
         module: a simplified module, changed in place.
@@ -170,6 +173,8 @@ def prepare_for_lowering(module: ModuleOp, context: Context, passes: Passes) -> 
     """
     make_dense(module, DisposablePool.of(context))
     check_tensor_sizes(module)
+    if ConstProp.name in passes and unroll_sized_loops(module, context):
+        Simplification(module, context, passes - {Recompose.name}).run()
     try:
         is_decomposed = decompose_plugins(context, module)
     except PluginFunctionError:

@@ -7,7 +7,7 @@ their values, as it is for the shapes of its inputs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -35,7 +35,8 @@ ALWAYS: dict[str, tuple[int, ...]] = {
     "MaxUnpool": (2,),
     "MelWeightMatrix": (0, 1, 2, 3, 4),
     "Pad": (1, 3),
-    "Resize": (1, 2, 3),
+    "Resize": (2, 3),
+    "ResizeV10": (1,),
     "STFT": (1, 3),
     "Slice": (1, 2, 3, 4),
     "Split": (1,),
@@ -46,7 +47,7 @@ ALWAYS: dict[str, tuple[int, ...]] = {
     "Upsample": (1,),
     **{f"Reduce{kind}": (1,) for kind in REDUCTIONS},
 }
-"""By operator, operands whose values kernels are compiled for."""
+"""By operator, or by version of one, operands whose values kernels are compiled for."""
 
 FOR_SHAPES: dict[str, tuple[int, ...]] = {
     "ConstantOfShape": (0,),
@@ -109,10 +110,15 @@ def depends_on_known_sizes(values: Iterable[SSAValue], block: Block) -> bool:
 def _shape_determining(block: Block) -> Iterator[SSAValue]:
     for op in block.ops:
         if isinstance(op, OnnxOp):
-            operand_indices = ALWAYS.get(op.OP_TYPE, ())
-            if any(static_shape(result.type) is None for result in op.results if result.type != NONE):
-                operand_indices += FOR_SHAPES.get(op.OP_TYPE, ())
-            yield from (op.operands[index] for index in operand_indices if index < len(op.operands))
+            yield from shape_determining_operands(op)
+
+
+def shape_determining_operands(op: OnnxOp) -> Sequence[SSAValue]:
+    """Return the operands whose values kernels are compiled for, or dynamic results have sizes from."""
+    operand_indices = ALWAYS.get(op.name.removeprefix("onnx."), ALWAYS.get(op.OP_TYPE, ()))
+    if any(static_shape(result.type) is None for result in op.results if result.type != NONE):
+        operand_indices += FOR_SHAPES.get(op.OP_TYPE, ())
+    return [op.operands[index] for index in operand_indices if index < len(op.operands)]
 
 
 def _is_small(value: SSAValue) -> bool:

@@ -163,3 +163,21 @@ def test_old_versions(mode: str, opset: int):
         assert_close(given, wanted)
     assert session.compiled == 1
     assert not session.host_calls()
+
+
+def test_a_crop_is_not_compiled_for_its_values():
+    attributes = {
+        "coordinate_transformation_mode": "tf_crop_and_resize",
+        "mode": "linear",
+        "extrapolation_value": 7.5,
+    }
+    sizes = np.array([1, 1, 4, 7])
+    first = np.array([0, 0, -0.3, 0.2, 1, 1, 0.8, 1.4], np.float32)
+    node = Node("Resize", [floats(1, 1, 6, 5), first, None, sizes], attributes, constant=[3])
+    session = compile_native(node.model())
+    for shift in (0, 0.1):
+        given = Node(
+            "Resize", [node.inputs[0], first + np.float32(shift), None, sizes], attributes, constant=[3]
+        )
+        assert_close(session.run(None, given.feeds)[0], given.wanted()[0])
+    assert session.compiled == 1
