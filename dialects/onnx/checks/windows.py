@@ -239,6 +239,8 @@ def columns(op: Operation) -> None:
     if len(set(known)) > 1:
         refuse(op, f"image_shape has {known[0]} axes, block_shape has {known[1]}")
     rank = known[0] if known else None
+    if rank == 0:
+        refuse(op, "image_shape has no axes; it has at least 1")
     _check_blocks(op, x)
     for field, each, least in (("strides", 1, 1), ("dilations", 1, 1), ("pads", 2, 0)):
         values = _list(op, field)

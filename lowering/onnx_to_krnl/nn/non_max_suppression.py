@@ -53,7 +53,9 @@ def non_max_suppression(op: NonMaxSuppressionOp, builder: LoweringBuilder) -> st
     found = DataDependentResults(op, [(op.selected_indices, 0)], batches * classes * limit, builder)
     chosen, counts = builder.allocate([*rows, max_size(limit, 1)], i64), builder.allocate(rows, i64)
     thresholds = [op.max_output_boxes_per_class, op.iou_threshold, op.score_threshold]
-    given = [value for value in thresholds if value.type != NONE and builder.shape(value) != (0,)]
+    given = [value for value in thresholds if value.type != NONE and builder.sizes(value) != (0,)]
+    for size in (size for value in given for size in builder.sizes(value)):
+        builder.require_at_most(1, size, "a threshold without elements")
     capacity = _whole_vectors(limit)
     made = [
         ([2, *rows, boxes], i64),

@@ -49,6 +49,15 @@ func.func @rows(%arg0: tensor<1x3x4xf32>) {
 
 // -----
 
+func.func @Col2Im_without_axes(%arg0: tensor<1x4x4xf32>) {
+  %0 = onnx.Constant dense<> : tensor<0xi64>
+  // expected-error@+1 {{'onnx.Col2Im' op image_shape has no axes; it has at least 1}}
+  %1 = "onnx.Col2Im"(%arg0, %0, %0) : (tensor<1x4x4xf32>, tensor<0xi64>, tensor<0xi64>) -> tensor<*xf32>
+  onnx.Return
+}
+
+// -----
+
 // An elided constant has no values to check.
 func.func @elided(%arg0: tensor<2x3xf32>) {
   %0 = onnx.Constant dense_resource<__elided__> : tensor<2xi64>

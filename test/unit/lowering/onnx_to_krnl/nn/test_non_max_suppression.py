@@ -49,6 +49,16 @@ def test_native_nodes_give_what_the_reference_gives(batch: Batch):
     check_batch(batch, with_open_shapes=True)
 
 
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_thresholds_of_dynamic_size(count: int):
+    node = Node("NonMaxSuppression", [boxes(1, count), scores(1, 2, count), *limits(3, 0.4, 0.3)])
+    model = opened(node.model())
+    for port in model.graph.input:
+        for size in port.type.tensor_type.shape.dim:
+            size.Clear()
+    check(node, model)
+
+
 def test_without_limits_there_are_none():
     nothing = np.zeros((0, 3), np.int64)
     node = Node("NonMaxSuppression", [boxes(1, 5), scores(1, 2, 5)], expected=[nothing])
