@@ -16,6 +16,13 @@ from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.lowering.onnx_to_dla.builders.batch import copy_batch
 from xonnc.lowering.onnx_to_dla.builders.image_inputs import IMAGE_ATTRIBUTE
+from xonnc.lowering.placement.boundary_pairs import (
+    Pairs,
+    insert_pairs,
+    pairs_at_inputs,
+    pairs_at_outputs,
+    parameters,
+)
 from xonnc.lowering.placement.dataflow_graph import DataflowGraph
 
 MAIN = "main_graph"
@@ -56,17 +63,21 @@ class OutlinedPartition:
 
 
 def partitions_of(
-    graph: DataflowGraph, parts: Sequence[Sequence[int]], on_dla: AbstractSet[int], reads_floats: bool = False
+    graph: DataflowGraph,
+    parts: Sequence[Sequence[int]],
+    on_dla: AbstractSet[int],
+    reads_floats: bool = False,
+    refused: AbstractSet[int] = frozenset(),
 ) -> list[Partition]:
     """
     Return the partitions of nodes, given in the order in which they run.
 
-    A partition on the DLA that reads a dequantized value of another one there gets a copy of the
-    DequantizeLinear, so that integers are transferred: the DLA reads floats only to quantize them, unless it
-    `reads_floats`.
+    A partition on the DLA that reads a dequantized value of another one gets a copy of the DequantizeLinear,
+    unless the DLA `refused` that, so that integers are transferred: the DLA reads floats only to quantize
+    them, unless it `reads_floats`.
     """
     copied = [
-        _dequantized_elsewhere(graph, nodes) & on_dla
+        _dequantized_elsewhere(graph, nodes) - refused
         if nodes[0] in on_dla and not reads_floats
         else set[int]()
         for nodes in parts
@@ -123,9 +134,16 @@ def _partition(
     return Partition(is_dla, tuple(nodes), tuple(inputs), tuple(outputs))
 
 
-def outline(partition: Partition, graph: DataflowGraph, names: Mapping[SSAValue, str]) -> OutlinedPartition:
+def outline(
+    partition: Partition,
+    graph: DataflowGraph,
+    names: Mapping[SSAValue, str],
+    inserts_pairs: bool = False,
+) -> OutlinedPartition:
     """
     Return a copy of a partition as a model; inputs and outputs are named by `names`, constants are shared.
+
+    With `inserts_pairs` floats at its boundaries are quantized as the network does it elsewhere.
     """
     source = graph.function.parent_op()
     assert isinstance(source, ModuleOp)
@@ -135,15 +153,21 @@ def outline(partition: Partition, graph: DataflowGraph, names: Mapping[SSAValue,
     if partition.is_dla:
         copy_batch(graph.function, function)
     block = function.body.block
-    copies: dict[SSAValue, SSAValue] = dict(zip(partition.inputs, block.args, strict=True))
+    arguments: dict[SSAValue, SSAValue] = dict(zip(partition.inputs, block.args, strict=True))
+    copies = dict(arguments)
     builder = Builder(InsertPoint.at_end(block))
+    taken: Pairs = pairs_at_inputs(partition.inputs, partition.nodes, graph) if inserts_pairs else {}
+    given: Pairs = pairs_at_outputs(partition.outputs, graph) if inserts_pairs else {}
     needed = [value for node in partition.nodes for value in graph.needed(graph.nodes[node])] + [
-        *partition.outputs
+        *partition.outputs,
+        *parameters(taken),
+        *parameters(given),
     ]
     constants = _constants_for(needed, graph)
     for op in graph.function.body.block.ops:
         if op in constants:
             builder.insert(op.clone(copies))
+    read_first = insert_pairs(taken, copies, builder)
     nodes: dict[Operation, int] = {}
     readers: dict[SSAValue, list[int]] = {argument: [] for argument in block.args}
     for node in partition.nodes:
@@ -151,8 +175,15 @@ def outline(partition: Partition, graph: DataflowGraph, names: Mapping[SSAValue,
         copy = builder.insert(op.clone(copies))
         nodes[copy] = node
         for value in graph.needed(op):
-            if (copied := copies.get(value, value)) in readers:
-                readers[copied].append(node)
+            if value in arguments:
+                readers[arguments[value]].append(node)
+    rounded_last = insert_pairs(given, copies, builder)
+    # Nodes have the engines of their own operations, which come first.
+    by_result: dict[SSAValue, int] = {
+        result: node for node in partition.nodes for result in graph.nodes[node].results
+    }
+    nodes |= {made: by_result[value] for made, value in rounded_last.items()}
+    nodes |= {made: readers[arguments[value]][0] for made, value in read_first.items()}
     builder.insert(ReturnOp(*(copies[value] for value in partition.outputs)))
     function.arg_attrs = _with_images(_named(partition.inputs, names), partition, graph)
     function.res_attrs = _named(partition.outputs, names)

@@ -301,13 +301,14 @@ class _Placer:
         # A node in FP16 gains nothing but time on the DLA; what is quantized was meant for it.
         worth = {node: transfers_saved(self._graph.nodes[node]) for node in self._in_fp16}
         on_dla = nodes_on_dla(self._graph.flow, sure - self._in_fp16, self._refused.keys(), worth)
-        partitions = partitions_of(self._graph, partition_nodes(self._graph.flow, on_dla), on_dla)
+        parts, refused = partition_nodes(self._graph.flow, on_dla), self._refused.keys()
+        partitions = partitions_of(self._graph, parts, on_dla, refused=refused)
         constants = tuple(dict.fromkeys(v for v in self._graph.results if v.owner in self._graph.constants))
         return [*partitions, Partition(False, (), (), constants)] if constants else partitions
 
     def _convert(self, partition: Partition) -> None:
         """Convert a partition, or find its refused nodes."""
-        outlined = outline(partition, self._graph, self._names)
+        outlined = outline(partition, self._graph, self._names, inserts_pairs=partition.is_dla)
         if not partition.is_dla:
             self._converted[partition] = _ConvertedPartition(outlined, None)
             return

@@ -40,6 +40,13 @@ g (float[1, 3, 8, 8] x) => (float[1, 5, 8, 8] y, float[1, 5] z)
     a = Conv (x, w)  b = CumSum (a, axis)  y = Conv (b, v)  z = ReduceMean <axes = [2, 3], keepdims = 0> (b)
 }"""
 
+CONCATENATED = """<ir_version: 8, opset_import: ["": 17]>
+g (float[1, 3, 8, 8] x) => (float[1, 5, 8, 8] y)
+<float[16, 3, 3, 3] w, float[7, 16, 1, 1] u, float[5, 10, 1, 1] v, int64 axis = {2}> {
+    a = Conv <pads = [1, 1, 1, 1]> (x, w)  b = Conv (a, u)  s = CumSum (x, axis)
+    c = Concat <axis = 1> (s, b)  y = Conv (c, v)
+}"""
+
 HALF = """<ir_version: 8, opset_import: ["": 17]>
 g (float16[1, 18, 5, 7] x, float[1, 2, 5, 7] other) => (float[1, 20, 5, 7] y, float[1, 2, 5, 7] doubled)
 <float[18, 18, 1, 1] w> {
@@ -112,8 +119,13 @@ def outputs_of(program: Path, feeds: Mapping[str, Array], outputs: Mapping[str, 
 @needs_compiler
 @pytest.mark.parametrize(
     ("text", "target", "cpu"),
-    [(TWO_ENGINES, "nv_small", "c"), (TWO_ENGINES, "nv_large", "cpu"), (HALF, "nv_full", "c")],
-    ids=["int8-source", "int8-object", "fp16"],
+    [
+        (TWO_ENGINES, "nv_small", "c"),
+        (TWO_ENGINES, "nv_large", "cpu"),
+        (CONCATENATED, "nv_small", "c"),
+        (HALF, "nv_full", "c"),
+    ],
+    ids=["int8-source", "int8-object", "int8-integers-of-the-cpu", "fp16"],
 )
 def test_programs_give_the_answers_of_run(text: str, target: str, cpu: str, tmp_path: Path):
     path, feeds = package(tmp_path, text, target, target != "nv_full")

@@ -292,6 +292,55 @@ def quantized(folder: Path) -> Path:
     return saved(folder, nodes, constants=constants)
 
 
+@pytest.mark.parametrize("target", ["nv_small", "nv_large"])
+def test_a_concatenation_on_the_cpu_leaves_its_operands_on_the_dla(target: str, tmp_path: Path):
+    """What feeds it is rounded as its result is, and integers are what the CPU gives back to the DLA."""
+    generator = np.random.default_rng(3)
+    shapes = {"k": (16, 3, 3, 3), "l": (32, 16, 3, 3), "m": (8, 35, 3, 3)}
+    weights = {name: generator.standard_normal(shape) / 9 for name, shape in shapes.items()}
+    model = saved(
+        tmp_path,
+        """
+        a = Conv<pads=[1,1,1,1]>(x, k)
+        r = Relu(a)
+        b = Conv<pads=[1,1,1,1]>(r, l)
+        s = CumSum(x, axis)
+        c = Concat<axis=1>(s, b)
+        y = Conv<pads=[1,1,1,1]>(c, m)
+        """,
+        constants={name: array.astype(np.float32) for name, array in weights.items()}
+        | {"axis": np.array(2, np.int64)},
+    )
+    samples = [{"x": image() * factor} for factor in (0.5, 1.0)]
+    package = compile_package(
+        model, target, calibrate=lambda module: calibrate_module(module, samples, target=target)
+    )
+    assert {"CumSum", "Concat"} <= {node.operator for node in package.cpu_nodes}
+    assert "Conv" not in {node.operator for node in package.cpu_nodes}
+    assert agreement(model, package, {"x": image()}) < 0.05
+
+
+@pytest.mark.parametrize("target", ["nv_small", "nv_large"])
+def test_a_clamp_of_what_the_cpu_moves_stays_on_the_dla(target: str, tmp_path: Path):
+    """The elements are integers still, although no pair is between them and the clamp."""
+    generator = np.random.default_rng(3)
+    shapes = {"k": (16, 3, 3, 3), "l": (8, 16, 3, 3)}
+    model = saved(
+        tmp_path,
+        "a = Conv(x, k)\n t = Transpose<perm=[0,1,3,2]>(a)\n r = Relu(t)\n y = Conv(r, l)",
+        constants={
+            name: (generator.standard_normal(shape) / 9).astype(np.float32) for name, shape in shapes.items()
+        },
+    )
+    samples = [{"x": image() * factor} for factor in (0.5, 1.0)]
+    package = compile_package(
+        model, target, calibrate=lambda module: calibrate_module(module, samples, target=target)
+    )
+    assert kinds(package) == ["dla", "cpu", "dla"]
+    assert [node.operator for node in package.cpu_nodes] == ["Transpose"]
+    assert agreement(model, package, {"x": image()}) < 0.05
+
+
 @pytest.mark.parametrize("target", ["nv_small", "nv_full"])
 def test_integers_cross_as_the_numbers_they_stand_for(target: str, tmp_path: Path):
     model = quantized(tmp_path)

@@ -65,7 +65,8 @@ class Normalization:
     """
     A normalization of `groups` of channels, then a factor and an addend of each channel.
 
-    `result` is that of the last operator; `replaced` are the operators, the last one last. `divided` is what
+    `result` is that of the last operator, in whose shape the source is normalized; `replaced` are the
+    operators, the last one last. `divided` is what
     the standard deviation divides instead of the source less its mean, if anything.
     """
 
@@ -124,11 +125,13 @@ def _instances(op: InstanceNormalizationOp) -> Normalization | None:
     before, (use, *others) = op.input.owner, [*op.output.uses, None]
     after = None if use is None else use.operation
     if isinstance(before, ReshapeOp) and isinstance(after, ReshapeOp) and others == [None]:
-        whole = static_shape(before.data.type)
-        if whole is not None and whole == static_shape(after.reshaped.type):
+        whole = static_shape(after.reshaped.type)
+        # The source has another shape where reshapes one after the other became one.
+        if whole is not None and shape[0] == 1:
             replaced = (before, op, after) if before.reshaped.has_one_use() else (op, after)
             found = _normalization(op, before.data, after.reshaped, shape[1], op.scale, op.B)
-            return None if found is None else replace(found, replaced=replaced)
+            if found is not None:
+                return replace(found, replaced=replaced)
     return _normalization(op, op.input, op.output, shape[1], op.scale, op.B)
 
 
@@ -140,7 +143,7 @@ def _normalization(
     scale: SSAValue,
     shift: SSAValue,
 ) -> Normalization | None:
-    shape, numbers = static_shape(source.type), [elements(scale), elements(shift)]
+    shape, numbers = static_shape(result.type), [elements(scale), elements(shift)]
     if shape is None or not _is_image(shape) or shape[1] % groups:
         return None
     if any(each is None for each in numbers):
@@ -178,9 +181,12 @@ def _affine_step(found: Normalization) -> Normalization | None:
 def _rewrite(found: Normalization, pool: DisposablePool, squared_part: float) -> None:
     """Rewrite a normalization with squares of a part of each number; that part is normalized just as well."""
     last = found.replaced[-1]
-    shape, dtype = static_shape(found.source.type), found.scale.dtype
+    shape, dtype = static_shape(found.result.type), found.scale.dtype
     assert shape is not None, "the normalization was found by it"
-    builder = NormalizationInserter(last, pool)
+    builder, source = NormalizationInserter(last, pool), found.source
+    if static_shape(source.type) != shape:
+        sizes = builder.constant(np.array(shape, np.int64))
+        source = builder.op(ReshapeOp, (source, sizes), shape, allowzero=int_attr(0))
     depth, groups = shape[1], found.groups
     window = (1,) * (len(shape) - 2)
     per_group = depth // groups
@@ -208,7 +214,7 @@ def _rewrite(found: Normalization, pool: DisposablePool, squared_part: float) ->
             return builder.op(MulOp, (value, factor), (1, depth, *window))
         return convolved(value, factors[:, np.newaxis])
 
-    centered = builder.op(AddOp, (found.source, copied(means(found.source), -np.ones(depth))), shape)
+    centered = builder.op(AddOp, (source, copied(means(source), -np.ones(depth))), shape)
     if squared_part != 1:
         part = builder.constant(np.array(squared_part, dtype))
         centered = builder.op(MulOp, (centered, part), shape)

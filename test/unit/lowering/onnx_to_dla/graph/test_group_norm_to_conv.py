@@ -12,7 +12,9 @@ from rewritten_numbers import assert_same_numbers
 from xonnc.compiler import run_frontend
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.math import DivOp, ExpandOp, SqrtOp
+from xonnc.dialects.onnx.ops.nn import GlobalAveragePoolOp
 from xonnc.dialects.onnx.ops.tensor import ReshapeOp
+from xonnc.dialects.onnx.types import static_shape
 from xonnc.lowering.onnx_to_dla.graph.group_norm_to_conv_onnx import NORMALIZATIONS, GroupNormToConv
 
 GROUPS = "GroupNormalization<epsilon = 0.001, num_groups = 2>"
@@ -168,3 +170,31 @@ def test_other_divisions_stay(change: tuple[str, str], tmp_path: Path):
     assert change[0] in nodes
     front = run_frontend(divided(tmp_path, shape, nodes.replace(*change)))
     assert not GroupNormToConv().rewrite(front.module, DisposablePool.of(front.context))
+
+
+@pytest.mark.parametrize("in_fp16", [False, True])
+def test_what_two_reshapes_were_before(in_fp16: bool, tmp_path: Path):
+    """MobileViT-v2 reshapes patches to an image, and that to a row: two reshapes of the patches are left."""
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 17]> g (float[1, 6, 2, 2, 3, 4] x) => (float[1, 6, 4, 12] y)
+        <float[1] one = {1.0}, float[1] zero = {0.0}, int64[3] row = {1, 1, -1},
+        int64[4] image = {1, 6, 4, 12}, float[6, 1, 1] scale = {1.0, -0.5, 2.0, 0.1, 1.5, 1.0}>
+        {
+            a = Relu(x)
+            r = Reshape(a, row)
+            i = InstanceNormalization<epsilon = 0.001>(r, one, zero)
+            p = Reshape(a, image)
+            b = Reshape(i, image)
+            n = Mul(b, scale)
+            y = Add(n, p)
+        }"""
+    )
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    front = run_frontend(path)
+    assert GroupNormToConv(in_fp16).rewrite(front.module, DisposablePool.of(front.context))
+    assert not any(isinstance(op, NORMALIZATIONS) for op in front.module.walk())
+    # Of the image, not of a row of all its elements.
+    means = [op for op in front.module.walk() if isinstance(op, GlobalAveragePoolOp)]
+    assert {static_shape(op.X.type) for op in means} == {(1, 6, 4, 12)}
+    assert_same_numbers(path, front.module, (1, 6, 2, 2, 3, 4), 1e-3, 2e-3)
