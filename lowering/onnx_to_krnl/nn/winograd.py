@@ -91,6 +91,11 @@ class _Winograd:
         self.strips, self.parts = _divided(self.images, self.tiles, (channels, filters), self.size, builder)
         self.result_blocks = operands.result.blocks[1] // self.parts
         """Blocks of channels of a part of the results."""
+        shares = self.strips * self.parts
+        self.workers = (
+            min(builder.threads, self.images * shares) if is_static(self.images) else builder.threads
+        )
+        """Threads that compute at once, each with memory of its own for the values of a strip."""
         self.count = -(-self.tiles // self.strips)
         """Tiles of a strip; the last one may have fewer, and computes some twice."""
         self.sizes = self.count, self.result_blocks * self.lanes, channels
@@ -105,8 +110,7 @@ class _Winograd:
         it, builder = self.operands, self.builder
         form = {"tile": self.tile, "width": self.gemm_tile[1], "groups": self.parts}
         packed = builder.packed(it.weights, "winograd", form)
-        # Each thread has memory of its own for the intermediate values of a strip.
-        points = [builder.threads, self.size * self.size, self.count]
+        points = [self.workers, self.size * self.size, self.count]
         memory: list[Operand] = [
             (builder.allocate(shape, f32), shape)
             for shape in ([*points, blocks, self.lanes] for blocks in (self.blocks, self.result_blocks))
@@ -125,14 +129,14 @@ class _Winograd:
         key = shapes, starts, bounds, it.bias is None, tuple(self.fusion.epilogue), self.tile, packed.type
         written, read = ([_buffer(each) for each in operands] for operands in (outputs, inputs))
         build = partial(self._built, outputs, inputs)
-        builder.call_built("winograd", key, build, written, read, builder.threads)
+        builder.call_built("winograd", key, build, written, read, self.workers)
 
     def _built(self, outputs: Sequence[Operand], inputs: Sequence[Operand]) -> KernelBuilder:
         """Return the kernel."""
         kernel = Kernel(self.builder, "winograd", outputs, inputs)
         out, transformed, multiplied, source, weights, *rest = kernel.buffers
         bias = rest.pop(0) if self.operands.bias is not None else None
-        strips, workers = kernel.size(self.images) * self.strips, self.builder.threads
+        strips, workers = kernel.size(self.images) * self.strips, self.workers
         first, end = (Scalar(kernel.ssa, each) for each in kernel.ssa.add_range_arguments())
         with kernel.loops([end - first]) as (number,):
             worker, total = number + first, strips * self.parts
