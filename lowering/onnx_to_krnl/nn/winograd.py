@@ -52,14 +52,12 @@ def lower_winograd(
     _Winograd(fusion, tile, operands, builder).emit()
 
 
-def _divided(
-    images: Size, tiles: int, channels: tuple[int, int], size: int, builder: LoweringBuilder
-) -> tuple[int, int]:
+def _divided(tiles: int, channels: tuple[int, int], size: int, builder: LoweringBuilder) -> tuple[int, int]:
     """
-    Return in how many strips an image is computed, and in how many parts the results' blocks of channels.
+    Return in how many strips tiles are computed, and in how many parts the results' blocks of channels.
 
     `channels` are those of pixels and of results. L2 should hold the intermediate values of a strip. But each
-    strip reads all weights, which may be more than the intermediate values of the image, written and read
+    strip reads all weights, which may be more than the intermediate values of all tiles, written and read
     once. Threads divide such weights among them, else the strips.
     """
     l2_bytes = builder.target.core.l2_bytes
@@ -70,7 +68,6 @@ def _divided(
         parts = 1 if rest else gcd(builder.threads, blocks)
         strips = 1 if (strips - 1) * weights > 2 * values * tiles else strips
     shares = builder.threads // parts
-    shares = -(-shares // images) if is_static(images) else shares
     return min(tiles, -(-strips // shares) * shares), parts
 
 
@@ -87,16 +84,18 @@ class _Winograd:
         self.blocks = operands.weights.shape[1] // self.lanes
         self.tiles_of_row = -(-self.columns // tile)
         self.tiles = -(-self.rows // tile) * self.tiles_of_row
+        """Tiles of an image."""
+        # The tiles of a strip may be those of several images, if their number is known.
+        tiles = self.tiles * (self.images if is_static(self.images) else 1)
         filters, channels = operands.weights.shape[:2]
-        self.strips, self.parts = _divided(self.images, self.tiles, (channels, filters), self.size, builder)
+        strips, self.parts = _divided(tiles, (channels, filters), self.size, builder)
         self.result_blocks = operands.result.blocks[1] // self.parts
         """Blocks of channels of a part of the results."""
-        shares = self.strips * self.parts
         self.workers = (
-            min(builder.threads, self.images * shares) if is_static(self.images) else builder.threads
+            min(builder.threads, strips * self.parts) if is_static(self.images) else builder.threads
         )
         """Threads that compute at once, each with memory of its own for the values of a strip."""
-        self.count = -(-self.tiles // self.strips)
+        self.count = -(-tiles // strips)
         """Tiles of a strip; the last one may have fewer, and computes some twice."""
         self.sizes = self.count, self.result_blocks * self.lanes, channels
         """M, N and K of the products."""
@@ -136,39 +135,43 @@ class _Winograd:
         kernel = Kernel(self.builder, "winograd", outputs, inputs)
         out, transformed, multiplied, source, weights, *rest = kernel.buffers
         bias = rest.pop(0) if self.operands.bias is not None else None
-        strips, workers = kernel.size(self.images) * self.strips, self.workers
+        tiles, workers = kernel.size(self.images) * self.tiles, self.workers
         first, end = (Scalar(kernel.ssa, each) for each in kernel.ssa.add_range_arguments())
         with kernel.loops([end - first]) as (number,):
-            worker, total = number + first, strips * self.parts
+            worker, strips = number + first, (tiles + (self.count - 1)) // self.count
             own, sums = (_part(kernel, each, worker) for each in (transformed, multiplied))
+            total = strips * self.parts
             start = total * worker // workers
             with kernel.loops([total * (worker + 1) // workers - start]) as (index,):
-                part, strip = (start + index) // strips, (start + index) % strips
-                image, at = strip // self.strips, strip % self.strips * self.count
-                self._transform_pixels(kernel, _part(kernel, source, image), own, at)
+                part, at = (start + index) // strips, (start + index) % strips * self.count
+                self._transform_pixels(kernel, source, own, (at, tiles))
                 self._multiply(kernel, own, _part(kernel, weights, part), sums)
-                count = (kernel.index(self.tiles) - at).minimum(self.count)
+                count = (tiles - at).minimum(self.count)
                 self._transform_products(kernel, sums, count)
-                images = [_part(kernel, each, image) for each in (out, *rest)]
                 added = None if bias is None else _part(kernel, bias, part)
-                self._store(kernel, sums, added, images, (at, count), part * self.result_blocks)
+                self._store(kernel, sums, added, (out, *rest), (at, count), part * self.result_blocks)
         return kernel.ssa
 
-    def _origin(self, tile: Scalar) -> tuple[Scalar, Scalar]:
-        """Return the first row and column of a tile, as if the image were larger."""
-        return tile // self.tiles_of_row * self.tile, tile % self.tiles_of_row * self.tile
+    def _origin(self, tile: Scalar) -> tuple[Scalar, tuple[Scalar, Scalar]]:
+        """Return the image of a tile, and its first row and column, as if the image were larger."""
+        image, number = tile // self.tiles, tile % self.tiles
+        return image, (number // self.tiles_of_row * self.tile, number % self.tiles_of_row * self.tile)
 
     def _moved_inside(self, origin: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
         """Return the origin of a tile, moved so that the image has all of its results."""
         row, column = origin
         return row.minimum(self.rows - self.tile), column.minimum(self.columns - self.tile)
 
-    def _transform_pixels(self, kernel: Kernel, source: Buffer, own: Buffer, at: Scalar) -> None:
-        size, image = range(self.size), _Image(self.operands.shape, self.operands.start)
-        stride = self.blocks * self.lanes
+    def _transform_pixels(
+        self, kernel: Kernel, buffer: Buffer, own: Buffer, at: tuple[Scalar, Scalar]
+    ) -> None:
+        """Transform the pixels of a strip; `at` is its first tile, and the number of all."""
+        (first, tiles), size, stride = at, range(self.size), self.blocks * self.lanes
+        image = _Image(self.operands.shape, self.operands.start)
         with kernel.loops([self.count]) as (number,):
-            origin = self._moved_inside(self._origin((at + number).minimum(self.tiles - 1)))
-            corner, row = image.at(origin), number * stride
+            index, origin = self._origin((first + number).minimum(tiles - 1))
+            source = _part(kernel, buffer, index)
+            corner, row = image.at(self._moved_inside(origin)), number * stride
             with kernel.loops([self.blocks, self.lanes]) as (block, lane):
                 pixel = corner + block * image.plane + lane
                 by_column = [
@@ -239,7 +242,8 @@ class _Winograd:
         given = [each for each in (self.operands.result, self.operands.residual) if each is not None]
         geometries = [_Image(each.blocks, each.start) for each in given]
         with kernel.loops([count]) as (number,):
-            origin = self._origin(first + number)
+            image, origin = self._origin(first + number)
+            written, *read = (_part(kernel, each, image) for each in images)
             skipped = [
                 index - inside for index, inside in zip(origin, self._moved_inside(origin), strict=True)
             ]
@@ -256,9 +260,9 @@ class _Winograd:
                         corner + (start + block) * geometry.plane + lane
                         for corner, geometry in zip(corners, geometries, strict=True)
                     ]
-                    for buffer, offset in zip(images[1:], offsets[1:], strict=True):
+                    for buffer, offset in zip(read, offsets[1:], strict=True):
                         value = value + buffer[offset]
-                    images[0][offsets[0]] = apply_epilogue(self.fusion, _clamped(value, self.fusion))
+                    written[offsets[0]] = apply_epilogue(self.fusion, _clamped(value, self.fusion))
 
 
 class _Image:

@@ -76,11 +76,11 @@ def winograd_tile(op: Operation, lanes: int) -> int | None:
     if sizes is None or not isinstance(attribute, IntegerAttr):
         return None
     tile = attribute.value.data
-    return tile if tile in MAGNITUDES and min(sizes[2:]) >= tile else None
+    return tile if tile in MAGNITUDES and min(sizes[3:]) >= tile else None
 
 
-ConvSizes: TypeAlias = tuple[int, int, int, int]
-"""Input channels, output channels, rows and columns of results."""
+ConvSizes: TypeAlias = tuple[int, int, int, int, int]
+"""Input channels, output channels, images, rows and columns of results."""
 
 
 def _sizes(op: ConvOp, lanes: int) -> ConvSizes | None:
@@ -94,10 +94,13 @@ def _sizes(op: ConvOp, lanes: int) -> ConvSizes | None:
         return None
     if has_bf16_operands(op) or preferred_layout(op) == "NCHW":
         return None
-    (filters, channels), (rows, columns) = weights.shape[:2], y.get_shape()[2:]
+    (filters, channels), (images, _, rows, columns) = weights.shape[:2], y.get_shape()
     # Channels of the last block that do not exist hold anything.
     is_blocked = channels % lanes == 0 and 2 * filters >= lanes
-    return (channels, filters, rows, columns) if is_blocked and min(rows, columns) > 0 else None
+    # Of an unknown number of images there may be one.
+    return (
+        (channels, filters, max(1, images), rows, columns) if is_blocked and min(rows, columns) > 0 else None
+    )
 
 
 TRANSFORM_CYCLES = {2: 190.0, 4: 430.0}
@@ -112,14 +115,14 @@ MIN_GAIN = 0.9
 
 def fastest_tile(sizes: ConvSizes, target: CpuTarget) -> int | None:
     """Return the tile that takes the least time by estimate; None if a direct convolution does."""
-    channels, filters, rows, columns = sizes
+    channels, filters, images, rows, columns = sizes
     lanes = target.vector_bytes // 4
     per_product = channels * filters / (lanes * target.core.fmas(target.vector_bytes))
-    costs: dict[float, int | None] = {MIN_GAIN * per_product * WINDOW**2 * rows * columns: None}
+    costs: dict[float, int | None] = {MIN_GAIN * per_product * WINDOW**2 * images * rows * columns: None}
     for tile in MAGNITUDES:
         if min(rows, columns) < tile:
             continue
-        count = prod(-(-size // tile) for size in (rows, columns))
+        count = images * prod(-(-size // tile) for size in (rows, columns))
         products = transformed_size(tile) ** 2
         transforms = TRANSFORM_CYCLES[tile] * count * (channels + filters) / (2 * lanes)
         size = 4 * products * channels * filters

@@ -106,8 +106,8 @@ def lowered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def force(tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the pass choose a tile for each convolution that has a kernel."""
 
-    def chosen(sizes: tuple[int, int, int, int], _: object) -> int | None:
-        return tile if min(sizes[2:]) >= tile else None
+    def chosen(sizes: tuple[int, int, int, int, int], _: object) -> int | None:
+        return tile if min(sizes[3:]) >= tile else None
 
     monkeypatch.setattr(select_winograd_onnx, "fastest_tile", chosen)
 
@@ -123,6 +123,8 @@ CONVOLUTIONS: Mapping[str, tuple[tuple[int, ...], int, Mapping[str, Any]]] = {
     "several strips": ((1, 64, 56, 60), 64, {"pads": [1] * 4}),
     "weights beyond L2": ((1, 256, 12, 14), 192, {"pads": [1] * 4}),
     "several images": ((3, 16, 13, 8), 24, {"pads": [1] * 4}),
+    "a strip of several images": ((5, 16, 5, 7), 16, {"pads": [1] * 4}),
+    "several images with weights beyond L2": ((4, 256, 6, 7), 192, {"pads": [1] * 4}),
 }
 
 
@@ -231,10 +233,17 @@ def test_equal_runs_with_any_number_of_threads(shape: tuple[int, ...], filters: 
 
 @pytest.mark.parametrize(
     ("sizes", "tile"),
-    [((64, 64, 56, 56), 4), ((512, 512, 7, 7), 2), ((256, 256, 3, 3), None), ((64, 64, 1, 9), None)],
+    [
+        ((64, 64, 1, 56, 56), 4),
+        ((512, 512, 1, 7, 7), 2),
+        # Weights are read once for eight images.
+        ((512, 512, 8, 7, 7), 4),
+        ((256, 256, 1, 3, 3), None),
+        ((64, 64, 1, 1, 9), None),
+    ],
     ids=str,
 )
-def test_the_tile_that_takes_the_least_time(sizes: tuple[int, int, int, int], tile: int | None):
+def test_the_tile_that_takes_the_least_time(sizes: tuple[int, int, int, int, int], tile: int | None):
     assert select_winograd_onnx.fastest_tile(sizes, load_cpu("avx512")) == tile
 
 
