@@ -29,8 +29,8 @@ from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.onnx_to_krnl.planning.contributed_operators import require_implementations
 from xonnc.lowering.onnx_to_krnl.planning.krnl_attach_core import attach_core
 from xonnc.lowering.onnx_to_krnl.planning.shape_inputs import shape_determining_inputs
-from xonnc.lowering.onnx_to_krnl.planning.sized_loops import unroll_sized_loops
 from xonnc.lowering.onnx_to_krnl.planning.tile_selection import Tile, set_tiles
+from xonnc.lowering.onnx_to_krnl.sized_loops import unroll_sized_loops
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.runtime.native.c_compiler import with_c_kernels
 from xonnc.runtime.native.host_processor import host_core
