@@ -342,6 +342,24 @@ def space_to_depth(ctx: InferenceContext) -> Types:
     return ctx.ranked((n, deep, *(ctx.floor(size, block) for size in (h, w))))
 
 
+@infers_dims("Unique")
+def unique(ctx: InferenceContext) -> Types:
+    """Elements or slices in a number that depends on data; an index of each is in the inverse."""
+    data, axis = ctx.dims(0), ctx.property("axis")
+    counts = typed((UNKNOWN,), i64)
+    if data is None:
+        return [*(ctx.ranked((UNKNOWN,)) if axis is None else any_shape(ctx.element())), *counts * 3]
+    if axis is None:
+        return [*ctx.ranked((UNKNOWN,)), *counts, *typed((ctx.product(data),), i64), *counts]
+    at = ctx.own_axis(len(data))
+    return [
+        *ctx.ranked((*data[:at], UNKNOWN, *data[at + 1 :])),
+        *counts,
+        *typed((data[at],), i64),
+        *counts,
+    ]
+
+
 @infers("NonZero")
 def non_zero(ctx: InferenceContext) -> Types:
     """[rank, number of non-zero elements]."""

@@ -48,7 +48,7 @@ class DataDependentResults:
         if value.type != NONE and static_shape(value.type) is not None:
             return self._builder.result(value)
         buffer = self._builder.allocate(shape, element)
-        if value.type != NONE:
+        if value.first_use is not None:
             self._buffers.append((value, buffer, shape, axis))
         return buffer
 

@@ -157,6 +157,9 @@ MODELS = {
         y = Resize<axes = [2, 3]>(x, , , h)
         f = Constant<value = float[4] {1.0, 1.0, 2.0, 0.75}>()  z = Resize(x, , f)
         g = Constant<value = float[2] {0.7, 0.5}>()  w = Resize<axes = [3, 2]>(x, , g) }""",
+    "unique": """(float[N, S] x) => (float[A] y, int64[B] i, int64[C] c) {
+        y, f, i, c = Unique(x)
+        z, g, j, d = Unique<axis = -1>(x)  a = Add(z, x) }""",
     "upsampled": """(float[N, C, H, W] x) => (float[A, B, D, E] y) {
         f = Constant<value = float[4] {1.0, 1.0, 2.0, 3.0}>()  y = Upsample(x, f) }""",
     "blocks": """(float[N, 4, H, W] x) => (float[A, 1, B, C] d, float[D, 4, E, F] s) {
@@ -347,6 +350,18 @@ KNOWN = {
         {"z.3"},
         {"w.2"},
         {"w.3"},
+    ],
+    "unique": [
+        {"x.0", "z.0", "a.0"},
+        {"x.1", "j.0"},
+        {"y.0"},
+        {"f.0"},
+        {"i.0"},
+        {"c.0"},
+        {"z.1"},
+        {"g.0"},
+        {"d.0"},
+        {"a.1"},
     ],
     "upsampled": [{"x.0", "y.0"}, {"x.1", "y.1"}, {"x.2"}, {"x.3"}, {"y.2"}, {"y.3"}],
     "blocks": [{"x.0", "d.0", "s.0"}, {"x.2", "s.2"}, {"x.3", "s.3"}, {"d.2"}, {"d.3"}],

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import ml_dtypes
 import numpy as np
+import onnx.parser
 import pytest
 from native_nodes import Array, Node, check, opened
 
@@ -78,3 +79,19 @@ def test_other_numbers_than_the_model_says():
         with pytest.warns(UserWarning, match=f"^it: keeps {count} elements, the model says 3;"):
             found = session.run(None, {"x0": np.array(x)})
         np.testing.assert_array_equal(np.asarray(found[0]), np.unique(x))
+
+
+def test_what_reads_the_inverse_needs_no_count():
+    """The inverse is as long as the elements, and of results that nothing reads none is cut."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 15]> g (int64[20] x) => (int64[N] y, int32[20] z) {
+            y, first, inverse, counts = Unique<sorted = 0>(x)
+            z = Cast<to = 6>(inverse) }"""
+    )
+    session = compile_native(model)
+    x = np.random.default_rng(8).integers(-5, 5, 20)
+    unique, inverse = (np.asarray(each) for each in session.run(None, {"x": x}))
+    np.testing.assert_array_equal(unique, list(dict.fromkeys(x.tolist())))
+    np.testing.assert_array_equal(unique[inverse], x)
+    assert session.host_calls() == []
+    assert [line.what for line in session.report() if line.where == "session"] == ["Keep"]
