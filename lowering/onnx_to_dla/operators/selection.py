@@ -230,6 +230,9 @@ def _along(
     cube = cube_of(source.type)
     if np.array_equal(indices, np.arange(cube[axis - 1])):
         return source
+    if indices[0] != FILL and np.all(indices == indices[0]):
+        one = _piece(source, axis, IndexRun(int(indices[0]), 1), padding, builder)
+        return _repeated(one, axis, indices.size, builder)
     pieces = _index_runs(indices)
     if len(pieces) > MAX_SLICES:
         builder.refuse(f"{len(pieces)} slices of {'rows' if axis == 2 else 'columns'} (up to {MAX_SLICES})")
@@ -237,6 +240,18 @@ def _along(
     if len(values) == 1:
         return values[0]
     return builder(ConcatOp(values, axis, builder.cube_type(_sized(cube, axis, indices.size))))
+
+
+def _repeated(value: SSAValue, axis: int, count: int, builder: OperatorBuilder[TensorT]) -> SSAValue:
+    """Repeat a row or column; each step appends a copy of all that there is."""
+    cube, size = cube_of(value.type), 1
+    while size < count:
+        more, copy = min(size, count - size), value
+        if more < size:
+            copy = builder(SliceOp(value, (0, 0, 0), builder.cube_type(_sized(cube, axis, more))))
+        size += more
+        value = builder(ConcatOp([value, copy], axis, builder.cube_type(_sized(cube, axis, size))))
+    return value
 
 
 def _piece(

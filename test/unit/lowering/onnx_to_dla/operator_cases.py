@@ -58,6 +58,13 @@ PICKED = [
         "gather of a row", "y = Gather<axis=2>(x, k)", x=(1, 5, 3, 4), weights={"k": np.array(-1, np.int64)}
     ),
     case("tiles", "y = Tile(x, k)", x=(1, 3, 2, 4), weights={"k": np.array([1, 2, 3, 2], np.int64)}),
+    case(
+        "a column expanded",
+        "y = Expand(x, k)",
+        x=(1, 5, 3, 1),
+        weights={"k": np.array([1, 5, 3, 101], np.int64)},
+    ),
+    case("a row tiled", "y = Tile(x, k)", x=(1, 20, 1, 3), weights={"k": np.array([1, 1, 70, 1], np.int64)}),
     case("expanded", "y = Expand(x, k)", x=(1, 3, 1, 1), weights={"k": np.array([1, 3, 4, 5], np.int64)}),
     case(
         "edges",
