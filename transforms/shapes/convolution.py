@@ -65,15 +65,18 @@ def _cut_single_windows(ctx: InferenceContext, sizes: Dims, counts: Sequence[Dim
     Cut the kernel of a pool to an axis that its only window covers, e.g. 1280 to the 7 rows of EfficientNet's
     image in transformers.
 
-    What is beyond the axis takes no part, unless an average counts padding.
+    What is beyond the axis takes no part, except for padding that an average counts.
     """
     kernel, pads = list(ctx.integers("kernel_shape") or ()), list(ctx.integers("pads") or ())
     axes = len(kernel)
     strides, dilations = list(steps(ctx, "strides", axes)), steps(ctx, "dilations", axes)
-    if ctx.integer("count_include_pad") or len(pads) != 2 * axes:
+    if len(pads) != 2 * axes:
         return
+    counts_pads = bool(ctx.integer("count_include_pad"))
     for axis, (size, count, dilation) in enumerate(zip(sizes, counts, dilations, strict=True)):
         if not isinstance(size, int) or count != 1 or dilation != 1 or min(pads[axis::axes]) < 0:
+            continue
+        if counts_pads and any(pads[axis::axes]):
             continue
         if 0 < size < kernel[axis] and size <= kernel[axis] - pads[axis]:
             kernel[axis], strides[axis], pads[axis], pads[axis + axes] = size, 1, 0, 0

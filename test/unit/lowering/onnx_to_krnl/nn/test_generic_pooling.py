@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from time import process_time
 
 import numpy as np
 import numpy.typing as npt
@@ -116,9 +117,21 @@ def test_a_single_window_beyond_the_data_takes_them_all(case: str):
     axes = tuple(range(2, x.ndim))
     mean, most = x.mean(axes, keepdims=True), x.max(axes, keepdims=True)
     size = np.sqrt((x * x).sum(axes, keepdims=True))
-    check(Node("AveragePool", [x], said, opset=19, expected=[mean]))
+    for counts in {0, int("pads" not in said)}:
+        check(Node("AveragePool", [x], {**said, "count_include_pad": counts}, opset=19, expected=[mean]))
     check(Node("MaxPool", [x], said, opset=12, expected=[most]))
     check(Node("LpPool", [x], said, opset=22, expected=[size]))
+
+
+def test_what_no_window_needs_costs_no_time():
+    """As EfficientNet of transformers ends: 10^6 taps would be read for each of the channels."""
+    x = floats(1, 512, 7, 7)
+    said = {"kernel_shape": [1280, 1280], "strides": [1280, 1280], "ceil_mode": 1, "count_include_pad": 1}
+    node = Node("AveragePool", [x], said, opset=19, expected=[x.mean((2, 3), keepdims=True)])
+    session = check(node)
+    start = process_time()
+    session.run(None, node.feeds)
+    assert process_time() - start < 0.1
 
 
 def test_counted_padding_stays_in_a_single_window_beyond_the_data():
