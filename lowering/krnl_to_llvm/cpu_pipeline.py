@@ -61,8 +61,7 @@ class CpuPipeline(ModulePass):
         The pass is `None` if it is disabled at this optimization level.
         """
         select = SelectBf16(self.processor, self.portable) if SelectBf16.name in self.passes else None
-        is_filtered = SelectWinograd.name in self.passes
-        winograd = SelectWinograd(self.processor, self.portable) if is_filtered else None
+        winograd = SelectWinograd(self.processor) if SelectWinograd.name in self.passes else None
         fuse = FuseOnnx(self.processor, self.portable) if FuseOnnx.name in self.passes else None
         is_assigned = AssignLayout.name in self.passes
         layout = AssignLayout(self.processor, self.portable) if is_assigned else None

@@ -217,9 +217,7 @@ def _report_arithmetic(
     """Print what came of `--allow-bf16` and `--allow-winograd`."""
     if args.allow_bf16:
         row("bfloat16", _bf16_products(target, is_portable))
-    if args.allow_winograd and is_portable:
-        row("winograd", "none: C source is for any processor")
-    elif args.allow_winograd:
+    if args.allow_winograd:
         found = plural(statistics.winograd, "convolution")
         row("winograd", f"{found} with fewer multiplications" if statistics.winograd else "none would gain")
 

@@ -50,13 +50,9 @@ class SelectWinograd(ModulePass):
     name = "select-winograd-onnx"
 
     processor: str = "avx512"
-    portable: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Mark every convolution that takes less time with the tile that takes the least."""
-        if self.portable:
-            # Whether it takes less time depends on registers and caches, which C source does not know.
-            return
         target = on_core(load_cpu(self.processor), op)
         for each in op.walk():
             sizes = _sizes(each, target.vector_bytes // 4) if isinstance(each, ConvOp) else None

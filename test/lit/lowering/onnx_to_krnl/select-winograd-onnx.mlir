@@ -1,13 +1,10 @@
 // RUN: onnx-opt %s --select-winograd-onnx | filecheck %s
-// RUN: onnx-opt %s --select-winograd-onnx="portable=true" | filecheck %s --check-prefix=NONE
 // RUN: onnx-opt %s --select-winograd-onnx="processor=avx2" | filecheck %s --check-prefix=AVX2
 // RUN: onnx-opt %s --select-winograd-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="threads=2" | filecheck %s --check-prefix=KRNL
 // RUN: onnx-opt %s --cpu-pipeline | filecheck %s --check-prefix=OFF
 // RUN: onnx-opt %s --cpu-pipeline="enable-pass=select-winograd-onnx" | filecheck %s --check-prefix=LLVM
 
-// C source is for any processor, and no optimization level includes the pass.
-// NONE-NOT: krnl.winograd
-// NONE:     func.func @asked
+// No optimization level includes the pass.
 // OFF-NOT:  winograd
 
 // Many pixels: tiles of 4x4; many weights on few pixels: of 2x2.
