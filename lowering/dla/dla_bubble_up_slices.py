@@ -150,7 +150,9 @@ def drop_unread_sources(concat: ConcatOp) -> list[SliceOp]:
             read.append(source)
         else:
             moved = [at - size * (start < begin) for at, begin in zip(moved, begins, strict=True)]
-    if len(read) == len(concat.sources) or not may_decide(DlaBubbleUpSlices.name, "sources", concat):
+    if len(read) == len(concat.sources):
+        return _cut_across(concat, slices)
+    if not may_decide(DlaBubbleUpSlices.name, "sources", concat):
         return []
     result = _concatenated(concat, read)
     new: list[SliceOp] = []
@@ -159,6 +161,38 @@ def drop_unread_sources(concat: ConcatOp) -> list[SliceOp]:
         offsets[axis] = begin
         new += _slice_instead(op, result, offsets)
     return new
+
+
+def _cut_across(concat: ConcatOp, slices: Sequence[SliceOp]) -> list[SliceOp]:
+    """
+    Cut the sources of `concat` along another axis where its slices end, if one of them is a concatenation of
+    which a source begins there; return the new slices.
+
+    Pads at all sides of an image are rows above and below it, and columns beside all of these.
+    """
+    for axis in {1, 2} - {concat.axis.value.data - 1}:
+        end = max(op.offsets.get_values()[axis] + cube_of(op.result.type)[axis] for op in slices)
+        if not any(_begins_a_source(source, axis, end) for source in concat.sources):
+            continue
+        if not may_decide(DlaBubbleUpSlices.name, "across", concat):
+            return []
+        cut, sources = _Cut(concat, []), list[SSAValue]()
+        for source in concat.sources:
+            part = list(cube_of(source.type))
+            part[axis] = end
+            sources.append(cut(source, CubeShape(*part)))
+        result = _concatenated(concat, sources)
+        new = [slice_ for op in slices for slice_ in _slice_instead(op, result, op.offsets.get_values())]
+        return [*cut.slices, *new]
+    return []
+
+
+def _begins_a_source(value: SSAValue, axis: int, end: int) -> bool:
+    """Return whether a value is a concatenation along `axis`, read once, with a source beyond `end`."""
+    maker = value.owner
+    if not isinstance(maker, ConcatOp) or maker.axis.value.data - 1 != axis or not value.has_one_use():
+        return False
+    return maker.is_interleaved is None and maker.alignment is None and maker.begins[-2] >= end
 
 
 def _take_rows(op: SliceOp, concat: ConcatOp) -> list[SliceOp]:

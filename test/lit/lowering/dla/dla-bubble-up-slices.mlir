@@ -218,3 +218,20 @@ func.func @all_columns(%x: tensor<1x8x4x1xf16>, %y: tensor<1x8x4x1xf16>, %z: ten
   %3 = "dla.slice"(%h) <{offsets = array<i64: 0, 0, 1>}> : (tensor<1x8x4x3xf16>) -> tensor<1x8x4x1xf16>
   func.return %0, %2, %f, %3 : tensor<1x8x2x2xf16>, tensor<1x8x2x1xf16>, tensor<1x8x2x4xf16>, tensor<1x8x4x1xf16>
 }
+
+// -----
+
+// Rows above, of and below an image, beside a column: the row below, which is not read, is not computed.
+// CHECK-LABEL: @rows_across_columns
+// CHECK-NOT:     dla.sdp
+// CHECK:         %[[R:.*]] = "dla.concat"(%arg0, %arg1) <{axis = 2 : i64}> : (tensor<1x8x1x4xf16>, tensor<1x8x4x4xf16>) -> tensor<1x8x5x4xf16>
+// CHECK:         %[[L:.*]] = "dla.slice"(%arg3) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x8x6x1xf16>) -> tensor<1x8x5x1xf16>
+// CHECK:         %[[C:.*]] = "dla.concat"(%[[L]], %[[R]]) <{axis = 3 : i64}> : (tensor<1x8x5x1xf16>, tensor<1x8x5x4xf16>) -> tensor<1x8x5x5xf16>
+// CHECK-NEXT:    return %[[C]]
+func.func @rows_across_columns(%x: tensor<1x8x1x4xf16>, %y: tensor<1x8x4x4xf16>, %z: tensor<1x8x1x4xf16>, %l: tensor<1x8x6x1xf16>) -> tensor<1x8x5x5xf16> {
+  %s = "dla.sdp"(%z) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x8x1x4xf16>) -> tensor<1x8x1x4xf16>
+  %r = "dla.concat"(%x, %y, %s) <{axis = 2 : i64}> : (tensor<1x8x1x4xf16>, tensor<1x8x4x4xf16>, tensor<1x8x1x4xf16>) -> tensor<1x8x6x4xf16>
+  %c = "dla.concat"(%l, %r) <{axis = 3 : i64}> : (tensor<1x8x6x1xf16>, tensor<1x8x6x4xf16>) -> tensor<1x8x6x5xf16>
+  %0 = "dla.slice"(%c) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x8x6x5xf16>) -> tensor<1x8x5x5xf16>
+  func.return %0 : tensor<1x8x5x5xf16>
+}
