@@ -341,7 +341,7 @@ def test_sparse_constants_are_read(is_node: bool):
 @pytest.mark.parametrize(
     ("sizes", "said"),
     [
-        ([-1, 3], r"big: a result of shape \[-1, 3\] is requested; sizes must be 0 or more"),
+        ([-1, 3], r"big: Expand: a result of shape \[-1, 3\] is requested; sizes must be 0 or more"),
         ([2**40, 2**40], r"big: a result of shape .* is requested, which takes more than 128 TiB"),
         ([2**20, 2**24], r"there is not enough memory: .* 64.0 TiB"),
     ],
