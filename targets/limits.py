@@ -60,7 +60,13 @@ DILATION: Final = Limit(
 )
 CONV_PAD_BEFORE: Final = Limit(CORE, "pad at top or left", 0, 31, "pad with a node of its own")
 CONV_PAD_AFTER: Final = Limit(CORE, "pad at bottom or right", 0, 63, "pad with a node of its own")
-POOL: Final = Limit(PDP, "pooling kernel", 1, 8, "pool twice: 9x9 with stride 9 is 3x3 of 3x3")
+POOL: Final = Limit(
+    PDP,
+    "pooling kernel",
+    1,
+    8,
+    "larger ones run by themselves: maxima in several poolings, means as convolutions",
+)
 POOL_STRIDE: Final = Limit(PDP, "pooling stride", 1, 8, "pool twice")
 POOL_PAD: Final = Limit(PDP, "pooling pad", 0, 7, "pad with a node of its own")
 POOL_SIZE: Final = Limit(PDP, "size", 1, 8192, "split the tensor before the node")
