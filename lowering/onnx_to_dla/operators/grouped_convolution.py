@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.storage import ConcatOp
@@ -11,6 +13,14 @@ from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube
 from xonnc.lowering.onnx_to_dla.builders.kernels import Kernels
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder, TensorT
+
+MAX_DENSE_WEIGHTS = 1 << 28
+"""
+Weights of a layer of merged groups at most, zeros between the groups included.
+
+Where no number of groups fits the buffer all are merged, so that their weights grow with the square of the
+number of channels: windows of pools, which no file has weights for, may ask for any number.
+"""
 
 
 def grouped(
@@ -29,6 +39,13 @@ def grouped(
     if inputs % groups or outputs % groups:
         builder.refuse(f"group {groups} does not divide {inputs} input and {outputs} output channels")
     merged = merged_groups(builder.target, builder.precision, source.cube, outputs, window, groups)
+    dense = (merged * inputs // groups) * (merged * outputs // groups) * prod(window.kernel)
+    if dense > MAX_DENSE_WEIGHTS:
+        rows, columns = window.kernel
+        builder.refuse(
+            f"{groups} groups with a kernel of {rows}x{columns}, which are {dense} weights with zeros "
+            f"between the groups (up to {MAX_DENSE_WEIGHTS}); use a smaller kernel"
+        )
     if merged == groups:
         return builder.convolution(source, kernels, bias, window, shape, groups)
     step_in, step_out = merged * inputs // groups, merged * outputs // groups

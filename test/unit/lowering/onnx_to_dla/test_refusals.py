@@ -172,6 +172,12 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "a kernel of 9x2 (above 8 all windows must have as many elements); count padding",
     ),
     (
+        "y = AveragePool<kernel_shape=[320,320]>(x)",
+        {"x": (1, 320, 321, 320)},
+        "320 groups with a kernel of 320x320, which are 10485760000 weights with zeros between the "
+        "groups (up to 268435456); use a smaller kernel",
+    ),
+    (
         "y = AveragePool<kernel_shape=[11,11], strides=[11,11]>(x)",
         {"x": (1, 3, 22, 22)},
         "stride 11 (the core takes up to 8)",
