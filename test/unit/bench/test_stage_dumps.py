@@ -26,7 +26,7 @@ def test_all_stages_become_the_same_code(variant: str, tmp_path: Path):
     found = measured("small", path, variant)
     assert found.wrong == {}
     # Twelve stages, the imported model, the object file; LLVM's tools where they are installed.
-    assert found.stages == 14 + all(map(shutil.which, UPSTREAM))
+    assert found.stages == 15 + all(map(shutil.which, UPSTREAM))
     assert found.row() == f"| small | {variant} | {found.stages} of {found.stages} |  |"
 
 

@@ -64,7 +64,7 @@ def forgotten(module: ModuleOp) -> tuple[FuncOp, list[Attribute]]:
 
 
 def agreement(declared: Attribute, inferred: Attribute) -> str:
-    """Whether an inferred type is what was declared, less exact, or wrong."""
+    """Whether an inferred type is what was declared, less or more exact, or wrong."""
     if declared == inferred:
         return "equal"
     if not is_tensor(declared) or not is_tensor(inferred) or not is_ranked(declared):
@@ -75,14 +75,16 @@ def agreement(declared: Attribute, inferred: Attribute) -> str:
         return "rank unknown"
     if len(declared.get_shape()) != len(inferred.get_shape()):
         return "wrong"
-    pairs = zip(declared.get_shape(), inferred.get_shape(), strict=True)
-    return "less exact" if all(new in (old, DYNAMIC_INDEX) for old, new in pairs) else "wrong"
+    pairs = list(zip(declared.get_shape(), inferred.get_shape(), strict=True))
+    if any(DYNAMIC_INDEX not in pair and pair[0] != pair[1] for pair in pairs):
+        return "wrong"
+    return "less exact" if any(new == DYNAMIC_INDEX != old for old, new in pairs) else "more exact"
 
 
 @cache
 def verdicts() -> dict[str, str]:
     """The verdict on each node test; the worst of its results."""
-    order = ("wrong", "rank unknown", "less exact", "not compared", "equal")
+    order = ("wrong", "rank unknown", "less exact", "not compared", "more exact", "equal")
     found: dict[str, str] = {}
     for name, model in node_tests().items():
         try:
