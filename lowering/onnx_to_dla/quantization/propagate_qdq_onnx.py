@@ -10,10 +10,10 @@ Engines read integers, but the tools that train or calibrate a network place pai
 before convolutions only (TensorRT, ModelOpt), or after convolutions only (fake quantization of torch). A
 value that an operator reads as integers, and that no pair quantizes, gets
 
+* those of its operand, if it consists of the operand's elements (Relu, MaxPool, Reshape …), which is exact;
 * the parameters of a QuantizeLinear that reads it, or elements of it, beside that operator: a residual
   connection then adds what the next convolution reads;
-* those of its operand, if it consists of the operand's elements (Relu, MaxPool, Resize …), which is exact, or
-  of means of them, which are rounded once more;
+* those of its operand, if it consists of means of its elements, which are rounded once more;
 * those that cover its range, if it is a function of one quantized value, or a concatenation of several;
 * those that cover the range in which its readers' results, once quantized, change at all: a sigmoid is 1
   above 6, and what is larger than a result's largest integer saturates.
@@ -228,7 +228,8 @@ class _Propagation:
         if self._is_taken(value):
             return None
         found = (
-            self._quantized_as.get(value)
+            self._carried(value, exactly=True)
+            or self._quantized_as.get(value)
             or self._carried(value)
             or self._measured(value)
             or self._covering(value)
@@ -317,14 +318,22 @@ class _Propagation:
                     through = through or found
         return through
 
-    def _carried(self, value: SSAValue) -> QdqPair | None:
-        """Return the pair of the operand, if the value consists of its elements or of means of them."""
+    def _carried(self, value: SSAValue, exactly: bool = False) -> QdqPair | None:
+        """
+        Return the pair of the operand, if the value consists of its elements; of means of them or of numbers
+        that bounds cut off too, unless `exactly`.
+        """
         if not isinstance(value, OpResult):
             return None
         op = value.op
+        pair = self._pairs.get(op.operands[0]) if op.operands else None
+        if pair is None or not isinstance(op, (*PASS_THROUGH, *CLAMPS, *MEANS)):
+            return None
         if isinstance(op, RESIZES) and op.mode.data == "cubic":
             return None
-        return self._pairs.get(op.operands[0]) if isinstance(op, (*PASS_THROUGH, *CLAMPS, *MEANS)) else None
+        if exactly and (isinstance(op, MEANS) or (isinstance(op, RESIZES) and op.mode.data != "nearest")):
+            return None
+        return None if exactly and isinstance(op, CLAMPS) and not _is_exact(op, pair) else pair
 
     def _measured(self, value: SSAValue) -> QdqPair | None:
         """Return the pair that covers the measured range."""

@@ -144,3 +144,30 @@ func.func @floats(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
   %0 = "onnx.Relu"(%x) : (tensor<1x4xf32>) -> tensor<1x4xf32>
   onnx.Return %0 : tensor<1x4xf32>
 }
+
+// -----
+
+// Elements of a quantized value keep its parameters, also beside a reader that quantizes them with others.
+
+// CHECK-LABEL: @beside
+// CHECK:         %[[R:.*]] = "onnx.Reshape"
+// CHECK-NEXT:    %[[S:.*]] = onnx.Constant dense<5.000000e-01>
+// CHECK-NEXT:    %[[Z:.*]] = onnx.Constant dense<3>
+// CHECK-NEXT:    %[[Q:.*]] = "onnx.QuantizeLinear"(%[[R]], %[[S]], %[[Z]]) {{.*}}dla.inserted
+// CHECK-NEXT:    %[[D:.*]] = "onnx.DequantizeLinear"(%[[Q]],
+// CHECK-NEXT:    %[[M:.*]] = "onnx.ReduceMaxV13"(%[[D]])
+// CHECK-NEXT:    "onnx.QuantizeLinear"(%[[M]], {{.*}} : (tensor<1x1x2x2xf32>
+// CHECK:         "onnx.Add"(%[[D]],
+func.func @beside(%x: tensor<1x2x4xi8>, %y: tensor<1x2x2x2xi8>, %n: tensor<4xi64>) -> (tensor<1x1x2x2xi8>, tensor<1x2x2x2xi8>) {
+  %s = onnx.Constant dense<5.000000e-01> : tensor<f32>
+  %t = onnx.Constant dense<7.500000e-01> : tensor<f32>
+  %z = onnx.Constant dense<3> : tensor<i8>
+  %0 = "onnx.DequantizeLinear"(%x, %s, %z) : (tensor<1x2x4xi8>, tensor<f32>, tensor<i8>) -> tensor<1x2x4xf32>
+  %1 = "onnx.Reshape"(%0, %n) : (tensor<1x2x4xf32>, tensor<4xi64>) -> tensor<1x2x2x2xf32>
+  %2 = "onnx.ReduceMaxV13"(%1) <{axes = [1]}> : (tensor<1x2x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %3 = "onnx.QuantizeLinear"(%2, %t, %z) : (tensor<1x1x2x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x1x2x2xi8>
+  %4 = "onnx.DequantizeLinear"(%y, %s, %z) : (tensor<1x2x2x2xi8>, tensor<f32>, tensor<i8>) -> tensor<1x2x2x2xf32>
+  %5 = "onnx.Add"(%1, %4) : (tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>) -> tensor<1x2x2x2xf32>
+  %6 = "onnx.QuantizeLinear"(%5, %t, %z) : (tensor<1x2x2x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x2x2xi8>
+  onnx.Return %3, %6 : tensor<1x1x2x2xi8>, tensor<1x2x2x2xi8>
+}
