@@ -17,6 +17,9 @@ from bench.latency.task import Array, Feeds, Run, Task
 from xonnc.transforms.optimization_levels import BF16_PASS, WINOGRAD_PASS
 
 XONNC = "xonnc"
+ALLOWED = {"bf16": BF16_PASS, "winograd": WINOGRAD_PASS}
+"""Passes that a user has to allow, by the name of a peer that runs them."""
+
 BASELINE = "onnxruntime"
 """The runtime that all others are compared with, at its defaults."""
 
@@ -94,19 +97,15 @@ PEERS = {
     peer.name: peer
     for peer in (
         Peer(XONNC, ["xonnc.native"], _open_xonnc, caches_compilation=True),
-        Peer(
-            f"{XONNC}-bf16",
-            ["xonnc.native"],
-            partial(_open_xonnc, passes=[BF16_PASS]),
-            True,
-            is_default=False,
-        ),
-        Peer(
-            f"{XONNC}-winograd",
-            ["xonnc.native"],
-            partial(_open_xonnc, passes=[WINOGRAD_PASS]),
-            True,
-            is_default=False,
+        *(
+            Peer(
+                f"{XONNC}-{name}",
+                ["xonnc.native"],
+                partial(_open_xonnc, passes=[each]),
+                True,
+                is_default=False,
+            )
+            for name, each in ALLOWED.items()
         ),
         Peer(BASELINE, ["onnxruntime"], _open_onnxruntime),
         Peer("openvino", ["openvino"], _open_openvino),

@@ -18,8 +18,8 @@ MAX_DENSE_WEIGHTS = 1 << 28
 """
 Weights of a layer of merged groups at most, zeros between the groups included.
 
-Where no number of groups fits the buffer all are merged, so that their weights grow with the square of the
-number of channels: windows of pools, which no file has weights for, may ask for any number.
+If none fits the buffer, all groups are merged, and the number of weights is quadratic in that of channels.
+Files have no weights for windows of pools, which may have any size.
 """
 
 

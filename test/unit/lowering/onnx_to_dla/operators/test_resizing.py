@@ -46,6 +46,24 @@ CASES: list[tuple[tuple[int, ...], tuple[float, float], str]] = [
 ]
 
 
+def checked_resize(
+    shape: tuple[int, ...],
+    factors: tuple[float, float],
+    coordinates: str,
+    zero: int,
+    target: str,
+    folder: Path,
+) -> float:
+    """Compare every integer of a linear Resize with the reference; return its error in onnxruntime."""
+    attributes: dict[str, Any] = {"mode": "linear", "coordinate_transformation_mode": coordinates}
+    resize = helper.make_node("Resize", ["d", "", "f"], ["c"], "resize", **attributes)
+    model = quantized_model([resize], shape, zero, f=np.array([1, 1, *factors], np.float32))
+    found, expected, numbers = simulated(model, target, folder)
+    assert np.array_equal(found, expected)
+    (by_floats,) = Onnxruntime(folder / "model.onnx").run({"x": numbers})
+    return float(np.abs((expected - zero) * 0.017 - by_floats).max())
+
+
 @pytest.mark.parametrize("zero", [0, -21])
 @pytest.mark.parametrize("target", ["nv_small", "nv_full"])
 @pytest.mark.parametrize(("shape", "factors", "coordinates"), CASES)
@@ -57,14 +75,9 @@ def test_the_integers_of_the_model(
     zero: int,
     tmp_path: Path,
 ):
-    attributes: dict[str, Any] = {"mode": "linear", "coordinate_transformation_mode": coordinates}
-    resize = helper.make_node("Resize", ["d", "", "f"], ["c"], "resize", **attributes)
-    model = quantized_model([resize], shape, zero, f=np.array([1, 1, *factors], np.float32))
-    found, expected, numbers = simulated(model, target, tmp_path)
-    assert np.array_equal(found, expected)
+    error = checked_resize(shape, factors, coordinates, zero, target, tmp_path)
     # The reference itself, against another one: rounded once, half a step.
-    (by_floats,) = Onnxruntime(tmp_path / "model.onnx").run({"x": numbers})
-    assert np.abs((expected - zero) * 0.017 - by_floats).max() <= 0.01701
+    assert error <= 0.01701
 
 
 @pytest.mark.parametrize("zero", [0, -21])
@@ -81,14 +94,9 @@ def test_rows_before_columns_where_phases_are_many(
     zero: int,
     tmp_path: Path,
 ):
-    attributes: dict[str, Any] = {"mode": "linear", "coordinate_transformation_mode": coordinates}
-    resize = helper.make_node("Resize", ["d", "", "f"], ["c"], "resize", **attributes)
-    model = quantized_model([resize], shape, zero, f=np.array([1, 1, *factors], np.float32))
-    found, expected, numbers = simulated(model, target, tmp_path)
-    assert np.array_equal(found, expected)
+    error = checked_resize(shape, factors, coordinates, zero, target, tmp_path)
     # Rounded twice: half a step of the source, and half of the result.
-    (by_floats,) = Onnxruntime(tmp_path / "model.onnx").run({"x": numbers})
-    assert np.abs((expected - zero) * 0.017 - by_floats).max() <= 0.5 * 0.03 + 0.01701
+    assert error <= 0.5 * 0.03 + 0.01701
 
 
 @pytest.mark.parametrize("target", ["nv_small", "nv_full"])

@@ -243,7 +243,7 @@ def test_equal_runs_with_any_number_of_threads(shape: tuple[int, ...], filters: 
     ],
     ids=str,
 )
-def test_the_tile_that_takes_the_least_time(sizes: tuple[int, int, int, int, int], tile: int | None):
+def test_the_fastest_tile(sizes: tuple[int, int, int, int, int], tile: int | None):
     assert select_winograd_onnx.fastest_tile(sizes, load_cpu("avx512")) == tile
 
 
