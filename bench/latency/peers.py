@@ -14,12 +14,9 @@ import numpy as np
 
 from bench.latency.compilers import open_iree, open_torch, open_tvm, stub_torchvision
 from bench.latency.task import Array, Feeds, Run, Task
-from xonnc.transforms.optimization_levels import BF16_PASS, WINOGRAD_PASS
+from xonnc.transforms.optimization_levels import WINOGRAD_PASS
 
 XONNC = "xonnc"
-ALLOWED = {"bf16": BF16_PASS, "winograd": WINOGRAD_PASS}
-"""Passes that a user has to allow, by the name of a peer that runs them."""
-
 BASELINE = "onnxruntime"
 """The runtime that all others are compared with, at its defaults."""
 
@@ -97,15 +94,12 @@ PEERS = {
     peer.name: peer
     for peer in (
         Peer(XONNC, ["xonnc.native"], _open_xonnc, caches_compilation=True),
-        *(
-            Peer(
-                f"{XONNC}-{name}",
-                ["xonnc.native"],
-                partial(_open_xonnc, passes=[each]),
-                True,
-                is_default=False,
-            )
-            for name, each in ALLOWED.items()
+        Peer(
+            f"{XONNC}-winograd",
+            ["xonnc.native"],
+            partial(_open_xonnc, passes=[WINOGRAD_PASS]),
+            caches_compilation=True,
+            is_default=False,
         ),
         Peer(BASELINE, ["onnxruntime"], _open_onnxruntime),
         Peer("openvino", ["openvino"], _open_openvino),
