@@ -6,13 +6,17 @@ folder's file descriptor, one path component at a time, never through a symbolic
 file with a single hard link, and the data must lie within it. Each rule closes a vulnerability of the
 reference library: `..` and absolute paths (CVE-2022-25882, CVE-2024-27318), symbolic links in any component
 (CVE-2026-27489, CVE-2026-34447), hard links and sizes (CVE-2026-34446).
+
+A location that goes through links is read as the file that they lead to, if that is below the folder of the
+model's own file, links resolved; onnxruntime has the same rule. In the cache of Hugging Face, model and data
+are links into one folder.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -71,7 +75,15 @@ class DataFolder:
     path: Path | None
     """`None` for a model read from a stream, which can have no external data."""
 
+    target: Path | None = None
+    """The folder of the file to which the model's path leads, if that is a symbolic link."""
+
     _maps: dict[str, memoryview] = field(default_factory=dict[str, memoryview])
+
+    @staticmethod
+    def of_model(path: Path) -> DataFolder:
+        """Return the folder of the model at `path`."""
+        return DataFolder(path.parent, path.resolve().parent if path.is_symlink() else None)
 
     def data(self, tensor: str, reference: ExternalDataReference, size: int) -> memoryview:
         """
@@ -99,23 +111,64 @@ class DataFolder:
             )
         parts = _components(context, location)
         try:
-            folder = os.open(self.path, _OPEN_FOLDER)
-        except OSError as error:
-            raise XonncError(f"{context}: {self.path}: {error.strerror}") from error
-        try:
-            # Each component is opened relative to its parent's descriptor without following links. A check of
-            # the path alone could be defeated by exchanging a folder for a link between the check and `open`.
-            for part in parts[:-1]:
-                inner = _open_at(context, part, _OPEN_FOLDER | os.O_NOFOLLOW, folder)
-                os.close(folder)
-                folder = inner
-            descriptor = _open_at(context, parts[-1], _OPEN_DATA, folder)
-        finally:
-            os.close(folder)
+            descriptor = _open_below(context, self.path, parts)
+        except _SymbolicLinkError as link:
+            descriptor = self._open_linked(context, self.path.joinpath(*parts), link)
+        except _MissingFileError as error:
+            raise XonncError(f"{error}{self._hint()}") from error
         try:
             return _map_regular(context, descriptor)
         finally:
             os.close(descriptor)
+
+    def _hint(self) -> str:
+        if self.target is None:
+            return ""
+        return (
+            f"; the model's path is a link into {self.target}, so give its path there if its data are there"
+        )
+
+    def _open_linked(self, context: str, path: Path, link: _SymbolicLinkError) -> int:
+        """Open the file to which links of `path` lead, if it is below the folder of the model's file."""
+        assert self.path is not None
+        folder = self.target or self.path.resolve()
+        try:
+            target = path.resolve()
+        except (OSError, RuntimeError):
+            raise link from None
+        if not target.is_relative_to(folder):
+            raise XonncError(
+                f"{link} to {target}, which is not below the folder of the model's file, {folder}; "
+                "copy or move the file there"
+            ) from None
+        # By its components, none of which is a link: the path may lead elsewhere by now.
+        return _open_below(context, folder, target.relative_to(folder).parts)
+
+
+class _SymbolicLinkError(XonncError):
+    """A component of the path is a symbolic link."""
+
+
+class _MissingFileError(XonncError):
+    """The file, or a folder on the way, does not exist."""
+
+
+def _open_below(context: str, path: Path, parts: Sequence[str]) -> int:
+    """Return a descriptor of the file `parts` below the folder `path`, reached through no link."""
+    try:
+        folder = os.open(path, _OPEN_FOLDER)
+    except OSError as error:
+        raise XonncError(f"{context}: {path}: {error.strerror}") from error
+    try:
+        # Each component is opened relative to its parent's descriptor without following links. A check of
+        # the path alone could be defeated by exchanging a folder for a link between the check and `open`.
+        for part in parts[:-1]:
+            inner = _open_at(context, part, _OPEN_FOLDER | os.O_NOFOLLOW, folder)
+            os.close(folder)
+            folder = inner
+        return _open_at(context, parts[-1], _OPEN_DATA, folder)
+    finally:
+        os.close(folder)
 
 
 def _map_regular(context: str, descriptor: int) -> memoryview:
@@ -157,11 +210,9 @@ def _open_at(context: str, part: str, flags: int, folder: int) -> int:
         return os.open(part, flags, dir_fd=folder)
     except OSError as error:
         if _is_link(part, folder):
-            raise XonncError(
-                f"{context} goes through the symbolic link '{part}', which is not followed; "
-                "copy the file there"
-            ) from error
-        raise XonncError(f"{context}: '{part}' cannot be opened: {error.strerror}") from error
+            raise _SymbolicLinkError(f"{context} goes through the symbolic link '{part}'") from error
+        kind = _MissingFileError if isinstance(error, FileNotFoundError) else XonncError
+        raise kind(f"{context}: '{part}' cannot be opened: {error.strerror}") from error
     except UnicodeEncodeError as error:
         raise XonncError(f"{context!r}: not a file name") from error
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import onnx
-from onnx.external_data_helper import load_external_data_for_model
 
 from xonnc.errors import XonncError
-from xonnc.formats.input_files import record_input
 from xonnc.formats.onnx.external_data import DataFolder
 from xonnc.formats.onnx.load_model import LoadedModel, ModelFormat, format_of, load, parse
+from xonnc.formats.onnx.loaded_export import whole_model
 from xonnc.formats.onnx.schemas import canonical_domain, newest_opset, opsets_of
 from xonnc.formats.onnx.topological_order import topological_order
 
@@ -46,8 +44,7 @@ def load_with_options(
     else:
         loaded = parse(memoryview(data), model_format, "<stdin>", DataFolder(None))
     if options.converts_version and _is_old(loaded.proto):
-        proto = _whole(source, data) if model_format == "onnx" else loaded.proto
-        loaded = LoadedModel.of(_converted(proto, loaded.name), loaded.name)
+        loaded = LoadedModel.of(_converted(whole_model(loaded), loaded.name), loaded.name)
     if options.decomposed:
         loaded.proto = _decomposed(loaded.proto, options.decomposed, loaded.name)
     if not options.sorts:
@@ -60,17 +57,6 @@ def load_with_options(
 def _is_old(model: onnx.ModelProto) -> bool:
     version, newest = opsets_of(model).get(""), newest_opset("")
     return version is not None and newest is not None and version < newest
-
-
-def _whole(source: str, data: bytes | None) -> onnx.ModelProto:
-    model = onnx.ModelProto.FromString(Path(source).read_bytes() if data is None else data)
-    if data is None:
-        for tensor in model.graph.initializer:
-            for entry in tensor.external_data:
-                if entry.key == "location":
-                    record_input(Path(source).parent / entry.value)
-        load_external_data_for_model(model, str(Path(source).parent))
-    return model
 
 
 def _converted(model: onnx.ModelProto, location: str) -> onnx.ModelProto:

@@ -12,7 +12,6 @@ import onnx
 import onnx.parser
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
-from onnx.external_data_helper import load_external_data_for_model
 
 from xonnc.errors import XonncError
 from xonnc.formats.file_types import ONNX_MODEL, identify_bytes
@@ -65,23 +64,9 @@ def load(path: str | Path, model_format: ModelFormat | None = None) -> LoadedMod
     name = str(path)
     from_stdin = name == STDIN
     content = memoryview(sys.stdin.buffer.read()) if from_stdin else map_file(Path(path))
-    folder = DataFolder(None if from_stdin else Path(path).parent)
+    folder = DataFolder(None) if from_stdin else DataFolder.of_model(Path(path))
     source = "<stdin>" if from_stdin else name
     return parse(content, model_format or format_of(name), source, folder)
-
-
-def load_proto(path: str | Path) -> onnx.ModelProto:
-    """Load the model at `path` with all its weights, external ones included."""
-    loaded = load(path)
-    if format_of(str(path)) != "onnx":
-        return loaded.proto
-    model = onnx.ModelProto.FromString(Path(path).read_bytes())
-    try:
-        load_external_data_for_model(model, str(Path(path).parent))
-    except (OSError, ValueError, onnx.checker.ValidationError) as error:
-        reason = " ".join(str(error).split())
-        raise XonncError(f"{path}: its external data cannot be read: {reason}") from error
-    return model
 
 
 def parse(content: memoryview, model_format: ModelFormat, source: str, folder: DataFolder) -> LoadedModel:

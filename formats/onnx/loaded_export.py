@@ -6,7 +6,8 @@ from pathlib import Path
 
 import onnx
 
-from xonnc.formats.onnx.load_model import LoadedModel
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.load_model import LoadedModel, load
 from xonnc.formats.onnx.model_tensors import tensors_of
 from xonnc.formats.onnx.save_model import ExportedModel, ExternalData, Initializer, save
 from xonnc.formats.onnx.tensors import TensorReader, payload
@@ -21,10 +22,13 @@ def export_loaded(loaded: LoadedModel) -> ExportedModel:
     """Return a loaded model for `save`: initializers of the main graph apart, all other tensors whole."""
     model = onnx.ModelProto()
     model.CopyFrom(loaded.proto)
-    initializers = [_initializer(tensor, loaded.tensors) for tensor in model.graph.initializer]
-    del model.graph.initializer[:]
-    for tensor in tensors_of(model):
-        _make_whole(tensor, loaded.tensors)
+    try:
+        initializers = [_initializer(tensor, loaded.tensors) for tensor in model.graph.initializer]
+        del model.graph.initializer[:]
+        for tensor in tensors_of(model):
+            _make_whole(tensor, loaded.tensors)
+    except XonncError as error:
+        raise XonncError(f"{loaded.name}: {error}") from error
     return ExportedModel(model, initializers)
 
 
@@ -38,6 +42,11 @@ def save_loaded(loaded: LoadedModel, path: str | Path, external: ExternalData | 
 def whole_model(loaded: LoadedModel) -> onnx.ModelProto:
     """Return a loaded model as one message, weights included."""
     return export_loaded(loaded).to_proto()
+
+
+def load_proto(path: str | Path) -> onnx.ModelProto:
+    """Load the model at `path` as one message, external data included."""
+    return whole_model(load(path))
 
 
 def has_external_data(model: onnx.ModelProto) -> bool:

@@ -121,7 +121,7 @@ def save(
     if data == target:
         raise XonncError(f"{target}: the model and its external data cannot be the same file")
     if data.is_symlink():
-        raise XonncError(f"{data}: is a symbolic link, and ONNX readers do not follow links; remove it")
+        raise XonncError(f"{data}: is a symbolic link, which not all ONNX readers follow; remove it")
     with atomic_writes() as files, files.open(target) as stream, files.open(data) as data_stream:
         write(_externalised(model, external, data_stream), stream, model_format)
     return [target, data]

@@ -23,7 +23,7 @@ import onnx
 
 from xonnc.contexts import new_context
 from xonnc.errors import XonncError, suggest
-from xonnc.formats.onnx.load_model import load_proto
+from xonnc.formats.onnx.loaded_export import load_proto
 from xonnc.formats.onnx.tensors import DTYPES
 from xonnc.runtime.reference_process import ReferenceProcess
 from xonnc.runtime.verification.reference_engines import Engine

@@ -19,7 +19,8 @@ import onnx
 from xonnc.contexts import new_context
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.onnx.importer import import_loaded
-from xonnc.formats.onnx.load_model import LoadedModel, load_proto
+from xonnc.formats.onnx.load_model import LoadedModel
+from xonnc.formats.onnx.loaded_export import load_proto
 from xonnc.runtime.verification.comparison import (
     DEFAULT_TOLERANCE,
     MAX_TOLERANCE,

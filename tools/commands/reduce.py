@@ -72,7 +72,7 @@ class FailureCheck:
 def run(args: argparse.Namespace) -> int:
     """Reduce and write the model."""
     from xonnc.formats.atomic_write import atomic_write
-    from xonnc.formats.onnx.load_model import load_proto
+    from xonnc.formats.onnx.loaded_export import load_proto
     from xonnc.fuzzing.case_reduction import reduced
     from xonnc.fuzzing.edits import ReductionCase
 

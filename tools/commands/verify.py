@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _bisect(args: argparse.Namespace, found: Verification) -> None:
     """Find what makes the first wrong result, reduce the model and write a reproducer."""
-    from xonnc.formats.onnx.load_model import load_proto
+    from xonnc.formats.onnx.loaded_export import load_proto
     from xonnc.tools.bisection import bisect, reduced_case
     from xonnc.tools.bisection_case import Case
     from xonnc.tools.reproducer import write_reproducer

@@ -10,11 +10,10 @@ from hashlib import sha256
 from itertools import product
 from pathlib import Path
 
-import onnx
-from onnx.external_data_helper import load_external_data_for_model
 from xdsl.utils.hints import isa
 
 from xonnc.errors import XonncError
+from xonnc.formats.onnx.loaded_export import load_proto
 from xonnc.runtime.calibration import DEFAULT_METHOD, METHODS
 from xonnc.runtime.native.cache import cache_key
 from xonnc.targets.toml_tables import read_toml, values_of
@@ -122,11 +121,9 @@ def read_cases(path: Path) -> list[Case]:
 def digest_of_model(path: str) -> str:
     """Return the digest of a model with its external data."""
     content = Path(path).read_bytes()
-    # Text, or not a model: its bytes are its contents, or the compiler says what is wrong.
+    # Not a model, or more than 2 GB: the compiler says what is wrong.
     with suppress(Exception):
-        model = onnx.ModelProto.FromString(content)
-        load_external_data_for_model(model, str(Path(path).parent))
-        content = model.SerializeToString(deterministic=True)
+        content = load_proto(path).SerializeToString(deterministic=True)
     return sha256(content).hexdigest()
 
 

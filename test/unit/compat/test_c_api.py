@@ -17,7 +17,7 @@ import pytest
 
 import xonnc.compat.onnxoptimizer as onnxoptimizer
 from xonnc.compat.onnxoptimizer.c_api import build
-from xonnc.formats.onnx.load_model import load_proto
+from xonnc.formats.onnx.loaded_export import load_proto
 from xonnc.tools.driver import main
 
 CC = shutil.which("cc")

@@ -13,7 +13,7 @@ import pytest
 
 from xonnc.formats.onnx import save_model
 from xonnc.formats.onnx.compare import models_equal
-from xonnc.formats.onnx.load_model import load_proto
+from xonnc.formats.onnx.loaded_export import load_proto
 from xonnc.runtime.reference import open_session
 from xonnc.tools.driver import main
 

@@ -12,6 +12,7 @@ import pytest
 
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.external_data import DataFolder, parse_external_data
+from xonnc.formats.onnx.loaded_export import load_proto
 from xonnc.formats.onnx.tensors import TensorReader
 
 WEIGHTS = np.arange(8, dtype=np.float32)
@@ -101,11 +102,6 @@ def reference_to(location: str):
     return ExternalDataReference(location, 0, None)
 
 
-def link_file(folder: Path) -> str:
-    (folder / "link.bin").symlink_to(folder / "w.bin")
-    return "link.bin"
-
-
 def link_out(folder: Path) -> str:
     (folder / "out.bin").symlink_to(folder.parent / "secret")
     return "out.bin"
@@ -122,14 +118,95 @@ def link_deep(folder: Path) -> str:
 
 
 def link_dangling(folder: Path) -> str:
-    (folder / "dangling.bin").symlink_to(folder / "nowhere")
+    (folder / "dangling.bin").symlink_to(folder.parent / "nowhere")
     return "dangling.bin"
 
 
-@pytest.mark.parametrize("make", [link_file, link_out, link_folder, link_deep, link_dangling])
-def test_symbolic_links_are_not_followed(folder: Path, make: Callable[[Path], str]) -> None:
-    with pytest.raises(XonncError, match="goes through the symbolic link"):
+def link_sibling(folder: Path) -> str:
+    """A folder whose name begins with that of the model's."""
+    (folder.parent / "model2").mkdir()
+    (folder.parent / "model2" / "w.bin").write_bytes(WEIGHTS.tobytes())
+    (folder / "sibling.bin").symlink_to(folder.parent / "model2" / "w.bin")
+    return "sibling.bin"
+
+
+@pytest.mark.parametrize("make", [link_out, link_folder, link_deep, link_dangling, link_sibling])
+def test_links_out_of_the_folder_are_not_followed(folder: Path, make: Callable[[Path], str]) -> None:
+    with pytest.raises(XonncError, match=r"link '.*' to .*, which is not below .*/model; copy"):
         read(folder, location=make(folder))
+
+
+def test_links_within_the_folder_are_followed(folder: Path) -> None:
+    (folder / "link.bin").symlink_to("sub/chain.bin")
+    (folder / "sub" / "chain.bin").symlink_to(folder / "w.bin")
+    np.testing.assert_array_equal(read(folder, location="link.bin"), WEIGHTS)
+
+
+def test_a_link_to_itself_is_refused(folder: Path) -> None:
+    (folder / "loop.bin").symlink_to("loop.bin")
+    with pytest.raises(XonncError, match="symbolic link 'loop\\.bin'"):
+        read(folder, location="loop.bin")
+
+
+def test_a_hard_link_behind_a_link_is_refused(folder: Path) -> None:
+    os.link(folder.parent / "secret", folder / "hard.bin")
+    (folder / "link.bin").symlink_to("hard.bin")
+    with pytest.raises(XonncError, match=r"is a hard link \(2 names\)"):
+        read(folder, location="link.bin")
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    """A model's folder as in the cache of Hugging Face: model and data are links into another folder."""
+    blobs, folder = tmp_path / "blobs", tmp_path / "snapshots" / "0123" / "onnx"
+    blobs.mkdir()
+    folder.mkdir(parents=True)
+    for name, blob in (("model.onnx", "aa"), ("model.onnx_data", "bb")):
+        (blobs / blob).write_bytes(WEIGHTS.tobytes())
+        (folder / name).symlink_to(Path("../../../blobs") / blob)
+    return folder
+
+
+def of_snapshot(folder: Path, location: str) -> memoryview:
+    """The data at `location` of the model in `folder`."""
+    return DataFolder.of_model(folder / "model.onnx").data("w", reference_to(location), 32)
+
+
+def test_model_and_data_may_be_links_into_one_folder(snapshot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert of_snapshot(snapshot, "model.onnx_data") == WEIGHTS.tobytes()
+    monkeypatch.chdir(snapshot.parent)
+    assert of_snapshot(Path("onnx"), "model.onnx_data") == WEIGHTS.tobytes()
+    monkeypatch.chdir(snapshot)
+    assert of_snapshot(Path(), "model.onnx_data") == WEIGHTS.tobytes()
+
+
+def test_a_link_of_the_data_alone_leads_out(snapshot: Path) -> None:
+    (snapshot / "model.onnx").unlink()
+    (snapshot / "model.onnx").write_bytes(b"")
+    with pytest.raises(
+        XonncError, match=r"link 'model.onnx_data' to .*/bb, which is not below .*/onnx; copy"
+    ):
+        of_snapshot(snapshot, "model.onnx_data")
+
+
+def test_links_to_elsewhere_are_refused_beside_a_linked_model(snapshot: Path) -> None:
+    (snapshot / "w.bin").symlink_to(snapshot.parent / "w.bin")
+    (snapshot.parent / "w.bin").write_bytes(WEIGHTS.tobytes())
+    with pytest.raises(XonncError, match=r"0123/w.bin, which is not below .*/blobs; copy"):
+        of_snapshot(snapshot, "w.bin")
+
+
+def test_data_beside_a_linked_model_are_read(snapshot: Path) -> None:
+    (snapshot / "w.bin").write_bytes(WEIGHTS.tobytes())
+    assert of_snapshot(snapshot, "w.bin") == WEIGHTS.tobytes()
+
+
+def test_data_beside_the_file_of_a_linked_model_name_it(folder: Path) -> None:
+    alias = folder.parent / "alias.onnx"
+    alias.symlink_to(folder / "m.onnx")
+    data = DataFolder.of_model(alias)
+    with pytest.raises(XonncError, match=r"'w.bin' cannot be opened: No such file.*a link into .*/model"):
+        data.data("w", reference_to("w.bin"), 32)
 
 
 @pytest.mark.parametrize(
@@ -183,3 +260,15 @@ def test_what_is_no_text_is_named(damaged: bytes) -> None:
     changed = tensor.SerializeToString().replace(damaged, b"\xff" + damaged[1:])
     with pytest.raises(XonncError, match=r"tensor 'w': external data: the name b.* is not UTF-8 text"):
         parse_external_data("w", onnx.TensorProto.FromString(changed).external_data)
+
+
+def test_messages_of_whole_models_name_the_file(snapshot: Path) -> None:
+    tensor = onnx.TensorProto(name="w", dims=[8], data_type=1, data_location=onnx.TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="w.bin")
+    model = onnx.helper.make_model(onnx.helper.make_graph([], "g", [], [], [tensor]))
+    (snapshot / "model.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(XonncError, match=r"model.onnx: tensor 'w': external data 'w.bin'"):
+        load_proto(snapshot / "model.onnx")
+    (snapshot.parents[2] / "blobs" / "w.bin").write_bytes(WEIGHTS.tobytes())
+    (snapshot / "w.bin").symlink_to("../../../blobs/w.bin")
+    assert load_proto(snapshot / "model.onnx").graph.initializer[0].raw_data == WEIGHTS.tobytes()
