@@ -8,10 +8,12 @@ from fractions import Fraction
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     FloatAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
+    VectorType,
     i1,
     i32,
     i64,
@@ -112,8 +114,20 @@ class LLVMBuilder:
             self._constants[key] = self._constant(value, type_)
         return self._constants[key]
 
+    def constants(self, numbers: Sequence[int], element: Attribute) -> SSAValue:
+        """Return a constant vector of integers; each is defined once, in the entry block."""
+        assert is_integer(element)
+        type_ = VectorType(element, [len(numbers)])
+        key = type_, repr(numbers)
+        if key not in self._constants:
+            held = DenseIntOrFPElementsAttr.from_list(type_, numbers)
+            self._constants[key] = self._first_in_entry(llvm_ops.constant(held, type_))
+        return self._constants[key]
+
     def _constant(self, value: float, type_: Attribute) -> SSAValue:
-        op = llvm_ops.constant(constant_attribute(value, type_), type_)
+        return self._first_in_entry(llvm_ops.constant(constant_attribute(value, type_), type_))
+
+    def _first_in_entry(self, op: llvm.ConstantOp) -> SSAValue:
         first = self.entry.first_op
         if first is None:
             self.entry.add_op(op)

@@ -125,6 +125,10 @@ class BodyLowering:
                 self.tile(op)
             case TransposeOp():
                 self.transpose(op)
+            case arith.IndexCastOp() if steps is not None and (step := steps.get(op.input, 0)):
+                first = self.builder.splat(self.index_cast(op), lanes)
+                numbers = self.builder.constants([lane * int(step) for lane in range(lanes)], op.result.type)
+                self.values[op.result] = self.builder.iadd(first, numbers)
             case ShapedOp() | SubviewOp():
                 self.view(op)
             case CallOp():

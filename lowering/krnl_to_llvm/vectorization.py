@@ -71,6 +71,8 @@ def vector_lanes(op: IterateOp, vector_bytes: int) -> int:
                 pass
             case _ if len(inner.results) == 1 and inner.results[0] in steps:
                 pass
+            case arith.IndexCastOp() if _has_constant_step(inner.input, body, steps):
+                widest = max(widest, size_of(inner.result.type))
             case _ if scalar_ops.is_supported(inner) and not any(
                 steps.get(value, 0) for value in inner.operands
             ):
@@ -139,6 +141,12 @@ def _step(value: SSAValue, body: Block, steps: Mapping[SSAValue, IndexStride]) -
     owner = value.owner
     inside = owner is body or (isinstance(owner, Operation) and owner.parent is body)
     return None if inside and value not in body.args else 0
+
+
+def _has_constant_step(value: SSAValue, body: Block, steps: Mapping[SSAValue, IndexStride]) -> bool:
+    """Whether a value is an index that grows by a constant integer in each iteration."""
+    step = _step(value, body, steps)
+    return value.type == INDEX and step is not None and step.denominator == 1
 
 
 def _constant(value: SSAValue) -> int | None:

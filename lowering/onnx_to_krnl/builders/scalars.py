@@ -283,7 +283,8 @@ class Scalar:
         if self.type == type_:
             return self
         if self.type == INDEX:
-            return Scalar(self.kernel, self.kernel.add(arith.IndexCastOp(self.value, i64))).to(type_)
+            number = type_ if is_integer(type_) and type_ != i1 else i64
+            return self.made(arith.IndexCastOp(self.value, number)).to(type_)
         if type_ == INDEX:
             return self.made(arith.IndexCastOp(self.to(i64, unsigned).value, INDEX))
         if self.is_float:

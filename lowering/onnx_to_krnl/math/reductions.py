@@ -288,26 +288,42 @@ def _reduce_rows(kernel: Kernel, kind: ReductionFunction, axes: ReductionAxes) -
 
 
 def _reduce_extremes(kernel: Kernel, kind: ReductionFunction, axes: ReductionAxes) -> None:
+    """Maximum or minimum of floats by rows."""
+    out, source = kernel.buffers
+    with kernel.loops(axes.outer_sizes) as outer:
+        out[*outer] = extreme_of_floats(
+            kernel,
+            kind.combine,
+            axes.reduced,
+            lambda inner, outer=outer: source[*axes.indices(outer, inner)],
+            compute_type(source.element),
+        )
+
+
+def extreme_of_floats(
+    kernel: Kernel,
+    combine: Combiner,
+    sizes: Sequence[Size],
+    read: Callable[[Sequence[Scalar]], Scalar],
+    number: Attribute,
+) -> Scalar:
     """
-    Maximum or minimum of floats by rows; NaN is tracked apart, by its bits.
+    Return the maximum or minimum of the floats that `read` gives; NaN, if there is one, tracked by its bits.
 
     A NaN-propagating maximum takes six instructions per vector; a plain one and the integer maximum of the
     magnitude's bits take three.
     """
-    out, source = kernel.buffers
-    number = compute_type(source.element)
     bits, infinite, most = (
         (i64, 0x7FF << 52, (1 << 63) - 1) if number == f64 else (i32, 0xFF << 23, (1 << 31) - 1)
     )
-    extreme = Scalar.maximum if kind.combine is MAXIMUM else Scalar.minimum
-    with kernel.loops(axes.outer_sizes) as outer:
-        starts = [kind.start(kernel, source.element), kernel.constant(0, bits)]
-        with kernel.reducing(axes.reduced, starts) as (inner, (best, size), results):
-            x = source[*axes.indices(outer, inner)]
-            # x86 maxps returns the second operand if one is NaN: with this order the accumulator is kept.
-            results.append(extreme(x, best, NO_NANS))
-            results.append(size.maximum(x.bitcast(bits) & size.like(most)))
-        out[*outer] = (results[1] > infinite).select(nan, results[0])
+    extreme = Scalar.maximum if combine is MAXIMUM else Scalar.minimum
+    starts = [kernel.constant(combine.start(None, False), number), kernel.constant(0, bits)]
+    with kernel.reducing(sizes, starts) as (inner, (best, size), results):
+        x = read(inner)
+        # x86 maxps returns the second operand if one is NaN: with this order the accumulator is kept.
+        results.append(extreme(x, best, NO_NANS))
+        results.append(size.maximum(x.bitcast(bits) & size.like(most)))
+    return (results[1] > infinite).select(nan, results[0])
 
 
 def _reduce_columns(kernel: Kernel, kind: ReductionFunction, axes: ReductionAxes) -> None:

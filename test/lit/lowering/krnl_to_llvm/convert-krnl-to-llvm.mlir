@@ -25,6 +25,23 @@ func.func private @double(%y: memref<19xf32>, %x: memref<19xf32>) {
 
 // -----
 
+// An index that is used as a number becomes a vector of numbers, also a multiple of it.
+// CHECK-LABEL: llvm.func internal @numbers
+// CHECK:         %[[LANES:.*]] = llvm.mlir.constant(dense<[0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]> : vector<16xi32>)
+// CHECK:         llvm.add %{{.*}}, %[[LANES]] : vector<16xi32>
+func.func private @numbers(%y: memref<32xi32>) {
+  %two = arith.constant 2 : index
+  %l = krnl.define_loops 1
+  krnl.iterate(%l) with (%l -> %i = 0 to 32) {
+    %0 = arith.muli %i, %two : index
+    %1 = arith.index_cast %0 : index to i32
+    krnl.store %1, %y[%i] : memref<32xi32>
+  }
+  return
+}
+
+// -----
+
 // Non-contiguous elements are loaded one by one.
 // CHECK-LABEL: llvm.func internal @transpose
 // CHECK:         llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> f32

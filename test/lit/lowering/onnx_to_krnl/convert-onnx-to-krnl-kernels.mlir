@@ -282,9 +282,14 @@ func.func @reduce_rows(%x: tensor<6x100xf32>) -> tensor<6x1xf32> {
 
 // -----
 
-// ArgMax: the first index of the maximum.
+// ArgMax: the first index of the maximum, by two loops that can be vectorized.
 // CHECK-LABEL: func.func @arg_max
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "argmax_0", iterations = 6 : i64{{.*}}}>
+// CHECK      : func.func private @argmax_0
+// CHECK:         arith.maximumf %{{.*}}, %{{.*}} fastmath<nnan> : f32
+// CHECK:         arith.cmpf oeq
+// CHECK:         arith.index_cast %{{.*}} : index to i32
+// CHECK:         arith.minsi %{{.*}} : i32
 func.func @arg_max(%x: tensor<6x100xf32>) -> tensor<6x1xi64> {
   %y = "onnx.ArgMax"(%x) <{axis = 1 : si64}> : (tensor<6x100xf32>) -> tensor<6x1xi64>
   onnx.Return %y : tensor<6x1xi64>

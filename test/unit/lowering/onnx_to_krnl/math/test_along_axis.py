@@ -35,6 +35,27 @@ def indices() -> Iterator[Node]:
         yield Node("Hardmax", [few(np.float32, 4, 7)], {"axis": axis})
 
 
+def indices_of_many() -> Iterator[Node]:
+    """Rows and columns that fill vectors, with NaN, infinities, zeros of both signs and ties."""
+    random = np.random.default_rng(31)
+    for dtype in (np.float32, np.float64, np.float16, np.int8, np.uint8, np.int64, np.uint64):
+        x = random.integers(-9, 9, (7, 75)).astype(dtype)
+        if x.dtype.kind == "f":
+            x[0, ::17], x[1, 5:70:30], x[2], x[3], x[4] = np.nan, np.inf, -np.inf, np.nan, np.inf
+            x[5], x[6] = random.choice([0.0, -0.0], 75), -0.0
+        for operator in ("ArgMax", "ArgMin"):
+            for last in (0, 1):
+                find = np.argmax if operator == "ArgMax" else np.argmin
+                at = find(x[:, ::-1] if last else x, axis=1)
+                at = x.shape[1] - 1 - at if last else at
+                said = {"select_last_index": last, "keepdims": 0}
+                yield Node(operator, [x], {"axis": 1} | said, expected=[at])
+                yield Node(operator, [x.T.copy()], {"axis": 0} | said, expected=[at])
+                columns = np.repeat(x.T[:, :, np.newaxis], 5, axis=2)
+                known = np.repeat(at[:, np.newaxis], 5, axis=1)
+                yield Node(operator, [columns], {"axis": 0} | said, expected=[known])
+
+
 def running() -> Iterator[Node]:
     for operator, opset in (("CumSum", 14), ("CumProd", 26)):
         for dtype in (np.float32, np.float64, np.int32, np.int64):
@@ -42,6 +63,8 @@ def running() -> Iterator[Node]:
             for exclusive, reverse in ((0, 0), (1, 0), (0, 1), (1, 1)):
                 attributes = {"exclusive": exclusive, "reverse": reverse}
                 yield Node(operator, [x, np.array(-2, np.int64)], attributes, opset=opset)
+                columns = np.repeat(x, 19, axis=2)
+                yield Node(operator, [columns, np.array(1, np.int64)], attributes, opset=opset)
 
 
 def best() -> Iterator[Node]:
@@ -89,7 +112,9 @@ def generated() -> Iterator[Node]:
         yield Node("LpNormalization", [x], {"p": p, "axis": 1}, expected=[known])
 
 
-@pytest.mark.parametrize("batch", batches([*indices(), *running(), *best(), *generated()]), ids=str)
+@pytest.mark.parametrize(
+    "batch", batches([*indices(), *indices_of_many(), *running(), *best(), *generated()]), ids=str
+)
 def test_native_nodes_give_what_the_reference_gives(batch: Batch):
     check_batch(batch)
 
