@@ -42,6 +42,7 @@ from xonnc.transforms.rules.canonicalize_movement import (
 from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.rules.constprop_movement import int_values_of, normalised
 from xonnc.transforms.rules.fuse_movement import target_of
+from xonnc.transforms.rules.transposed_reshapes import reshaped_before
 
 x = value.x
 moved = one_use(Transpose(x, perm=attr.perm))
@@ -330,6 +331,32 @@ def reshaping(root: Node) -> Rule:
     return drop
 
 
+@rule(Reshape(moved, value.shape))
+def move_past_reshape(root: Operation, x: SSAValue, perm: tuple[int, ...] | None) -> RewriteResult:
+    """reshape(transpose(x, p)) = transpose(reshape(x), q) if axes that are merged are neighbours in x"""
+    shape, result = static_shape(x.type), static_shape(root.results[0].type)
+    if perm is None or min(perm, default=0) < 0 or shape is None or result is None:
+        return MatchFailure("the permutation is implicit, or a size is not known")
+    found = reshaped_before(shape, perm, result)
+    if found is None:
+        return MatchFailure("axes that are no neighbours before the transpose are merged")
+    sizes, order = found
+    node = Reshape(x, np.array(sizes, np.int64), allowzero=0)
+    return Transpose(node.typed(before(order, root.results[0].type)), perm=list(order))
+
+
+@rule(Transpose(Reshape(x, value.shape), perm=attr.perm))
+def drop_after_reshape(root: Operation, x: SSAValue, perm: tuple[int, ...] | None) -> RewriteResult:
+    """transpose(reshape(x), p) = reshape(x) if axes longer than 1 keep their order"""
+    sizes, target = static_shape(root.operands[0].type), target_of(root.results[0].type)
+    if perm is None or min(perm, default=0) < 0 or sizes is None or target is None:
+        return MatchFailure("the permutation is implicit, or a size is not known")
+    remaining = [axis for axis in perm if sizes[axis] != 1]
+    if remaining != sorted(remaining):
+        return MatchFailure("axes longer than 1 are permuted")
+    return Reshape(x, np.array(target, np.int64), allowzero=0)
+
+
 def unary(name: str) -> Rule:
     """Return the rule for an elementwise op of one operand."""
     return elementwise(name, Transpose(x, perm=attr.perm))
@@ -369,6 +396,8 @@ RULES = rules(
     MoveTransposeAfterConcat=concat,
     MoveTransposeAfterSlice=cut_out,
     MoveTransposeAfterSqueeze=squeeze,
+    MoveTransposeAfterReshape=move_past_reshape,
+    DropTransposeAfterReshape=drop_after_reshape,
     DropTransposeBeforeReshape=reshaping(Reshape(moved, value.shape)),
     DropTransposeBeforeFlatten=reshaping(Flatten(moved)),
 )

@@ -97,3 +97,20 @@ func.func @reduced(%x: tensor<2x4x5x3xf32>) -> tensor<2x3xf32> {
   %2 = "onnx.Reshape"(%1, %shape) : (tensor<2x3x1x1xf32>, tensor<2xi64>) -> tensor<2x3xf32>
   onnx.Return %2 : tensor<2x3xf32>
 }
+
+// -----
+
+// Channels are split to heads before the transpose, which moves them from the end back to the front.
+
+// CHECK-LABEL: @heads
+// CHECK:         [[SHAPE:%.+]] = onnx.Constant dense<[3, 1, 4, 12, 256]> : tensor<5xi64>
+// CHECK-NOT:     "onnx.Transpose"
+// CHECK:         "onnx.Reshape"(%arg0, [[SHAPE]])
+// CHECK-NEXT:    onnx.Return
+func.func @heads(%x: tensor<1x144x256xf32>) -> tensor<3x1x4x12x256xf32> {
+  %shape = onnx.Constant dense<[1, 256, 3, 4, 12]> : tensor<5xi64>
+  %0 = "onnx.Transpose"(%x) <{perm = [0, 2, 1]}> : (tensor<1x144x256xf32>) -> tensor<1x256x144xf32>
+  %1 = "onnx.Reshape"(%0, %shape) : (tensor<1x256x144xf32>, tensor<5xi64>) -> tensor<1x256x3x4x12xf32>
+  %2 = "onnx.Transpose"(%1) <{perm = [2, 0, 3, 4, 1]}> : (tensor<1x256x3x4x12xf32>) -> tensor<3x1x4x12x256xf32>
+  onnx.Return %2 : tensor<3x1x4x12x256xf32>
+}

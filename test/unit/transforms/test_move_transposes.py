@@ -177,6 +177,29 @@ def test_reshapes_of_axes_of_length_1():
     check([helper.make_node("Flatten", ["t"], ["y"])], 18, 1, low=0.1)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "perm"),
+    [
+        ((2, 3, 20), [0, 2, 1]),
+        ((2, 1, 3, 20), [0, 3, 1, 2]),
+        ((1, 2, 3, 5, 2, 2), [0, 1, 3, 4, 5, 2]),
+        ((2, 3, 1, 20, 1), [0, 3, 4, 1, 2]),
+    ],
+)
+def test_reshapes_of_neighbours(sizes: Sequence[int], perm: list[int]):
+    # The transpose that moves after the reshape cancels.
+    nodes = [
+        helper.make_node("Reshape", ["t", "to"], ["r"]),
+        helper.make_node("Transpose", ["r"], ["y"], perm=perm),
+    ]
+    assert set(check(nodes, 18, 0, {"to": np.array(sizes)}, low=0.1)) == {"Reshape"}
+
+
+def test_reshapes_that_need_the_transpose():
+    # Batch and channels are no neighbours before it.
+    check([helper.make_node("Reshape", ["t", "to"], ["y"])], 18, 1, {"to": np.array([6, 20])}, low=0.1)
+
+
 def test_clip_and_quantization():
     scalars = {"low": np.array(-0.5, np.float32), "high": np.array(0.75, np.float32)}
     check([helper.make_node("Clip", ["t", "low", "high"], ["f"]), back("f")], 18, 0, scalars)
@@ -199,9 +222,14 @@ def test_every_rule_has_a_case():
         "Concat",
         "Slice",
         "Squeeze",
+        "Reshape",
     }
     kinds |= {"Clip", "DequantizeLinear", "QuantizeLinear", "Pad", "PadV19", "PadV18", "PadV13"}
     moving = {f"MoveTransposeAfter{kind}" for kind in kinds}
-    dropping = {"DropTransposeBeforeReshape", "DropTransposeBeforeFlatten"}
+    dropping = {
+        "DropTransposeAfterReshape",
+        "DropTransposeBeforeFlatten",
+        "DropTransposeBeforeReshape",
+    }
     fusing = {"FuseTransposes", "WriteTransposePermutation", "RemoveIdentityTranspose"}
     assert set(RULES) == moving | dropping | fusing
