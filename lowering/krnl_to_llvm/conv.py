@@ -25,6 +25,7 @@ from xonnc.lowering.krnl_to_llvm.gemm import multiply_add
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 from xonnc.lowering.krnl_to_llvm.next_panel import ahead_of, prefetch_share, share_of_next_panel
+from xonnc.lowering.onnx_to_krnl.planning.window_geometry import MAX_UNROLLED_WINDOW
 
 Epilogue: TypeAlias = Callable[[SSAValue, int], SSAValue]
 """Compute the vector to store from a vector of results and its number of lanes."""
@@ -333,6 +334,10 @@ def _prefetch_block(conv: _Conv, pointer: SSAValue, pixels: int) -> None:
             conv.builder.prefetch(pointer, (x.block + row * dilations[0] * x.row) * size + column * line)
 
 
+MAX_UNROLLED_COLUMNS = 32
+"""Elements of a row of a depthwise window that are unrolled at most, where the window is not."""
+
+
 def _accumulate_depthwise(conv: _Conv, origin: TileOrigin, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
     """Accumulate a depthwise convolution; pixels that windows share are loaded once per window row."""
     builder, op, x, element, lanes = conv.builder, conv.op, conv.x, conv.element, conv.lanes
@@ -340,22 +345,56 @@ def _accumulate_depthwise(conv: _Conv, origin: TileOrigin, totals: Sequence[SSAV
     kernel, dilations, strides = _sizes(op.kernel), _sizes(op.dilations), _sizes(op.strides)
     corner = _pixel_address(conv, x, origin, _sizes(op.start), strides)
     weights = builder.address(conv.w, builder.imul(block, prod(kernel) * lanes), element)
-    sums = list(totals)
-    for row in range(kernel[0]):
-        line = builder.address(corner, row * dilations[0] * x.row, element)
+    is_unrolled = prod(kernel) <= MAX_UNROLLED_WINDOW
+
+    def part(
+        pixels: SSAValue, factors: SSAValue, columns: int, totals: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """Add the products of some neighboring columns of a row of the window."""
+        sums = list(totals)
         read: dict[int, SSAValue] = {}
-        for step in range(kernel[1]):
-            factor = builder.load(
-                builder.address(weights, (row * kernel[1] + step) * lanes, element), element, lanes
-            )
+        for step in range(columns):
+            factor = builder.load(builder.address(factors, step * lanes, element), element, lanes)
             for pixel, total in enumerate(sums):
                 column = pixel * strides[1] + step * dilations[1]
                 if column not in read:
                     read[column] = builder.load(
-                        builder.address(line, column * lanes, element), element, lanes
+                        builder.address(pixels, column * lanes, element), element, lanes
                     )
                 sums[pixel] = builder.fma(read[column], factor, total)
-    return sums
+        return sums
+
+    def of_row(row: SSAValue | int, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        pixels, factors = (
+            builder.address(start, builder.mul_sizes(row, distance), element)
+            for start, distance in ((corner, dilations[0] * x.row), (weights, kernel[1] * lanes))
+        )
+        if is_unrolled or kernel[1] <= MAX_UNROLLED_COLUMNS:
+            return part(pixels, factors, kernel[1], totals)
+        count, rest = divmod(kernel[1], MAX_UNROLLED_COLUMNS)
+
+        def of_columns(first: SSAValue | int, columns: int, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            at, read = (
+                builder.address(start, builder.mul_sizes(first, distance), element)
+                for start, distance in ((factors, lanes), (pixels, dilations[1] * lanes))
+            )
+            return part(read, at, columns, totals)
+
+        end = count * MAX_UNROLLED_COLUMNS
+        totals = builder.loop(
+            builder.constant(0),
+            builder.constant(end),
+            MAX_UNROLLED_COLUMNS,
+            totals,
+            lambda first, totals: of_columns(first, MAX_UNROLLED_COLUMNS, totals),
+        )
+        return of_columns(end, rest, totals)
+
+    if not is_unrolled:
+        return builder.loop(builder.constant(0), builder.constant(kernel[0]), 1, totals, of_row)
+    for row in range(kernel[0]):
+        totals = of_row(row, totals)
+    return totals
 
 
 def _store(conv: _Conv, origin: TileOrigin, sums: Sequence[SSAValue], width: int) -> None:

@@ -90,7 +90,10 @@ def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
     window = window_of(op, weights[2:], pixels, results)
     groups = op.group.value.data
     is_depthwise = (
-        weights[1] == 1 and groups == channels == filters and prod(window.kernel) <= MAX_UNROLLED_WINDOW
+        weights[1] == 1
+        and groups == channels
+        and (groups > 1 or filters == 1)
+        and window.kernel[-1] <= MAX_UNROLLED_WINDOW
     )
     if groups > 1 and not is_depthwise and not is_static(images):
         return NO_DYNAMIC_KERNEL
@@ -191,21 +194,62 @@ def _over_window(
 def _depthwise(
     op: nn.ConvOp, source: SSAValue, window: WindowGeometry, builder: LoweringBuilder
 ) -> str | None:
-    shape, weights = builder.sizes(op.X), (builder.shape(op.W)[0], prod(window.kernel))
+    """Convolve each channel by itself, with one or more filters."""
+    shape, out = builder.sizes(op.X), builder.sizes(op.Y)
+    filters, channels = static_sizes((out[1], shape[1]))
+    weights = filters, prod(window.kernel[:-1]), window.kernel[-1]
     inputs: list[Operand] = [(source, [*shape[:2], *window.padded]), (op.W, weights)]
     kernel = Kernel(builder, "depthwise", [op.Y], inputs if op.B.type == NONE else [*inputs, op.B])
     target, read, factors, *bias = kernel.buffers
-    with kernel.loops(builder.sizes(op.Y)) as indices:
-        channel = indices[1]
+    if prod(window.kernel) > MAX_UNROLLED_WINDOW:
+        _depthwise_by_rows(kernel, out, window, filters // channels)
+        kernel.call()
+        return None
+    with kernel.loops(out) as indices:
+        image, filter_, *pixel = indices
 
         def combine(total: Scalar, x: Scalar, number: int) -> Scalar:
-            factor = factors[channel, number]
-            return total + x * factor
+            return total + x * factors[filter_, *divmod(number, window.kernel[-1])]
 
-        start = bias[0][channel] if bias else kernel.constant(0.0, target.element)
-        target[*indices] = _over_window(window, indices, read, start, combine)
+        start = bias[0][filter_] if bias else kernel.constant(0.0, target.element)
+        at = image, _quotient(filter_, filters // channels), *pixel
+        target[*indices] = _over_window(window, at, read, start, combine)
     kernel.call()
     return None
+
+
+def _quotient(index: Scalar, divisor: int) -> Scalar:
+    return index if divisor == 1 else index // divisor
+
+
+def _depthwise_by_rows(kernel: Kernel, out: Sequence[Size], window: WindowGeometry, of_channel: int) -> None:
+    """
+    Convolve each channel with `of_channel` filters whose windows are too large to be unrolled.
+
+    For each row of the window, unrolled, its products are added to a row of results.
+    """
+    target, source, factors, *bias = kernel.buffers
+    *rows, columns = window.kernel
+    with kernel.loops(out[:-1]) as outer:
+        image, filter_, *above = outer
+        channel = _quotient(filter_, of_channel)
+        with kernel.loops(out[-1:]) as (column,):
+            target[*outer, column] = bias[0][filter_] if bias else 0.0
+        with kernel.loops([*rows, out[-1]]) as (*steps, column):
+            row = kernel.index(0)
+            for size, step in zip(rows, steps, strict=True):
+                row = row.scaled_by(size) + step
+            geometry = zip(above, window.strides[:-1], steps, window.dilations[:-1], strict=True)
+            at = [
+                index.scaled_by(stride) + step.scaled_by(dilation)
+                for index, stride, step, dilation in geometry
+            ]
+            first = column.scaled_by(window.strides[-1])
+            total = target[*outer, column]
+            for number in range(columns):
+                x = source[image, channel, *at, first.offset_by(number * window.dilations[-1])]
+                total += x * factors[filter_, row, number]
+            target[*outer, column] = total
 
 
 supports_dynamic_shapes(nn.ConvOp, nn.MaxPoolOp, MaxPoolSingleOutOp, nn.AveragePoolOp)

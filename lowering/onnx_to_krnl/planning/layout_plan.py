@@ -226,8 +226,6 @@ def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
     if not is_grouped or not (is_long or _fills_blocks(op, y[1], layouts)):
         return
     window = image_window(op, weights.shape[2:], x, y)
-    if is_depthwise and max(window.kernel) > MAX_DEPTHWISE_WINDOW:
-        return
     sub_convolutions = dilated_sub_convolutions(
         window.kernel, window.strides, window.dilations, window.begins, x[2:], y[2:]
     )
@@ -288,10 +286,6 @@ def _begin_transposed(op: nn.ConvTransposeOp, layouts: LayoutPlan, ends: dict[SS
 
 MAX_SUB_CONVOLUTIONS = 16
 """Sub-convolutions that a transposed convolution is split into at most."""
-
-
-MAX_DEPTHWISE_WINDOW = 7
-"""Rows or columns of a depthwise window at most, since it is unrolled."""
 
 
 def _ask_halo(value: SSAValue, window: WindowGeometry, layouts: LayoutPlan) -> None:

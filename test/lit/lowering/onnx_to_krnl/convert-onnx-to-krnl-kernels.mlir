@@ -18,6 +18,33 @@ func.func @depthwise(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32> {
 
 // -----
 
+// Depthwise convolution with a large window, channel-blocked too.
+// CHECK-LABEL: func.func @large_depthwise
+// CHECK:         krnl.conv
+// CHECK-SAME:    depthwise
+// CHECK-SAME:    kernel = array<i64: 31, 31>
+func.func @large_depthwise(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<32x1x31x31xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{group = 32 : si64, pads = [15, 15, 15, 15]}> : (tensor<1x32x8x8xf32>, tensor<32x1x31x31xf32>, none) -> tensor<1x32x8x8xf32>
+  onnx.Return %y : tensor<1x32x8x8xf32>
+}
+
+// -----
+
+// Two filters of each channel: row-major, in one kernel.
+// CHECK-LABEL: func.func @filters_of_channels
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "depthwise_0", iterations = 8 : i64{{.*}}}>
+// CHECK:         arith.divsi
+func.func @filters_of_channels(%x: tensor<1x4x8x8xf32>) -> tensor<1x8x6x6xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<8x1x3x3xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{group = 4 : si64}> : (tensor<1x4x8x8xf32>, tensor<8x1x3x3xf32>, none) -> tensor<1x8x6x6xf32>
+  onnx.Return %y : tensor<1x8x6x6xf32>
+}
+
+// -----
+
 // Strides apply to the source; the halo is at the top and at the left only, like the pads.
 // CHECK-LABEL: func.func @strided
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "halo_0", iterations = 2 : i64{{.*}}}>

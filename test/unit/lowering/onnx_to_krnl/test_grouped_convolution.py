@@ -104,3 +104,47 @@ def test_numbers_that_are_not_finite_stay_in_their_group(depth: int, number: flo
     found, _, _ = results(model_of(x, weights, "group=4,pads=[1,1,1,1]"), x)
     assert not np.isfinite(found[:, depth : 2 * depth]).all(axis=(0, 2, 3)).any()
     assert np.isfinite(np.delete(found, range(depth, 2 * depth), axis=1)).all()
+
+
+@pytest.mark.parametrize("images", ["", "n"])
+@pytest.mark.parametrize(
+    ("channels", "filters", "window", "attributes"),
+    [
+        # Channel-blocked: rows of the window in a loop, columns unrolled or in a loop of them.
+        (2 * LANES, 1, (9, 9), "pads=[4,4,4,4]"),
+        (LANES + 3, 1, (11, 7), "pads=[5,3,5,3],strides=[2,2]"),
+        (LANES, 1, (13, 6), "pads=[12,5,12,5],dilations=[2,2]"),
+        (LANES, 1, (2, 67), "pads=[1,33,1,33]"),
+        (LANES, 1, (3, 64), "pads=[1,32,1,32]"),
+        (LANES, 1, (1, 31), "pads=[0,15,0,15]"),
+        # Row-major: few channels, several filters of each.
+        (3, 1, (9, 9), "pads=[4,4,4,4]"),
+        (3, 2, (13, 5), "pads=[6,4,6,4],strides=[1,2],dilations=[1,2]"),
+        (2 * LANES, 2, (3, 3), "pads=[1,1,1,1]"),
+        (5, 3, (3, 2), "strides=[2,1]"),
+    ],
+)
+def test_depthwise_windows(
+    channels: int, filters: int, window: tuple[int, int], attributes: str, images: str
+):
+    x, weights = floats(2, channels, 15, 21), floats(channels * filters, 1, *window) / np.float32(9)
+    found, expected, kernels = results(model_of(x, weights, f"group={channels},{attributes}", images), x)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert any(each.startswith("depthwise") for each in kernels)
+
+
+@pytest.mark.parametrize("number", [np.nan, -np.inf])
+def test_depthwise_windows_of_numbers_that_are_not_finite(number: float):
+    x, weights = floats(1, LANES, 20, 20), np.abs(floats(LANES, 1, 9, 9))
+    x[0, 1, 3, 19] = number
+    found, _, _ = results(model_of(x, weights, f"group={LANES},pads=[4,4,4,4]"), x)
+    reached = np.zeros((1, LANES, 20, 20), bool)
+    reached[0, 1, :8, 15:] = True
+    np.testing.assert_array_equal(~np.isfinite(found) | (found == 0), reached)
+
+
+def test_depthwise_volumes():
+    x, weights = floats(1, 4, 6, 7, 8), floats(4, 1, 5, 5, 5) / np.float32(9)
+    found, expected, kernels = results(model_of(x, weights, "group=4,pads=[2,2,2,2,2,2]"), x)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert any(each.startswith("depthwise") for each in kernels)
