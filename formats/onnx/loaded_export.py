@@ -9,7 +9,13 @@ import onnx
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.load_model import LoadedModel, load
 from xonnc.formats.onnx.model_tensors import tensors_of
-from xonnc.formats.onnx.save_model import ExportedModel, ExternalData, Initializer, save
+from xonnc.formats.onnx.save_model import (
+    ExportedModel,
+    ExternalData,
+    Initializer,
+    needs_external_data,
+    save,
+)
 from xonnc.formats.onnx.tensors import TensorReader, payload
 
 _PAYLOAD_FIELDS = (
@@ -37,6 +43,13 @@ def save_loaded(loaded: LoadedModel, path: str | Path, external: ExternalData | 
     if external is None and has_external_data(loaded.proto) and str(path) != "-":
         external = ExternalData(f"{Path(path).name}.data")
     return save(export_loaded(loaded), path, external=external)
+
+
+def save_proto(model: onnx.ModelProto, path: Path) -> list[Path]:
+    """Write a model in memory to `path`, with external data if it is too large for one file."""
+    exported = export_loaded(LoadedModel.of(model))
+    external = ExternalData(f"{path.name}.data") if needs_external_data(exported) else None
+    return save(exported, path, external=external)
 
 
 def whole_model(loaded: LoadedModel) -> onnx.ModelProto:

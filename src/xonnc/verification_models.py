@@ -23,7 +23,7 @@ import onnx
 
 from xonnc.contexts import new_context
 from xonnc.errors import XonncError, suggest
-from xonnc.formats.onnx.loaded_export import load_proto
+from xonnc.formats.onnx.loaded_export import load_proto, save_proto
 from xonnc.formats.onnx.tensors import DTYPES
 from xonnc.runtime.reference_process import ReferenceProcess
 from xonnc.runtime.verification.reference_engines import Engine
@@ -219,7 +219,7 @@ def _in_onnxruntime(model: onnx.ModelProto, name: str, is_optimized: bool, is_de
     folder = TemporaryDirectory(prefix="xonnc-")
     process = _reference_process()
     path = Path(folder.name) / "model.onnx"
-    path.write_bytes(model.SerializeToString())
+    save_proto(model, path)
     session = process.open(path, is_optimized)
     try:
         outputs = session.output_names()
@@ -324,7 +324,7 @@ def _compiled_loadable(model: onnx.ModelProto, name: str, target: str | None) ->
 
     with TemporaryDirectory(prefix="xonnc-") as folder:
         path = Path(folder) / "model.onnx"
-        path.write_bytes(model.SerializeToString())
+        save_proto(model, path)
         loadable = compile_model(path, target or DEFAULT_TARGET).loadable
         opened = _simulated(loadable, path, target)
     return replace(opened, name=f"{name} loadable", proto=model)

@@ -15,6 +15,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.onnx import save_model as saving
 from xonnc.formats.onnx.exporter import export_model, export_proto
+from xonnc.formats.onnx.loaded_export import load_proto, save_proto
 from xonnc.formats.onnx.save_model import ExternalData
 from xonnc.runtime.reference import open_session
 from xonnc.tools.universe import XONNC_UNIVERSE
@@ -237,3 +238,17 @@ def test_nothing_is_left_of_a_file_that_failed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(XonncError, match="cannot be written"), atomic_write(tmp_path / "none" / "m"):
         pass
+
+
+def test_a_model_in_memory_too_large_for_one_file_is_written_in_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = onnx.numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    graph = onnx.helper.make_graph([], "g", [], [], [weights])
+    model = onnx.helper.make_model(graph)
+    path = tmp_path / "m.onnx"
+    assert save_proto(model, path) == [path]
+    monkeypatch.setattr(saving, "MAX_FILE_BYTES", 8000)
+    assert save_proto(model, path) == [path, tmp_path / "m.onnx.data"]
+    assert path.stat().st_size < 1000
+    assert load_proto(path) == model
