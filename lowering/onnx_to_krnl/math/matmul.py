@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
@@ -17,6 +18,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     f32,
     f64,
+    i1,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -42,6 +44,8 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
     Size,
     are_static,
     is_static,
+    max_size,
+    min_size,
     static_sizes,
     volume,
 )
@@ -134,15 +138,24 @@ def dynamic_matmul(
     `batch` is the number of products, and whether A, and B, has a matrix for each.
     """
     count, has = batch
-    _, n, k = sizes
+    m, n, k = sizes
     a, b, *bias = buffers
     tile = gemm_tile(builder, builder.element(result), sizes)
-    b = _pack(b, (count if has[1] else 1, k, n), tile[1], builder)
     attributes = {
-        "packed": UnitAttr(),
+        **(properties or {}),
         "dynamic_batch": DenseArrayBase.from_list(i64, [int(each) for each in has]),
     }
-    emit_gemm(result, [a, b, *bias], sizes, tile, {**(properties or {}), **attributes}, builder, count)
+    if is_static(m) and m <= tile[0]:
+        # Each element of B is read once.
+        emit_gemm(result, [a, b, *bias], sizes, tile, attributes, builder, count)
+        return
+    matrices = count if has[1] else 1
+    # With few rows, which are found at run time, nothing is packed.
+    is_packed = 1 if is_static(m) else min_size(max_size(m - tile[0], 0), 1)
+    packed = _pack(b, (matrices * is_packed, k, n), tile[1], builder)
+    unpacked = None if is_static(m) else b
+    attributes["packed"] = UnitAttr()
+    emit_gemm(result, [a, packed, *bias], sizes, tile, attributes, builder, count, unpacked)
 
 
 def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -195,12 +208,15 @@ def call_gemm(
     builder: LoweringBuilder,
     properties: Mapping[str, Attribute] | None = None,
     count: Size = 1,
+    unpacked: SSAValue | None = None,
 ) -> None:
     """
     Emit a kernel of one `krnl.gemm`; `buffers` are A, B (packed unless `properties` are given) and a bias.
 
-    `count` is the number of products of an `dynamic_batch`.
+    `count` is the number of products of an `dynamic_batch`. B is read `unpacked`, if given, where A has
+    no more rows than a tile.
     """
+    buffers = [*buffers, *([] if unpacked is None else [unpacked])]
     types = [buffer.type for buffer in (output, *buffers)]
     # Views of rows are contiguous: without their offsets in the types, all calls share one kernel.
     rows = [buffer_of(each.element_type, each.get_shape()) for each in types if is_buffer(each)]
@@ -214,12 +230,25 @@ def call_gemm(
     dynamic_sizes = [kernel.size(size) for size in sizes if not is_static(size)]
     if "dynamic_batch" in attributes:
         dynamic_sizes.append(kernel.size(count))
-    product = add_gemm(
-        kernel, kernel.buffers, sizes, tile, attributes, dynamic_sizes, kernel.add_range_arguments()
-    )
+    iterations = kernel.add_range_arguments()
+    if unpacked is None:
+        product = add_gemm(kernel, kernel.buffers, sizes, tile, attributes, dynamic_sizes, iterations)
+    else:
+        *operands, rows_of_b = kernel.buffers
+        plain = {name: each for name, each in attributes.items() if name not in OF_PACKED}
+        is_few = kernel.add(arith.CmpiOp(dynamic_sizes[0], kernel.index(tile[0]), "sle"))
+        with kernel.when(is_few):
+            few = [*operands[:2], rows_of_b, *operands[3:]]
+            add_gemm(kernel, few, sizes, tile, plain, dynamic_sizes, iterations)
+        with kernel.when(kernel.add(arith.XOrIOp(is_few, kernel.constant(1, i1)))):
+            product = add_gemm(kernel, operands, sizes, tile, attributes, dynamic_sizes, iterations)
     builder.call(
         "gemm", kernel, [output], buffers, count if "dynamic_batch" in attributes else product.iterations
     )
+
+
+OF_PACKED = ("packed", "prefetch", "next_panel_prefetch", "rows_first")
+"""Attributes of products with a packed B."""
 
 
 def add_gemm(
@@ -378,15 +407,16 @@ def emit_gemm(
     properties: dict[str, Attribute],
     builder: LoweringBuilder,
     count: Size = 1,
+    unpacked: SSAValue | None = None,
 ) -> None:
-    """Emit a kernel of one `krnl.gemm`, with a following Relu fused."""
+    """Emit a kernel of one `krnl.gemm`, as `call_gemm` does, with a following Relu fused."""
     activation = following_relu(result, builder)
     attributes = dict(properties)
     if activation is not None:
         builder.fused.add(activation)
         attributes["activation"] = StringAttr("relu")
         result = activation.results[0]
-    call_gemm(builder.result(result), buffers, sizes, tile, builder, attributes, count)
+    call_gemm(builder.result(result), buffers, sizes, tile, builder, attributes, count, unpacked)
 
 
 def following_relu(result: SSAValue, builder: LoweringBuilder) -> Operation | None:

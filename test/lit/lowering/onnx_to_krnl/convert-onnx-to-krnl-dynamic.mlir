@@ -27,9 +27,11 @@ func.func @sum(%x: tensor<?x8xf32> {onnx.name = "x", onnx.dim_params = "0:N"}, %
 
 // -----
 
-// Batched matrix products with dynamic dimensions: B is packed in panels as wide as the tile.
+// Batched matrix products with dynamic dimensions: B is packed in panels as wide as the tile, unless A has no more rows than that.
 // CHECK-LABEL: @products
 // CHECK:         memref.alloc(%{{.*}}, %{{.*}}) : memref<?x?x4x48xf32>
+// CHECK:         arith.cmpi sle, %{{.*}}, %c8 : index
+// CHECK:         "krnl.gemm"({{.*}}) <{dynamic_batch = array<i64: 1, 1>, k = 4 : i64, m = -9223372036854775808 : i64, n = -9223372036854775808 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 2, 3>, tile = array<i64: 8, 48>}>
 // CHECK:         "krnl.gemm"({{.*}}) <{dynamic_batch = array<i64: 1, 1>, k = 4 : i64, m = -9223372036854775808 : i64, n = -9223372036854775808 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 2, 3>, packed, rows_first, tile = array<i64: 8, 48>}>
 // LLVM-LABEL:  llvm.func internal @gemm_2
 // LLVM:          llvm.call_intrinsic "llvm.smin.i64"

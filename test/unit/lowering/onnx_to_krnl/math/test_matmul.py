@@ -220,3 +220,33 @@ def test_large_results_of_a_small_depth(size: int | None, threads: int):
     with np.errstate(invalid="ignore"):
         np.testing.assert_allclose(np.asarray(y), a @ b, rtol=1e-3, atol=1e-4)
     assert session.host_calls() == []
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("rows", ["m", 1, 3])
+@pytest.mark.parametrize("forms", [("nmk", "nkp"), ("mk", "nkp"), ("nmk", "kp"), ("mk", "kp")])
+def test_few_rows_known_at_run_time(forms: tuple[str, str], rows: str | int, threads: int):
+    """A matrix is packed for many rows only; one program serves all numbers of rows, none too."""
+    dims = {"m": rows, "k": "k", "n": "n", "p": "p"}
+    shapes = {name: [dims[each] for each in form] for name, form in zip("ab", forms, strict=True)}
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["a", "b"], ["c"]), helper.make_node("Relu", ["c"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    session = compile_native(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), threads=threads
+    )
+    for count in (1, 2, 5, 6, 7, 8, 9, 23, 0) if rows == "m" else (rows,):
+        for n, k, p in ((1, 64, 1), (3, 5, 67), (2, 130, 48), (4, 1, 200)):
+            sizes = {"m": int(count), "n": n, "k": k, "p": p}
+            a, b = (floats(*(sizes[each] for each in form)) for form in forms)
+            if k == 130 and count:
+                a[..., 0, 3], b[..., 7, 2] = np.inf, np.nan
+            (y,) = session.run(None, {"a": a, "b": b})
+            with np.errstate(invalid="ignore"):
+                expected = np.maximum(a @ b, np.float32(0))
+            np.testing.assert_allclose(np.asarray(y), expected, rtol=1e-4, atol=1e-4)
+    assert session.host_calls() == []
+    assert session.compiled == 1
