@@ -15,7 +15,7 @@ from weakref import WeakSet
 import numpy as np
 
 from xonnc.argument_types import require_path
-from xonnc.errors import DeclaredShapeError, DimensionNameError, XonncError
+from xonnc.errors import DeclaredShapeError, DimensionNameError, InvalidModelError, XonncError
 from xonnc.formats.html_tables import html_table
 from xonnc.formats.native.partial_program import partial_program
 from xonnc.formats.native.program import (
@@ -263,8 +263,8 @@ class Session(OnnxruntimeApi):
         if self._corrected is None:
             try:
                 return self._results(feeds, out)
-            except DimensionNameError as error:
-                return self._unnamed_results(feeds, error)
+            except (DimensionNameError, InvalidModelError) as error:
+                return self._results_undeclared(feeds, error)
             except (DeclaredShapeError, MemoryError) as error:
                 # Memory runs out where a result is declared far larger than it is.
                 if self._undeclared is None:
@@ -274,12 +274,15 @@ class Session(OnnxruntimeApi):
                 warnings.warn(f"{error}; {which} result shapes are ignored", stacklevel=3)
         return self._corrected_results(self._corrected, feeds)
 
-    def _unnamed_results(self, feeds: Mapping[str, object], error: DimensionNameError) -> list[RuntimeValue]:
+    def _results_undeclared(
+        self, feeds: Mapping[str, object], error: DimensionNameError | InvalidModelError
+    ) -> list[RuntimeValue]:
         """
-        Run without the names of dimensions; if the operators do not take the sizes either, raise `error`.
+        Run without what the model declares; if the operators do not take the sizes either, raise `error`.
 
         onnxruntime compares no names, and exporters give one name to dimensions that differ: a merged decoder
-        of optimum gets an empty cache of the encoder's states in its first run.
+        of optimum gets an empty cache of the encoder's states in its first run. Nor does it compare sizes of
+        inner values: torch declares the batch of its example where inputs have any.
         """
         if self._undeclared is None:
             raise error
@@ -289,7 +292,8 @@ class Session(OnnxruntimeApi):
         except XonncError:
             raise error from None
         self._corrected = corrected
-        warnings.warn(f"{error}; the names of dimensions are ignored", stacklevel=4)
+        which = "names of dimensions" if isinstance(error, DimensionNameError) else "declared shapes"
+        warnings.warn(f"{error}; the {which} are ignored", stacklevel=4)
         return results
 
     def _corrected_results(self, corrected: Session, feeds: Mapping[str, object]) -> list[RuntimeValue]:

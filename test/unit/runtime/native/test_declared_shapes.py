@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from onnx import parser
 
-from xonnc.errors import DimensionNameError
+from xonnc.errors import DimensionNameError, XonncError
 from xonnc.native import compile_native
 
 HEAD = '<ir_version: 10, opset_import: ["": 21]> g '
@@ -107,3 +107,31 @@ def test_sizes_of_one_name_that_no_operator_takes():
             session.run(None, feeds)
         (y,) = session.run(None, {"x": ones, "z": ones})
         np.testing.assert_array_equal(np.asarray(y), 2 * ones)
+
+
+BATCH = f"""{HEAD}(float[n,3,h] x, float[1,3,1] t) => (float[n,l,2] y) <float[1,3,h] a,
+    int64[1] first = {{0}}, int64[2] rest = {{-1, 1}}, int64[3] flat = {{0, -1, 1}}>
+    {{ a = Add (x, t) b = Relu (a) s = Shape (b) n = Gather (s, first) to = Concat <axis = 0> (n, rest)
+       r = Reshape (b, to) f = Reshape (x, flat) y = Concat <axis = 2> (r, f) }}"""
+
+
+def test_a_batch_that_inner_values_declare_otherwise():
+    """As torch exports a batch of one where it may be any: shapes are computed from what is declared."""
+    session = compile_native(parser.parse_model(BATCH), cache=False)
+    x, t = np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 9, np.float32([[[1], [-2], [3]]])
+    parts = [np.maximum(x + t, 0), x]
+    expected = np.concatenate([part.reshape(2, -1, 1) for part in parts], 2)
+    with pytest.warns(UserWarning, match="the declared shapes are ignored$"):
+        (found,) = session.run(None, {"x": x, "t": t})
+    np.testing.assert_array_equal(np.asarray(found), expected)
+    (found,) = session.run(None, {"x": x[:1], "t": t})
+    np.testing.assert_array_equal(np.asarray(found), expected[:1])
+
+
+def test_sizes_that_operators_do_not_take_are_refused_as_such():
+    session = compile_native(
+        parser.parse_model(f"{HEAD}(float[n] x, float[m] z) => (float[k] y) {{ y = Add (x, z) }}"),
+        cache=False,
+    )
+    with pytest.raises(XonncError, match="Add: Broadcast op with incompatible shapes"):
+        session.run(None, {"x": np.ones(3, np.float32), "z": np.ones(4, np.float32)})
