@@ -1,5 +1,5 @@
 """
-Vectorised f32 math functions: exp, erf, tanh.
+Vectorised f32 math functions: exp, log, sin, cos, erf, tanh.
 
 LLVM lowers its intrinsics for these to one call of the C library per lane
 (docs/internals/cpu-kernels.md §4.5).
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf, nan, pi
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from xonnc.lowering.krnl_to_llvm import llvm_ops
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, element_of, lanes_of
 from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 
@@ -34,6 +36,44 @@ place is 1 there. The low bits of the sum are the integer; subtracting the const
 ERF_SCALE = 0.3275911
 ERF_COEFFICIENTS = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 """Abramowitz and Stegun, formula 7.1.26; maximum absolute error 1.5e-7."""
+
+
+LOG_COEFFICIENTS = (
+    7.0376836292e-2,
+    -1.1514610310e-1,
+    1.1676998740e-1,
+    -1.2420140846e-1,
+    1.4249322787e-1,
+    -1.6668057665e-1,
+    2.0000714765e-1,
+    -2.4999993993e-1,
+    3.3333331174e-1,
+)
+"""Of Cephes `logf`: `(log(1 + f) - f + f²/2) / f³` for `1 + f` from √½ to √2."""
+SQRT_HALF_BITS = 0x3F3504F3
+"""Bits of √½ as f32."""
+HALF_PI = (1.57079632679489655800, 6.12323399573676603587e-17)
+"""π/2 in two parts of f64."""
+MAX_REDUCED = 2.0**30
+"""Magnitude up to which those suffice."""
+SIN_COEFFICIENTS = (
+    1.58969099521155010221e-10,
+    -2.50507602534068634195e-8,
+    2.75573137070700676789e-6,
+    -1.98412698298579493134e-4,
+    8.33333333332248946124e-3,
+    -1.66666666666666324348e-1,
+)
+"""Of fdlibm: `(sin(r) - r) / r³` for `|r| ≤ π/4`, in powers of r²."""
+COS_COEFFICIENTS = (
+    -1.13596475577881948265e-11,
+    2.08757232129817482790e-9,
+    -2.75573143513906633035e-7,
+    2.48015872894767294178e-5,
+    -1.38888888888741095749e-3,
+    4.16666666666666019037e-2,
+)
+"""Of fdlibm: `(cos(r) - 1 + r²/2) / r⁴`."""
 
 
 def polynomial(builder: LLVMBuilder, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
@@ -162,3 +202,99 @@ def tanh(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
     small = builder.fma(builder.fmul(series, square), magnitude, magnitude)
     value = builder.select(builder.fcmp("olt", magnitude, builder.constant(0.625, type_)), small, large)
     return builder.intrinsic("copysign", value, x)
+
+
+def log(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """`log x = e ln 2 + log(1 + f)`, where `x = 2^e (1 + f)`; other types than f32 call the C library."""
+    if element_of(x) != f32:
+        return builder.intrinsic("log", x)
+    type_, integers = x.type, _integers(x)
+
+    def constant(number: float) -> SSAValue:
+        return builder.constant(number, type_)
+
+    is_subnormal = builder.fcmp("olt", x, constant(2.0**-126))
+    normal = builder.select(is_subnormal, builder.fmul(x, constant(2.0**23)), x)
+    bits = builder.add(llvm.BitcastOp(normal, integers))
+    above = builder.add(llvm.SubOp(bits, builder.constant(SQRT_HALF_BITS, integers)))
+    exponent = builder.add(llvm.AShrOp(above, builder.constant(23, integers)))
+    mantissa = builder.add(
+        llvm.SubOp(bits, builder.add(llvm.ShlOp(exponent, builder.constant(23, integers))))
+    )
+    f = builder.fsub(builder.add(llvm.BitcastOp(mantissa, type_)), constant(1.0))
+    e = builder.add(llvm.SIToFPOp(exponent, type_))
+    e = builder.select(is_subnormal, builder.fsub(e, constant(23.0)), e)
+    square = builder.fmul(f, f)
+    tail = builder.fmul(polynomial(builder, f, LOG_COEFFICIENTS), builder.fmul(square, f))
+    tail = builder.fma(e, constant(LN2_LOW), tail)
+    tail = builder.fma(square, constant(-0.5), tail)
+    value = builder.fma(e, constant(LN2_HIGH), builder.fadd(f, tail))
+    # The logarithms of infinity and NaN are they themselves.
+    value = builder.select(builder.fcmp("olt", x, constant(inf)), value, x)
+    value = builder.select(builder.fcmp("olt", x, constant(0.0)), constant(nan), value)
+    return builder.select(builder.fcmp("oeq", x, constant(0.0)), constant(-inf), value)
+
+
+def sin(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """The sine, of f32 in f64 and rounded once; f64 calls the C library."""
+    return _in_double(builder, x, "sin", 0)
+
+
+def cos(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """The cosine, as the sine of the next quadrant."""
+    return _in_double(builder, x, "cos", 1)
+
+
+def _in_double(builder: LLVMBuilder, x: SSAValue, name: str, first_quadrant: int) -> SSAValue:
+    if element_of(x) != f32:
+        return builder.intrinsic(name, x)
+    wide = builder.add(llvm_ops.cast(llvm.FPExtOp, x, vector_of(f64, lanes_of(x))))
+    value = _sine(builder, wide, name, first_quadrant)
+    return builder.add(llvm_ops.cast(llvm.FPTruncOp, value, x.type))
+
+
+def _sine(builder: LLVMBuilder, x: SSAValue, name: str, first_quadrant: int) -> SSAValue:
+    """`sin(n π/2 + r)`, by the last two bits of n and a polynomial of r."""
+    type_, integers = x.type, vector_of(i64, lanes_of(x))
+    rounding = builder.constant(1.5 * 2.0**52, type_)
+    shifted = builder.fma(x, builder.constant(2 / pi, type_), rounding)
+    n = builder.fsub(shifted, rounding)
+    r = x
+    for part in HALF_PI:
+        r = builder.fma(n, builder.constant(-part, type_), r)
+    square = builder.fmul(r, r)
+    sine = builder.fma(builder.fmul(polynomial(builder, square, SIN_COEFFICIENTS), square), r, r)
+    # That of -0 is -0.
+    sine = builder.intrinsic("copysign", sine, r)
+    cosine = builder.fma(square, builder.constant(-0.5, type_), builder.constant(1.0, type_))
+    fourth = builder.fmul(square, square)
+    cosine = builder.fma(polynomial(builder, square, COS_COEFFICIENTS), fourth, cosine)
+    quadrant = builder.add(llvm.BitcastOp(shifted, integers))
+    if first_quadrant:
+        quadrant = builder.iadd(quadrant, builder.constant(first_quadrant, integers))
+    one, zero = builder.constant(1, integers), builder.constant(0, integers)
+    is_odd = builder.icmp("ne", builder.add(llvm.AndOp(quadrant, one)), zero)
+    value = builder.select(is_odd, cosine, sine)
+    # Bit 1 of the quadrant becomes the sign.
+    second = builder.add(llvm.AndOp(quadrant, builder.constant(2, integers)))
+    sign = builder.add(llvm.ShlOp(second, builder.constant(62, integers)))
+    bits = builder.add(llvm.XOrOp(builder.add(llvm.BitcastOp(value, integers)), sign))
+    return _unless_large(builder, x, builder.add(llvm.BitcastOp(bits, type_)), name)
+
+
+def _unless_large(builder: LLVMBuilder, x: SSAValue, value: SSAValue, name: str) -> SSAValue:
+    """Return a value; where an element of `x` is too large, what the C library gives."""
+    is_large = builder.fcmp("ogt", builder.intrinsic("fabs", x), builder.constant(MAX_REDUCED, x.type))
+    found = is_large
+    while (count := lanes_of(found)) > 1:
+        half = count // 2
+        parts = [builder.shuffle(found, range(start, start + count - half)) for start in (0, half)]
+        found = builder.add(llvm.OrOp(parts[0], parts[1]))
+    found = builder.lane(found, 0) if lanes_of(found) else found
+
+    def by_library(_index: SSAValue, _value: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [builder.select(is_large, builder.intrinsic(name, x), value)]
+
+    # A loop of one iteration or none is a branch.
+    times = builder.add(llvm.ZExtOp(found, i64))
+    return builder.loop(builder.constant(0), times, 1, [value], by_library)[0]

@@ -49,14 +49,11 @@ INTRINSICS: dict[type[Operation], str] = {
     math.AtanOp: "atan",
     math.CeilOp: "ceil",
     math.CopySignOp: "copysign",
-    math.CosOp: "cos",
     math.CoshOp: "cosh",
     math.FloorOp: "floor",
     math.FmaOp: "fma",
-    math.LogOp: "log",
     math.PowFOp: "pow",
     math.RoundEvenOp: "roundeven",
-    math.SinOp: "sin",
     math.SinhOp: "sinh",
     math.SqrtOp: "sqrt",
     math.TanOp: "tan",
@@ -66,7 +63,10 @@ INTRINSICS: dict[type[Operation], str] = {
 
 EXPANDED: dict[type[Operation], Callable[[LLVMBuilder, SSAValue], SSAValue]] = {
     ErfOp: math_functions.erf,
+    math.CosOp: math_functions.cos,
     math.ExpOp: math_functions.exp,
+    math.LogOp: math_functions.log,
+    math.SinOp: math_functions.sin,
     math.TanhOp: math_functions.tanh,
 }
 """Operations that are expanded into polynomials (`math_functions.py`)."""
