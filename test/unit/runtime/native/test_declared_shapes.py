@@ -118,7 +118,7 @@ BATCH = f"""{HEAD}(float[n,3,h] x, float[1,3,1] t) => (float[n,l,2] y) <float[1,
 def test_a_batch_that_inner_values_declare_otherwise():
     """As torch exports a batch of one where it may be any: shapes are computed from what is declared."""
     session = compile_native(parser.parse_model(BATCH), cache=False)
-    x, t = np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 9, np.float32([[[1], [-2], [3]]])
+    x, t = np.arange(24, dtype=np.float32).reshape(2, 3, 4) - 9, np.array([[[1], [-2], [3]]], np.float32)
     parts = [np.maximum(x + t, 0), x]
     expected = np.concatenate([part.reshape(2, -1, 1) for part in parts], 2)
     with pytest.warns(UserWarning, match="the declared shapes are ignored$"):
