@@ -539,3 +539,22 @@ func.func private @copy(%y: memref<8xf32>, %x: memref<8xf32>) {
   }
   return
 }
+
+// -----
+
+// Where e^x rounds to 0, no factor is so small that a product underflows, which is slow.
+// CHECK-LABEL: llvm.func internal @exponentials
+// CHECK:         %[[ZERO:.*]] = llvm.mlir.constant(dense<0.000000e+00> : vector<16xf32>)
+// CHECK:         %[[LEAST:.*]] = llvm.mlir.constant(dense<-1.040000e+02> : vector<16xf32>)
+// CHECK:         %[[IS_BELOW:.*]] = llvm.fcmp "olt" %{{.*}}, %[[LEAST]] : vector<16xf32>
+// CHECK:         %[[FACTOR:.*]] = llvm.select %[[IS_BELOW]], %[[ZERO]], %{{.*}}
+// CHECK:         llvm.fmul %[[FACTOR]], %{{.*}} : vector<16xf32>
+func.func private @exponentials(%y: memref<16xf32>, %x: memref<16xf32>) {
+  %l = krnl.define_loops 1
+  krnl.iterate(%l) with (%l -> %i = 0 to 16) {
+    %0 = krnl.load %x[%i] : memref<16xf32>
+    %1 = math.exp %0 : f32
+    krnl.store %1, %y[%i] : memref<16xf32>
+  }
+  return
+}
