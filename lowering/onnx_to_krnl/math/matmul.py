@@ -30,6 +30,7 @@ from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.builders.bf16_operands import bf16_operand
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import KernelBuilder
+from xonnc.lowering.onnx_to_krnl.builders.kernels import Kernel, Operand
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
     NO_DYNAMIC_KERNEL,
     LoweringBuilder,
@@ -65,12 +66,60 @@ def gemm(op: onnx.GemmOp, builder: LoweringBuilder) -> str | None:
     if b is None or not is_plain or not (op.C.type == NONE or is_row) or not is_static(n):
         values = [value for value in op.operands if value.type != NONE]
         is_open = not all(are_static(builder.sizes(value)) for value in (op.Y, *values))
-        return NO_DYNAMIC_KERNEL if is_open else generic_gemm(op, builder)
+        if is_open:
+            return NO_DYNAMIC_KERNEL
+        is_tiled = builder.element(op.A) in (f32, f64) and 0 not in (m, n, k)
+        return _gemm_in_tiles(op, static_sizes((m, n, k)), builder) if is_tiled else generic_gemm(op, builder)
     matrix = b.T if op.transB.value.data else b
     beta = op.beta.value.data
     bias = None if c is None or not beta else np.broadcast_to(c.reshape(-1), n) * c.dtype.type(beta)
     constant_matmul(op, op.Y, (m, n, k), matrix, bias, builder, op.alpha.value.data)
     return None
+
+
+def _gemm_in_tiles(op: onnx.GemmOp, sizes: Sequence[int], builder: LoweringBuilder) -> str | None:
+    """Multiply operands, transposed first where needed; alpha, beta and C are a pass over the product."""
+    m, n, k = sizes
+    element, b = builder.element(op.A), builder.constant(op.B)
+    a = builder.buffer(op.A)
+    a = _transposed(a, (k, m), builder) if op.transA.value.data else a
+    alpha, beta = op.alpha.value.data, op.beta.value.data
+    # BLAS convention: with beta 0, C is not read, so that its NaN does not propagate.
+    has_c = op.C.type != NONE and beta != 0
+    is_product = not has_c and alpha == 1
+    product = builder.result(op.Y) if is_product else builder.allocate([m, n], element)
+    if b is not None:
+        tile = gemm_tile(builder, element, (m, n, k))
+        panels = prepacked_panels(b.T if op.transB.value.data else b, tile[1], builder)
+        call_gemm(product, [a, panels], (m, n, k), tile, builder)
+    else:
+        matrix = builder.buffer(op.B)
+        matrix = _transposed(matrix, (n, k), builder) if op.transB.value.data else matrix
+        product_of_buffers(product, [a, matrix], ([m, k], [k, n]), builder)
+    if is_product:
+        return None
+    inputs: list[Operand] = [product]
+    if has_c:
+        shape = builder.shape(op.C)
+        inputs.append((op.C, [*[1, 1][len(shape) :], *shape]))
+    kernel = Kernel(builder, "gemm", [op.Y], inputs)
+    out, source, *added = kernel.buffers
+    with kernel.loops([m, n]) as indices:
+        total = source[*indices] * alpha
+        for each in added:
+            total = total + each[*each.broadcast(indices)] * beta
+        out[*indices] = total
+    kernel.call()
+    return None
+
+
+def _transposed(buffer: SSAValue, shape: tuple[int, int], builder: LoweringBuilder) -> SSAValue:
+    """Return the transpose of a matrix of a shape."""
+    sizes = [shape[1], shape[0]]
+    target = builder.allocate(sizes, element_of(buffer))
+    read = AffineAccess(buffer, list(shape), [dim(1), dim(0)])
+    copy("transpose", sizes, AffineAccess.whole(target, sizes), read, builder)
+    return target
 
 
 @lowers(onnx.MatMulOp)

@@ -35,6 +35,20 @@ def test_gemm(turned: tuple[int, int], c: Sequence[int] | None):
     check(Node("Gemm", inputs, attributes, rtol=1e-4))
 
 
+@pytest.mark.parametrize("constant", [(), (1,), (1, 2)])
+@pytest.mark.parametrize("turned", [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_gemm_of_many_tiles(turned: tuple[int, int], constant: Sequence[int]):
+    a, b = floats(70, 130), floats(130, 67)
+    a[3, 4], b[5, 6] = np.inf, np.nan
+    inputs = [a.T.copy() if turned[0] else a, b.T.copy() if turned[1] else b, floats(70, 67)]
+    attributes = {"transA": turned[0], "transB": turned[1]}
+    with np.errstate(invalid="ignore"):
+        wanted = a @ b
+    for more, expected in (({}, wanted + inputs[2]), ({"alpha": 0.5, "beta": 0.0}, wanted * np.float32(0.5))):
+        check(Node("Gemm", inputs, attributes | more, constant, rtol=2e-4, expected=[expected]))
+    check(Node("Gemm", inputs[:2], attributes, constant[:1], rtol=2e-4, expected=[wanted]))
+
+
 def test_gemm_without_its_c_does_not_read_it():
     check(
         Node("Gemm", [floats(3, 5), floats(5, 4), np.full(4, np.nan, np.float32)], {"beta": 0.0}, rtol=1e-5)
