@@ -337,13 +337,20 @@ class BodyLowering:
     def _dynamic_vector_loop(
         self, op: IterateOp, lower: SSAValue, upper: SSAValue, lanes: int, carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """Vectorise a loop of dynamic bounds; the remaining iterations run as a scalar loop."""
-        count = self.builder.add(llvm.SubOp(upper, lower))
-        # For an empty range the end may be less than the start; the division truncates towards zero.
-        vectors = self.builder.add(llvm.SDivOp(count, self.builder.constant(lanes)))
-        vector_end = self.builder.iadd(lower, self.builder.imul(vectors, lanes))
-        carried = self._vector_loop(op, lower, vector_end, lanes, carried)
-        return self._scalar_or_vector_loop(op, (vector_end, upper), 0, carried)
+        """
+        Vectorise a loop of dynamic bounds; the remaining iterations run as a scalar loop.
+
+        If that takes long, as with exponentials in each row of a softmax, vectors of a quarter come between.
+        """
+        is_slow = _is_repeated(op) and not _has_only_cheap_operations(op)
+        for width in (lanes, lanes // 4) if is_slow and lanes >= 2 * 4 else (lanes,):
+            count = self.builder.add(llvm.SubOp(upper, lower))
+            # For an empty range the end may be less than the start; the division truncates towards zero.
+            vectors = self.builder.add(llvm.SDivOp(count, self.builder.constant(width)))
+            vector_end = self.builder.iadd(lower, self.builder.imul(vectors, width))
+            carried = self._vector_loop(op, lower, vector_end, width, carried)
+            lower = vector_end
+        return self._scalar_or_vector_loop(op, (lower, upper), 0, carried)
 
     def _scalar_or_vector_loop(
         self,
@@ -458,12 +465,24 @@ class BodyLowering:
 
 def _is_bound_by_latency(op: IterateOp) -> bool:
     """Whether an iteration of a reduction takes less time than the addition that the next one needs."""
+    return (
+        bool(op.returned)
+        and len(_operations_on_elements(op)) <= MAX_CHEAP_OPERATIONS
+        and _has_only_cheap_operations(op)
+    )
+
+
+def _is_repeated(op: IterateOp) -> bool:
+    """Whether the innermost loop of a nest is within another loop."""
+    return len(list(op.input_loops())) > 1 or isinstance(op.parent_op(), IterateOp)
+
+
+def _has_only_cheap_operations(op: IterateOp) -> bool:
+    return all(isinstance(each, CHEAP_OPERATIONS) for each in _operations_on_elements(op))
+
+
+def _operations_on_elements(op: IterateOp) -> list[Operation]:
     operations = [
         each for each in op.body.block.ops if each.results and not isinstance(each, LoadOp | arith.ConstantOp)
     ]
-    of_elements = [each for each in operations if not isinstance(each.results[0].type, IndexType)]
-    return (
-        bool(op.returned)
-        and len(of_elements) <= MAX_CHEAP_OPERATIONS
-        and all(isinstance(each, CHEAP_OPERATIONS) for each in of_elements)
-    )
+    return [each for each in operations if not isinstance(each.results[0].type, IndexType)]

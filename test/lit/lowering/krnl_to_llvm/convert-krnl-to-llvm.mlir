@@ -558,3 +558,30 @@ func.func private @exponentials(%y: memref<16xf32>, %x: memref<16xf32>) {
   }
   return
 }
+
+// -----
+
+// What is left of a row of dynamic length has vectors of a quarter, if single elements would take long.
+// CHECK-LABEL: llvm.func internal @rows_of_dynamic_length
+// CHECK:         llvm.store %{{.*}} : vector<16xf32>
+// CHECK:         llvm.store %{{.*}} : vector<4xf32>
+// CHECK:         llvm.store %{{.*}} : f32
+// CHECK:         llvm.load %{{.*}} -> vector<16xf32>
+// CHECK-NOT:     vector<4xf32>
+func.func private @rows_of_dynamic_length(%y: memref<?xf32>, %x: memref<?xf32>, %n: index) {
+  %l:2 = krnl.define_loops 2
+  %source = "krnl.shaped"(%x, %n) : (memref<?xf32>, index) -> memref<8x?xf32>
+  %target = "krnl.shaped"(%y, %n) : (memref<?xf32>, index) -> memref<8x?xf32>
+  krnl.iterate(%l#0, %l#1) with (%l#0 -> %i = 0 to 8, %l#1 -> %j = 0 to %n) {
+    %0 = krnl.load %source[%i, %j] : memref<8x?xf32>
+    %1 = math.exp %0 : f32
+    krnl.store %1, %target[%i, %j] : memref<8x?xf32>
+  }
+  %k:2 = krnl.define_loops 2
+  krnl.iterate(%k#0, %k#1) with (%k#0 -> %i = 0 to 8, %k#1 -> %j = 0 to %n) {
+    %2 = krnl.load %target[%i, %j] : memref<8x?xf32>
+    %3 = arith.addf %2, %2 : f32
+    krnl.store %3, %target[%i, %j] : memref<8x?xf32>
+  }
+  return
+}
