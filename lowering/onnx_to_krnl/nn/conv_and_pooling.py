@@ -8,11 +8,11 @@ from math import inf, prod
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import UnitAttr, f32, f64
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
-from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.krnl.types import is_integer, size_of
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
@@ -33,7 +33,7 @@ from xonnc.lowering.onnx_to_krnl.builders.strided_copies import (
     dim,
     identity_map,
 )
-from xonnc.lowering.onnx_to_krnl.math.matmul import batched_matmul, dynamic_matmul
+from xonnc.lowering.onnx_to_krnl.math.matmul import batched_matmul, dynamic_matmul, emit_gemm
 from xonnc.lowering.onnx_to_krnl.nn.generic_pooling import generic_average_pool, generic_max_pool
 from xonnc.lowering.onnx_to_krnl.planning.element_types import (
     integer_range,
@@ -102,6 +102,12 @@ def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
         return _depthwise(op, source, window, builder)
     count, depth = prod(results), prod(weights[1:])
     is_plain = prod(window.kernel) == 1 and set(window.strides) <= {1}
+    if is_static(images) and not is_plain:
+        image = 1, 1, *results
+        size = size_of(builder.element(op.X))
+        found = builder.tiles.of_pixels(size, filters // groups, (image[-2], image[-1]))
+        if found is not None:
+            return _in_panels(op, source, window, found, builder)
     columns = source if is_plain else columns_of(source, shape, out, window, builder)
     each = filters // groups
     sizes = each, count, depth
@@ -118,6 +124,77 @@ def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
     starts_b = [number * depth * count for number in range(images * groups)]
     batched_matmul(op.Y, buffers, sizes, (starts_a, starts_b), builder, properties)
     return None
+
+
+def _in_panels(
+    op: nn.ConvOp,
+    source: SSAValue,
+    window: WindowGeometry,
+    tile: tuple[tuple[int, int], int],
+    builder: LoweringBuilder,
+) -> str | None:
+    """
+    Convolution as a product with pixels gathered into its panels: im2col without a copy to pack them.
+
+    The bias of a grouped convolution is a column of the weights times a row of ones.
+    """
+    (rows, columns), height = tile
+    (images, channels, *_), (_, filters, *out) = builder.shape(op.X), builder.shape(op.Y)
+    groups, width = op.group.value.data, rows * columns
+    depth, each, element = channels // groups, filters // groups, builder.element(op.X)
+    terms = depth * prod(window.kernel)
+    has_ones = groups > 1 and op.B.type != NONE
+    weights, bias = builder.buffer(op.W), None if op.B.type == NONE or has_ones else builder.buffer(op.B)
+    if has_ones:
+        numbers = builder.constant(op.W), builder.constant(op.B)
+        if numbers[0] is None or numbers[1] is None:
+            return "a grouped convolution with a bias, and weights or bias that are not constants"
+        matrix = [numbers[0].reshape(-1, terms), numbers[1].reshape(-1, 1)]
+        weights = builder.constant_buffer(np.concatenate(matrix, axis=1))
+    *planes, image_rows, image_columns = (1, 1, *out)[-max(2, len(out)) :]
+    parts = image_rows // rows, image_columns // columns
+    products, panels, steps = images * groups, prod((*planes, *parts)), terms + has_ones
+    shape = [products, panels, steps, width]
+    target = builder.allocate(shape, element)
+    # Loops over image, group, planes, panels along both axes, channel, window, rows and columns of a panel.
+    sizes = [images, groups, *planes, *parts, depth, *window.kernel, rows, columns]
+    rank, last, in_window = len(window.kernel), len(sizes) - 2, 4 + len(planes)
+    into = [
+        IndexExpr(((0, groups), (1, 1))),
+        _linear(sizes, range(2, in_window)),
+        _linear(sizes, range(in_window, last)),
+        _linear(sizes, range(last, len(sizes))),
+    ]
+    # The loops of each axis of the result, and their steps along it.
+    axes: list[Sequence[tuple[int, int]]] = [[(2 + plane, 1)] for plane in range(len(planes))]
+    axes += [[(in_window - 2 + axis, part), (last + axis, 1)] for axis, part in enumerate((rows, columns))]
+    read = [dim(0), IndexExpr(((1, depth), (in_window, 1)))]
+    for axis, loops in enumerate(axes[-rank:]):
+        steps_of = [(loop, step * window.strides[axis]) for loop, step in loops]
+        read.append(IndexExpr((*steps_of, (in_window + 1 + axis, window.dilations[axis]))))
+    sides = AffineAccess(target, shape, into), AffineAccess(source, [images, channels, *window.padded], read)
+    copy("im2col", sizes, *sides, builder)
+    if has_ones:
+        ones = builder.constant_buffer(np.ones((1,), np.float32 if element == f32 else np.float64))
+        row = AffineAccess(target, shape, [dim(0), dim(1), IndexExpr(offset=terms), dim(2)])
+        copy("ones", [products, panels, width], row, AffineAccess(ones, [1], [IndexExpr()]), builder)
+    starts_a = [group * each * steps for _ in range(images) for group in range(groups)]
+    starts_b = [number * panels * steps * width for number in range(products)]
+    properties: dict[str, Attribute] = {
+        "packed": UnitAttr(),
+        "batch_a": DenseArrayBase.from_list(i64, starts_a),
+        "batch_b": DenseArrayBase.from_list(i64, starts_b),
+    }
+    if bias is not None:
+        properties["bias_of_rows"] = UnitAttr()
+    buffers = [weights, target, *([] if bias is None else [bias])]
+    emit_gemm(op.Y, buffers, (each, prod(out), steps), (height, width), properties, builder)
+    return None
+
+
+def _linear(sizes: Sequence[int], loops: Sequence[int]) -> IndexExpr:
+    """Return the index of an element in the shape that some neighboring loops go over."""
+    return IndexExpr(tuple((loop, prod(sizes[loop + 1 : loops[-1] + 1])) for loop in loops))
 
 
 def _grouped(

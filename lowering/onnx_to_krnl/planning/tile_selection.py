@@ -62,6 +62,12 @@ The sums fill the registers. Rows of A that are a multiple of 4 KB apart compete
 ASSUMED_COLUMNS = 4096
 """Columns for which a B of dynamic width has to fit into L2, so that all its panels are an inner loop."""
 
+MAX_PANEL_COST = 1.25
+"""
+Cycles of a product in panels of rows of pixels at most, as a multiple of those of full tiles: gathering
+pixels in order and packing them takes longer.
+"""
+
 MAX_WIDTH = 8
 """Vectors of a tile at most: each is a stream of weights."""
 
@@ -86,6 +92,33 @@ class Tiles:
     def gemm(self, key: str, size: int, sizes: tuple[Size, Size, Size]) -> Tile:
         """Return rows and columns of a product of elements of `size` bytes."""
         return self._measured(key) or gemm_tiles(size, sizes, self.target)[0]
+
+    def of_pixels(
+        self, size: int, filters: int, pixels: tuple[int, int]
+    ) -> tuple[tuple[int, int], int] | None:
+        """
+        Return a panel of pixels (rows, columns of the image) and the filters of a tile of a product.
+
+        A panel is a part of a row or some whole rows, as many in every panel, so that pixels are gathered
+        into panels directly. None if no such panel fills its vectors.
+        """
+        lanes = self.target.vector_bytes // size
+        rows, columns = pixels
+        parts = [(1, part) for part in range(1, columns + 1) if not columns % part]
+        whole = [(count, columns) for count in range(2, rows + 1) if not rows % count]
+        costs: dict[tuple[tuple[int, int], int], float] = {}
+        for panel in parts + whole:
+            width = panel[0] * panel[1]
+            vectors = -(-width // lanes)
+            if vectors <= max(FULL_WIDTHS):
+                height = min(MAX_ROWS, (self.target.registers - 1 - vectors) // vectors)
+                costs[panel, min(height, filters)] = (
+                    _cost((height, vectors), filters, vectors, self.target) / width
+                )
+        best = min(costs, key=costs.__getitem__)
+        vectors = FULL_WIDTHS[0]
+        full = _cost((_full_tile(filters, vectors, self.target)[0], vectors), filters, vectors, self.target)
+        return best if costs[best] <= MAX_PANEL_COST * full / (vectors * lanes) else None
 
     def dequantize_gemm(self, n: int) -> Tile:
         """Return rows and columns of a product with quantized weights of `n` columns."""

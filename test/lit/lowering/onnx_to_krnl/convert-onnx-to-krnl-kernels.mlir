@@ -174,6 +174,24 @@ func.func @one_dimension(%x: tensor<1x32x20xf32>) -> tensor<1x32x18xf32> {
 
 // -----
 
+// Groups of other numbers of channels: two rows of pixels are a panel of the product, nothing is packed.
+// CHECK-LABEL: func.func @panels_of_rows
+// CHECK:         memref.alloc() : memref<3x14x216x56xf32>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "im2col_2"{{.*}}}>
+// CHECK-NEXT:    memref.alloc() : memref<1x72x28x28xf32>
+// CHECK-NEXT:    "krnl.call"({{.*}}) <{funcName = "gemm_3"{{.*}}}>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    packed
+// CHECK-SAME:    tile = array<i64: 6, 56>
+func.func @panels_of_rows(%x: tensor<1x72x28x28xf32>) -> tensor<1x72x28x28xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<72x24x3x3xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{group = 3 : si64, pads = [1, 1, 1, 1]}> : (tensor<1x72x28x28xf32>, tensor<72x24x3x3xf32>, none) -> tensor<1x72x28x28xf32>
+  onnx.Return %y : tensor<1x72x28x28xf32>
+}
+
+// -----
+
 // Of few channels: im2col, then a matrix product.
 // CHECK-LABEL: func.func @few_channels_of_one_dimension
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "im2col_0", iterations = 8 : i64{{.*}}}>

@@ -148,3 +148,29 @@ def test_depthwise_volumes():
     found, expected, kernels = results(model_of(x, weights, "group=4,pads=[2,2,2,2,2,2]"), x)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
     assert any(each.startswith("depthwise") for each in kernels)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("shape", "window", "attributes"),
+    [
+        # Panels of some rows, of parts of rows, and of whole rows with one plane each.
+        ((2, 3, LANES + 8, 5, 28, 28), (3, 3), "pads=[1,1,1,1]"),
+        ((1, 2, LANES + 8, 7, 4, 3 * 16 * LANES), (3, 2), "pads=[1,0,1,1],strides=[2,1]"),
+        ((1, 3, 10, 2, 33, 32), (3, 3), "dilations=[2,1],pads=[2,1,2,1]"),
+        ((2, 1, 3, 9, 6, 8, 2 * LANES), (3, 3, 3), "pads=[1,1,1,1,1,1]"),
+        ((1, 2, 5, 4, 6, 9, 8 * LANES), (2, 3, 1), "strides=[2,1,1],pads=[0,1,0,1,1,0]"),
+        ((2, 3, 5, 6, 8 * LANES), (5,), "pads=[2,2]"),
+        # Rows that fill no vectors: gathered in order, then packed.
+        ((1, 2, 9, 3, 13, 17), (3, 3), "pads=[1,1,1,1]"),
+    ],
+)
+def test_pixels_gathered_into_panels(
+    shape: tuple[int, ...], window: tuple[int, ...], attributes: str, threads: int
+):
+    images, groups, depth, filters, *sizes = shape
+    x, weights = floats(images, groups * depth, *sizes), floats(groups * filters, depth, *window)
+    weights /= np.float32(np.sqrt(weights[0].size))
+    found, expected, kernels = results(model_of(x, weights, f"group={groups},{attributes}"), x, threads)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert any(each.startswith("gemm") for each in kernels)
