@@ -29,7 +29,7 @@ from xonnc.lowering.onnx_to_krnl.planning.element_types import (
     is_unsigned_element,
     storage_type,
 )
-from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import FusionScope
+from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import SHAPE_OPERANDS, FusionScope
 from xonnc.lowering.onnx_to_krnl.planning.layout_plan import is_blocked, is_like
 from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, are_static, is_static, volume
 
@@ -221,11 +221,12 @@ def ends_product(op: Operation, scope: FusionScope) -> bool:
 
 
 def _leaves(fused: set[Operation]) -> list[SSAValue]:
-    """Return what the ops read from outside, in a deterministic order."""
+    """Return the elements that the ops read from outside, in a deterministic order."""
     found: dict[SSAValue, None] = {}
     for op in sorted(fused, key=_order):
-        for value in op.operands:
-            if value.owner not in fused and value.type != NONE:
+        for index, value in enumerate(op.operands):
+            is_shape = index in SHAPE_OPERANDS.get(type(op), ())
+            if value.owner not in fused and value.type != NONE and not is_shape:
                 found[value] = None
     return list(found)
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from native_nodes import Batch, Node, batches, check, check_batch
+from onnx import parser
 
 from xonnc.native import compile_native
 from xonnc.native_compilation import resolve_processor
@@ -221,3 +222,25 @@ def test_one_kernel_transposes_tiles_of_all_sizes_in_a_loop_around_them(
     if resolve_processor("cpu").vector_bytes == 64:
         (line,) = session.report()
         assert (len(line.what.split()) == 1) == is_one
+
+
+@pytest.mark.parametrize("body", ["y = Expand (x, t)", "e = Expand (x, t) y = Neg (e)"])
+@pytest.mark.parametrize("dtype", ["float", "int8"])
+def test_expand_of_dynamic_dimensions_by_a_constant_has_one_program(body: str, dtype: str):
+    """As torch repeats pairs of angles for rotary embeddings (GLM-4, Cohere)."""
+    session = compile_native(
+        parser.parse_model(
+            '<ir_version: 8, opset_import: ["" : 17]> '
+            f"g ({dtype}[b, 1, s, 2, 1] x) => ({dtype}[b, 3, s, 2, 2] y) "
+            f"<int64[5] t = {{1, 3, 1, 1, 2}}> {{ {body} }}"
+        )
+    )
+    for shape in ((2, 1, 3, 2, 1), (1, 1, 1, 2, 1), (3, 1, 0, 2, 1), (5, 1, 17, 2, 1)):
+        x = data(np.float32 if dtype == "float" else np.int8, *shape)
+        expected = np.broadcast_to(np.asarray(x), (shape[0], 3, shape[2], 2, 2))
+        (found,) = session.run(None, {"x": x})
+        np.testing.assert_array_equal(
+            np.asarray(found), np.multiply(expected, -1) if "Neg" in body else expected
+        )
+    assert session.compiled == 1
+    assert not session.host_calls()
