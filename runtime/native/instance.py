@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from math import prod
 from time import perf_counter
 from typing import TypeAlias, TypeGuard
@@ -12,7 +13,7 @@ from typing import TypeAlias, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.aligned_arrays import address_of, aligned_array_at, aligned_empty
+from xonnc.aligned_arrays import ReusedMemory, address_of, aligned_array_at, aligned_empty
 from xonnc.errors import DeclaredShapeError, XonncError
 from xonnc.formats.native.program import (
     BodyProgram,
@@ -39,6 +40,9 @@ CONTIGUOUS = 0x101
 
 MIN_ALIGNED_BYTES = 1 << 15
 """From this size on, aligning a result takes less time than storing it across cache lines."""
+
+MIN_REUSED_BYTES = 1 << 20
+"""From this size on, memory of results is used again: a page fault for each page takes longer."""
 
 NewArray: TypeAlias = "tuple[int, int, tuple[int, ...], np.dtype[np.generic], int]"
 """An array to allocate for each run: value, the alias whose shape and type it has, shape, dtype, bytes."""
@@ -129,6 +133,10 @@ class Instance:
         self._allocated = self._outputs_to_allocate(accessed)
         self._new_per_run: Sequence[NewArray] = [] if program.is_dynamic else self._new_array_specs()
         self._output_values = self._output_ownership()
+        self._of_results = {*chain.from_iterable(self._allocated), *(index for index, _ in self._aliases)}
+        """Values that refer to results of the last run."""
+        self._reused: dict[int, ReusedMemory] = {}
+        """Memory of large outputs."""
         self.output_arrays: Mapping[str, Array] = {}
         """Arrays of the caller for outputs of the next run, by name; those that do not fit are not used."""
         self.seconds = [0.0] * len(program.steps)
@@ -232,10 +240,14 @@ class Instance:
         if self.output_arrays:
             given = self._usable_output_arrays(fed)
             self.output_arrays = {}
+        if self._reused:
+            # Only the caller refers to the last results.
+            for index in self._of_results:
+                values[index] = None
         for root, index, shape, dtype, size in self._new_per_run:
             array = given.get(root)
             if array is None or array.size != prod(shape):
-                values[index], cells[root] = _new_array(shape, dtype, size)
+                values[index], cells[root] = self._new_array(root, shape, dtype, size)
                 continue
             values[index] = array if array.shape == shape else array.reshape(shape)
             cells[root] = address_of(array)
@@ -250,6 +262,21 @@ class Instance:
             self.seconds[number] = ended - started
             started = ended
         return self._outputs()
+
+    def _new_array(
+        self, root: int, shape: tuple[int, ...], dtype: np.dtype[np.generic], size: int
+    ) -> tuple[Array, int]:
+        """
+        Return an uninitialised array of an output, of so many bytes, and its address.
+
+        It begins at a cache line unless it is small. A large one may lie where that of an earlier run was.
+        """
+        if size < MIN_ALIGNED_BYTES or dtype.hasobject:
+            array = np.empty(shape, dtype)
+            return array, address_of(array)
+        if size < MIN_REUSED_BYTES:
+            return aligned_array_at(shape, dtype, size)
+        return self._reused.setdefault(root, ReusedMemory()).array_at(shape, dtype, size)
 
     def _usable_output_arrays(self, fed: Sequence[RuntimeValue]) -> dict[int, Array]:
         """
@@ -511,11 +538,3 @@ def _body_input(value: RuntimeValue, spec: TensorSpec, step: SessionStep) -> Run
             f"the model says {spec.dtype}{list(spec.shape or ())}"
         )
     return value if value.flags.num & CONTIGUOUS == CONTIGUOUS else np.require(value, None, ["C", "A"])
-
-
-def _new_array(shape: tuple[int, ...], dtype: np.dtype[np.generic], size: int) -> tuple[Array, int]:
-    """Return an uninitialised array of so many bytes and its address, a cache line's unless it is small."""
-    if size >= MIN_ALIGNED_BYTES and not dtype.hasobject:
-        return aligned_array_at(shape, dtype, size)
-    array = np.empty(shape, dtype)
-    return array, address_of(array)

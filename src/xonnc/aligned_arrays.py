@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from ctypes import addressof, c_char
 from importlib import import_module
 from math import prod
+from sys import getrefcount
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -81,6 +82,55 @@ def aligned_array_at(
     address = address_of(memory)
     skipped = -address % LINE_BYTES
     return np.ndarray(shape, dtype, memory, skipped), address + skipped
+
+
+MAX_HELD = 2
+"""Arrays of one kind whose memory is held: a caller may keep one result until it has the next."""
+
+
+class ReusedMemory:
+    """
+    Memory of large arrays of one kind, which is used again once nothing refers to it.
+
+    New memory costs a page fault for each page, which may take as long as computing what is stored there.
+    """
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._held: list[npt.NDArray[np.uint8]] = []
+
+    def array_at(
+        self, shape: Sequence[int], dtype: np.dtype[_Element], size: int
+    ) -> tuple[npt.NDArray[_Element], int]:
+        """
+        Return an uninitialised array of so many bytes that begins at a cache line, and its address.
+
+        Parameters:
+            shape: its shape.
+            dtype: its type, not that of Python objects.
+            size: the bytes of its elements.
+        """
+        needed = size + LINE_BYTES
+        self._held = [each for each in self._held if each.nbytes == needed]
+        for number in range(len(self._held)):
+            # Arrays, and what is made of them without a copy, refer to the memory that they lie in.
+            if _references(self._held, number) == _ONLY_HELD:
+                memory = self._held[number]
+                break
+        else:
+            memory = np.empty(needed, np.uint8)
+            self._held = [*self._held, memory][-MAX_HELD:]
+        address = address_of(memory)
+        skipped = -address % LINE_BYTES
+        return np.ndarray(shape, dtype, memory, skipped), address + skipped
+
+
+def _references(held: Sequence[object], number: int) -> int:
+    return getrefcount(held[number])
+
+
+_ONLY_HELD = _references([np.empty(0, np.uint8)], 0)
+"""References to what only a list refers to."""
 
 
 def at_a_line(array: npt.NDArray[_Element]) -> npt.NDArray[_Element]:
