@@ -25,6 +25,15 @@ from xonnc.contrib.microsoft.common import Array, Samples, allowed, contrib, nor
 from xonnc.plugin import Builder, TensorType, Value, attribute, one, optional
 
 
+def has_heads(part: Value) -> bool:
+    """
+    Whether an operand is already split into heads, as keys and values may be.
+
+    These get no bias. onnxruntime's optimizer writes them for the transformer of Stable Diffusion 3.
+    """
+    return part.shape is not None and len(part.shape) == 4
+
+
 @contrib("MultiHeadAttention")
 class MultiHeadAttention:
     """Multi-head attention of projected queries, keys and values, with an optional key-value cache."""
@@ -62,18 +71,27 @@ class MultiHeadAttention:
             raise op.fail("a state in a shared buffer is not supported")
 
     @staticmethod
+    def width_of(op: Any, part: Value) -> int | None:
+        """Return how many elements of the bias belong to an operand; `None` if that is not known."""
+        width = part.shape[-1] if part.shape else None
+        if not isinstance(width, int):
+            return None
+        return width * op.num_heads if has_heads(part) else width
+
+    @staticmethod
     def infer(op: Any) -> list[TensorType]:
         MultiHeadAttention.require_supported(op)
         unknown = op.q.with_shape(None)
-        if op.q.shape is None or op.v.shape is None or len(op.v.shape) != 3:
+        if op.q.shape is None or op.v.shape is None or len(op.v.shape) not in (3, 4):
             return [op.q, unknown, unknown, unknown]
         batch, length, width = op.q.shape
-        output = op.q.with_shape((batch, length, op.v.shape[2]))
+        value_width = op.v.shape[2] if len(op.v.shape) == 3 else op.num_heads * op.v.shape[3]
+        output = op.q.with_shape((batch, length, value_width))
         if (op.past_key is not None and op.past_key.shape is None) or op.k.shape is None:
             return [output, unknown, unknown, unknown]
-        total = op.k.shape[1] + (0 if op.past_key is None else op.past_key.shape[2])
+        total = op.k.shape[-2] + (0 if op.past_key is None else op.past_key.shape[2])
         keys = (batch, op.num_heads, total, width // op.num_heads)
-        values = (batch, op.num_heads, total, op.v.shape[2] // op.num_heads)
+        values = (batch, op.num_heads, total, value_width // op.num_heads)
         scores = (batch, op.num_heads, length, total)
         return [output, *(op.q.with_shape(shape) for shape in (keys, values, scores))]
 
@@ -84,9 +102,10 @@ class MultiHeadAttention:
         absent: Any = None
         parts = [wide(q), wide(k), wide(v)]
         if bias is not absent:
-            ends = np.cumsum([part.shape[-1] for part in parts])[:2]
-            parts = [part + each for part, each in zip(parts, np.split(wide(bias), ends), strict=True)]
-        query, key, value = (heads(part, op.num_heads) for part in parts)
+            widths = [part.shape[-1] * (op.num_heads if part.ndim == 4 else 1) for part in parts]
+            rows = np.split(wide(bias), np.cumsum(widths)[:2])
+            parts = [part if part.ndim == 4 else part + row for part, row in zip(parts, rows, strict=True)]
+        query, key, value = (part if part.ndim == 4 else heads(part, op.num_heads) for part in parts)
         if past_key is not absent:
             key = np.concatenate([wide(past_key), key], 2)
             value = np.concatenate([wide(past_value), value], 2)
@@ -112,12 +131,14 @@ class MultiHeadAttention:
         require_plain_mask(op, op.mask, None if op.q.shape is None else op.q.shape[0])
         parts = [op.q, op.k, op.v]
         if op.bias is not None:
-            widths = [part.shape[-1] if part.shape else None for part in parts]
+            widths = [MultiHeadAttention.width_of(op, part) for part in parts]
             if not all(isinstance(width, int) for width in widths):
                 raise op.fail("the widths of the operands are not known")
             rows = b.Split(op.bias, widths, axis=0, outputs=3)
-            parts = [b.Add(part, row) for part, row in zip(parts, rows, strict=True)]
-        q, k, v = (split_heads(b, part, op.num_heads) for part in parts)
+            parts = [
+                part if has_heads(part) else b.Add(part, row) for part, row in zip(parts, rows, strict=True)
+            ]
+        q, k, v = (part if has_heads(part) else split_heads(b, part, op.num_heads) for part in parts)
         if op.past_key is not None:
             k, v = b.Concat(op.past_key, k, axis=2), b.Concat(op.past_value, v, axis=2)
         scale = scale_of(op, (q.shape or (None,))[-1])
@@ -159,3 +180,6 @@ class MultiHeadAttention:
             if has_past:
                 operands += [normal(rng, batch, count, past, size) for _ in range(2)]
             yield operands, {"num_heads": count}
+        for has_bias in (False, True):
+            parts = [normal(rng, 2, 3, 16), *(normal(rng, 2, 2, 5, 8) for _ in range(2))]
+            yield [*parts, normal(rng, 48) if has_bias else None], {"num_heads": 2}
