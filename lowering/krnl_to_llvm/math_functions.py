@@ -124,7 +124,8 @@ def exp(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
     # 2^n in two factors: n reaches -150 and 128, outside of the exponent range of f32, while e^x is still
     # representable (as a subnormal, or below the overflow threshold). Half of the shift, 127, is the bias of
     # the exponents of both.
-    reduced = _reduce(builder, _clamp(builder, x, None, 89.0), 2 * 127)
+    # Without the lower limit a factor may be infinite, and its product with 0 NaN.
+    reduced = _reduce(builder, _clamp(builder, x, -104.0, 89.0), 2 * 127)
     r = reduced.r
     tail = builder.fma(polynomial(builder, r, EXP_COEFFICIENTS), builder.fmul(r, r), r)
     value = _flushed(builder, x, builder.fadd(tail, builder.constant(1.0, type_)))

@@ -542,10 +542,12 @@ func.func private @copy(%y: memref<8xf32>, %x: memref<8xf32>) {
 
 // -----
 
-// Where e^x rounds to 0, no factor is so small that a product underflows, which is slow.
+// Where e^x rounds to 0, no factor is so small that a product underflows, which is slow; none is infinite.
 // CHECK-LABEL: llvm.func internal @exponentials
 // CHECK:         %[[ZERO:.*]] = llvm.mlir.constant(dense<0.000000e+00> : vector<16xf32>)
 // CHECK:         %[[LEAST:.*]] = llvm.mlir.constant(dense<-1.040000e+02> : vector<16xf32>)
+// CHECK:         %[[IS_OUTSIDE:.*]] = llvm.fcmp "olt" %{{.*}}, %[[LEAST]] : vector<16xf32>
+// CHECK:         llvm.select %[[IS_OUTSIDE]], %[[LEAST]], %{{.*}}
 // CHECK:         %[[IS_BELOW:.*]] = llvm.fcmp "olt" %{{.*}}, %[[LEAST]] : vector<16xf32>
 // CHECK:         %[[FACTOR:.*]] = llvm.select %[[IS_BELOW]], %[[ZERO]], %{{.*}}
 // CHECK:         llvm.fmul %[[FACTOR]], %{{.*}} : vector<16xf32>
