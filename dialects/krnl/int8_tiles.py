@@ -43,7 +43,9 @@ class Int8ConvOp(IRDLOperation):
     `y` of the first of the `out` rows and columns. Channels of `x` are a multiple of the terms multiplied at
     a time: four with a dot-product intrinsic of LLVM that `products` names; without it two, and weights of 16
     bits. `w` is `[panels][kernel][C/terms][channels of a panel][terms]`; a panel is `tile[1]` vectors of
-    `lanes` channels, the last perhaps narrower. `tile` is pixels of a row and vectors of channels. i32
+    `lanes` channels, the last perhaps narrower. With `groups`, equal numbers of consecutive channels of `x`
+    and `y` form a group, with panels of its own, which multiply only channels of `x` of that group. `tile` is
+    pixels of a row and vectors of channels. i32
     accumulators start at `starts`, one per channel.
 
     The region computes the stored element from the accumulator, the channel's value in each of `channels`,
@@ -81,6 +83,7 @@ class Int8ConvOp(IRDLOperation):
     tile = prop_def(DenseArrayBase.constr(i64))
     lanes = prop_def(IntegerAttr)
     products = opt_prop_def(StringAttr)
+    groups = opt_prop_def(IntegerAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 
@@ -96,8 +99,19 @@ class Int8ConvOp(IRDLOperation):
 
     @property
     def panels(self) -> int:
-        """Groups of vectors of channels that a tile computes together, the last perhaps narrower."""
-        return -(-self.vectors // int(self.tile.get_values()[1]))
+        """Runs of vectors of channels that a tile computes together, the last of a group perhaps narrower."""
+        groups = self.group_count
+        return groups * -(-(self.vectors // groups) // int(self.tile.get_values()[1]))
+
+    @property
+    def group_count(self) -> int:
+        """Groups of channels."""
+        return 1 if self.groups is None else self.groups.value.data
+
+    @property
+    def depth(self) -> int:
+        """Input channels of a group."""
+        return shape_of(self.x)[3] // self.group_count
 
     @property
     def iterations_per_image(self) -> int:
@@ -126,7 +140,10 @@ class Int8ConvOp(IRDLOperation):
                 raise VerifyException(f"krnl.int8_conv: {name} has 4 axes, found {len(shape_of(buffer))}")
         require_pairs(self, ("kernel", "strides", "dilations", "tile"))
         self._verify_dynamic_sizes()
-        for name, buffer, size in (("y", self.y, self.lanes.value.data), ("x", self.x, self.terms)):
+        groups, lanes = self.group_count, self.lanes.value.data
+        if groups < 1:
+            raise VerifyException(f"krnl.int8_conv: groups are 1 or more, found {groups}")
+        for name, buffer, size in (("y", self.y, groups * lanes), ("x", self.x, groups * self.terms)):
             if shape_of(buffer)[3] % size:
                 raise VerifyException(
                     f"krnl.int8_conv: {name} has a multiple of {size} channels, found {shape_of(buffer)[3]}"

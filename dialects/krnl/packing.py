@@ -294,16 +294,18 @@ def _pack_int8_conv(weights: Array, sizes: Sizes) -> Array:
 
     `channels` is O and `depth` is I, zero-padded; a panel has `width` channels. Four `terms` feed a
     dot-product instruction (VNNI `vpdpbusd`, Arm `udot`); with two, weights are 16 bits (`pmaddwd`).
+    Each of `groups` of filters has panels of its own.
     """
     count, depth, width, terms = (sizes[name] for name in ("channels", "depth", "width", "terms"))
     filters, channels = weights.shape[:2]
     padded = np.zeros((count, depth, prod(weights.shape[2:])), np.int8 if terms == 4 else np.int16)
     padded[:filters, :channels] = weights.reshape(filters, channels, -1)
     parts: list[Array] = []
-    for first in range(0, count, width):
-        part = padded[first : first + width]
-        split = part.reshape(len(part), depth // terms, terms, -1)
-        parts.append(split.transpose(3, 1, 0, 2).reshape(-1))
+    for group in np.split(padded, sizes["groups"]):
+        for first in range(0, len(group), width):
+            part = group[first : first + width]
+            split = part.reshape(len(part), depth // terms, terms, -1)
+            parts.append(split.transpose(3, 1, 0, 2).reshape(-1))
     return _joined(parts)
 
 
@@ -398,7 +400,7 @@ PACKED_FORMS: Mapping[str, PackedForm] = {
     ),
     "int8_conv": PackedForm(
         None,
-        ("channels", "depth", "width", "terms"),
+        ("groups", "channels", "depth", "width", "terms"),
         lambda shape, sizes: sizes["channels"] * sizes["depth"] * prod(shape[2:]),
         _pack_int8_conv,
         lambda _, sizes: i8 if sizes["terms"] == 4 else i16,

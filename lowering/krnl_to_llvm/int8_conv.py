@@ -62,7 +62,7 @@ def emit_int8_conv(
     images = next(given) if op.has_dynamic_batch else shape_of(op.y)[0]
     rows, columns = _pair(op.out)
     out = rows, next(given) if op.has_dynamic_columns else columns
-    grid = TileGrid(images, op.vectors, out, _pair(op.tile))
+    grid = TileGrid(images, op.vectors, out, _pair(op.tile), op.group_count)
     emit_tiles(builder, iterations, grid, tile)
 
 
@@ -92,11 +92,15 @@ def _accumulate(conv: _Int8Conv, origin: TileOrigin, pixels: int, width: int) ->
     builder, op = conv.builder, conv.op
     (_, x, w, starts), lanes = conv.pointers, conv.lanes
     kernel, dilations, strides = _pair(op.kernel), _pair(op.dilations), _pair(op.strides)
-    _, _, columns, depth = shape_of(op.x)
+    _, _, columns, channels = shape_of(op.x)
+    depth, groups = op.depth, op.group_count
     channel = builder.imul(origin[1], lanes)
     first = builder.address(starts, channel, i32)
     begin = [builder.load(builder.address(first, each * lanes, i32), i32, lanes) for each in range(width)]
     corner = builder.address(x, _offset(conv, op.x, origin, _pair(op.start), strides), i8)
+    if groups > 1:
+        group = builder.add(llvm.UDivOp(origin[1], builder.constant(op.vectors // groups)))
+        corner = builder.address(corner, builder.imul(group, depth), i8)
     weight = element_of(op.w)
     weights = builder.address(w, builder.imul(channel, kernel[0] * kernel[1] * depth), weight)
     step = width * lanes * op.terms
@@ -120,11 +124,12 @@ def _accumulate(conv: _Int8Conv, origin: TileOrigin, pixels: int, width: int) ->
 
         return builder.loop(builder.constant(0), builder.constant(count), 1, carried, body)
 
-    # Without dilation, the channels of adjacent pixels in a window row are contiguous: one loop covers both.
+    # Without dilation and groups, the channels of adjacent pixels in a window row are contiguous: one loop
+    # covers both.
     row = [(kernel[1] * depth // op.terms, op.terms)]
-    if kernel[1] > 1 and dilations[1] > 1:
-        row = [(kernel[1], dilations[1] * depth), (depth // op.terms, op.terms)]
-    levels = [(kernel[0], dilations[0] * columns * depth), *row]
+    if kernel[1] > 1 and (dilations[1] > 1 or groups > 1):
+        row = [(kernel[1], dilations[1] * channels), (depth // op.terms, op.terms)]
+    levels = [(kernel[0], dilations[0] * columns * channels), *row]
     return nest(levels, corner, [builder.constant(0), *begin * pixels])[1:]
 
 

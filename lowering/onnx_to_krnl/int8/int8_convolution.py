@@ -27,11 +27,11 @@ from xonnc.lowering.onnx_to_krnl.int8.int8_layout import (
 )
 from xonnc.lowering.onnx_to_krnl.int8.int8_weight_offsets import add_weight_offsets, window_sums
 from xonnc.lowering.onnx_to_krnl.nn.convolution import pair
-from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import VECTOR, Int8Buffer, Int8Fusion, NHWCShape
-from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import QuantizedMatmul
+from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Buffer, Int8Fusion, NHWCShape
+from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import VECTOR, QuantizedMatmul
 from xonnc.lowering.onnx_to_krnl.planning.layout_plan import Halo
 from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static
-from xonnc.lowering.onnx_to_krnl.planning.tile_keys import conv_key
+from xonnc.lowering.onnx_to_krnl.planning.tile_keys import conv_key, int8_conv_kind
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import WindowGeometry
 
 ASSUMED_ROW_PIXELS = 64
@@ -113,13 +113,17 @@ def _lower_matmul(
     rows, columns = out
     window = product.window
     windows = window.kernel, window.strides, window.dilations
-    key = conv_key("int8_conv i8", (depth, target.extents.channels), windows, out)
-    tile = builder.tiles.conv(
-        key, columns if is_static(columns) else ASSUMED_ROW_PIXELS, target.extents.channels // lanes, 0
-    )
+    groups = product.groups
+    # Without groups, channels that pad the input have weights of 0.
+    group_depth = depth if groups == 1 else product.weights.shape[1]
+    vectors = target.extents.channels // lanes // groups
+    kind = int8_conv_kind(groups)
+    key = conv_key(kind, (depth, target.extents.channels), windows, out)
+    tile = builder.tiles.conv(key, columns if is_static(columns) else ASSUMED_ROW_PIXELS, vectors, 0)
     terms = 4 if products else 2
     channels = -(-product.weights.shape[0] // VECTOR) * VECTOR
-    sizes = {"channels": channels, "depth": depth, "width": lanes * tile[1], "terms": terms}
+    width = lanes * tile[1]
+    sizes = {"groups": groups, "channels": channels, "depth": group_depth, "width": width, "terms": terms}
     packed = builder.packed(product.weights, "int8_conv", sizes)
     buffers = [target.buffer, source.buffer, packed]
     types = [
@@ -157,6 +161,8 @@ def _lower_matmul(
         "tile": pair(tile),
         "lanes": IntegerAttr(lanes, i64),
     }
+    if groups > 1:
+        properties["groups"] = IntegerAttr(groups, i64)
     if products:
         properties["products"] = StringAttr(products)
     kernel = KernelBuilder(types)
@@ -164,7 +170,7 @@ def _lower_matmul(
     channels, images = rest[: len(numbers) - 1], rest[len(numbers) - 1 :]
     body = _epilogue_region(fusion, kernel, [element_of(buffer) for buffer in rest])
     count = target.extents.images
-    iterations = count * (-(-target.extents.channels // (lanes * tile[1])) * rows)
+    iterations = count * (groups * -(-vectors // tile[1]) * rows)
     dynamic_sizes = [kernel.size(size) for size in (count, columns) if not is_static(size)]
     if not is_static(iterations):
         # The call passes the number of iterations as an argument; make the kernel take it.

@@ -10,7 +10,8 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.krnl.layout import IN_PLACE, LayoutAttr, RelayoutOp, layout_of, with_layout
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import VECTOR, Int8Plan
+from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Plan
+from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import VECTOR
 from xonnc.lowering.onnx_to_krnl.planning.layout_plan import Halo, LayoutPlan
 from xonnc.rewriting.editing import retype
 

@@ -27,6 +27,8 @@ from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import (
     MATCHERS,
+    VECTOR,
+    WORD,
     QuantizedMatmul,
     dequantized_source,
     image_shape,
@@ -43,9 +45,6 @@ from xonnc.lowering.onnx_to_krnl.planning.window_geometry import (
 
 MAX_NARROW_CHANNELS = 8
 """Images with at most so many channels are padded to a multiple of 4; others to whole vectors."""
-
-VECTOR = 16
-"""Channels are padded to a multiple of this: the i32 lanes of the widest vectors."""
 
 EPILOGUE_OPS: tuple[type[Operation], ...] = (
     onnx.AddOp,
@@ -155,7 +154,7 @@ class Int8Plan:
     def multiple(self, value: SSAValue) -> int:
         """Return the multiple that the channels are padded to."""
         is_narrow = self.sizes_of(value)[1] <= MAX_NARROW_CHANNELS
-        return 4 if is_narrow and value not in self.made and value not in self.wide else VECTOR
+        return WORD if is_narrow and value not in self.made and value not in self.wide else VECTOR
 
     def shape(self, value: SSAValue) -> NHWCShape:
         """Return the shape of the buffer of a value: NHWC with the halo."""

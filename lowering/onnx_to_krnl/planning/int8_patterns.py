@@ -32,6 +32,19 @@ from xonnc.rewriting.patterns import Array
 SIGN_OFFSET = 128
 """Added to int8 activations, so that all are stored as uint8."""
 
+VECTOR = 16
+"""Channels are padded to a multiple of this: the i32 lanes of the widest vectors."""
+
+WORD = 4
+"""Input channels that are multiplied at a time at most."""
+
+MAX_MERGED_GROUPS = 16
+"""
+Groups that are computed as one at most, with weights of zero.
+
+So many products take a vector of dot products as long as one takes a scalar.
+"""
+
 INT32_MAX = 2**31 - 1
 """Products whose sums could exceed this are not matched."""
 
@@ -57,7 +70,7 @@ class QuantizedMatmul:
     zero: int
     """The zero point of `x` as uint8, except for `runtime_zero_point`."""
     weights: npt.NDArray[np.int8]
-    """OIHW."""
+    """OIHW; I is the channels of a group."""
     starts: npt.NDArray[np.int32]
     window: WindowGeometry
     scales: npt.NDArray[np.float32] | None = None
@@ -71,6 +84,8 @@ class QuantizedMatmul:
     """The zero point of `x` if it is not a constant; `starts` do not include it."""
     offsets: npt.NDArray[np.int32] | None = None
     """Per output channel: added to all its `weights`, which are 8 bits, to give the actual weights."""
+    groups: int = 1
+    """Parts of the channels, unless each is convolved by itself."""
 
     @property
     def weight_sums(self) -> npt.NDArray[np.int32]:
@@ -216,11 +231,12 @@ def _unscaled_product(
     weights: npt.NDArray[np.int16],
     window: WindowGeometry,
     starts: Array | None = None,
+    groups: int = 1,
 ) -> QuantizedMatmul | None:
     """
     Return an unscaled product; the zero point of `x` is folded into `starts`.
 
-    None if a sum could exceed 32 bits.
+    None if a sum could exceed 32 bits, or if there are groups that no vectors fit.
     """
     x, result = values
     shape = image_shape(x)
@@ -234,7 +250,19 @@ def _unscaled_product(
         begin = begin + starts.astype(np.int64).reshape(-1)
     if _reach(weights, begin) > INT32_MAX:
         return None
-    is_depthwise = shape[1] > 1 and len(shape) == 4 and weights.shape[1] == 1
+    is_depthwise = (
+        shape[1] == groups == weights.shape[0] > 1
+        and prod(window.kernel) <= MAX_UNROLLED_WINDOW
+        and not isinstance(op, nn.ConvIntegerOp)
+    )
+    if groups > 1 and not is_depthwise:
+        # Offsets are multiplied by sums over all channels, so weights that have some are of one group.
+        has_offsets = _split_offsets(weights)[1] is not None
+        each = weights.shape[0] // groups, weights.shape[1]
+        merged = groups if has_offsets else _merged_groups(groups, *each)
+        if merged > MAX_MERGED_GROUPS:
+            return None
+        weights, groups = _merge(weights, groups, merged), groups // merged
     centred, offsets = _split_offsets(weights)
     return QuantizedMatmul(
         op,
@@ -246,7 +274,32 @@ def _unscaled_product(
         window,
         is_depthwise=is_depthwise,
         offsets=offsets,
+        groups=1 if is_depthwise else groups,
     )
+
+
+def _merged_groups(groups: int, filters: int, depth: int) -> int:
+    """Return the least number of groups that have whole vectors of results and words of input channels."""
+    if groups * depth % VECTOR:
+        # Channels that pad the input are of no group.
+        return groups
+    fitting = (
+        count
+        for count in range(1, groups)
+        if not (groups % count or count * filters % VECTOR or count * depth % WORD)
+    )
+    return next(fitting, groups)
+
+
+def _merge(weights: npt.NDArray[np.int16], groups: int, count: int) -> npt.NDArray[np.int16]:
+    """Return the weights of groups of which each is `count` of the given ones, with zeros between those."""
+    filters, depth = weights.shape[0] // groups, weights.shape[1]
+    # Merged groups, groups of one, filters of a group, groups of one again, channels, window.
+    wide = np.zeros((groups // count, count, filters, count, depth, *weights.shape[2:]), weights.dtype)
+    each = np.arange(count)
+    blocks = weights.reshape(groups // count, count, filters, depth, *weights.shape[2:])
+    wide[:, each, :, each] = blocks.swapaxes(0, 1)
+    return wide.reshape(weights.shape[0], count * depth, *weights.shape[2:])
 
 
 def _split_offsets(
@@ -322,12 +375,6 @@ def _conv_window(
         return None
     if not len(shape) == len(out) == len(weights) == 4 or 0 in (*shape, *out, *weights):
         return None
-    if op.group.value.data != 1 and not op.group.value.data == shape[1] == out[1]:
-        return None
-    if op.group.value.data != 1 and (
-        prod(weights[2:]) > MAX_UNROLLED_WINDOW or isinstance(op, nn.ConvIntegerOp)
-    ):
-        return None
     return window_of(op, weights[2:], shape[2:], out[2:])
 
 
@@ -338,7 +385,8 @@ def _conv(op: Operation) -> QuantizedMatmul | None:
     if source is None or weights is None or window is None:
         return None
     x, quantization = source
-    product = _unscaled_product(op, (x, op.Y), quantization.zero, weights.numbers, window)
+    groups = op.group.value.data
+    product = _unscaled_product(op, (x, op.Y), quantization.zero, weights.numbers, window, groups=groups)
     return _scaled(product, quantization.scale, weights.scales, op.B)
 
 
@@ -383,7 +431,8 @@ def _conv_integer(op: Operation) -> QuantizedMatmul | None:
     weights = None if numbers is None else _weights(numbers, None, op.w_zero_point, 0)
     if window is None or weights is None:
         return None
-    return _of_integers(op, (op.x, op.y, op.x_zero_point), weights.numbers, window)
+    groups = op.group.value.data
+    return _of_integers(op, (op.x, op.y, op.x_zero_point), weights.numbers, window, groups)
 
 
 def _matmul_integer(op: Operation) -> QuantizedMatmul | None:
@@ -402,16 +451,18 @@ def _of_integers(
     values: tuple[SSAValue, SSAValue, SSAValue],
     weights: npt.NDArray[np.int16],
     window: WindowGeometry,
+    groups: int = 1,
 ) -> QuantizedMatmul | None:
     """Return the product of ConvInteger or MatMulInteger, whose zero point may be a run-time value."""
     x, result, zero = values
     shape = None if zero.type == NONE else static_shape(zero.type)
     if shape is None or constant_elements(zero) is not None:
-        return _unscaled_product(op, (x, result), _zero(x, zero), weights, window)
+        return _unscaled_product(op, (x, result), _zero(x, zero), weights, window, groups=groups)
     if not is_int8(x) or prod(shape) != 1:
         return None
     # The zero point of DynamicQuantizeLinear, for example.
-    product = _unscaled_product(op, (x, result), SIGN_OFFSET if is_signed(x) else 0, weights, window)
+    offset = SIGN_OFFSET if is_signed(x) else 0
+    product = _unscaled_product(op, (x, result), offset, weights, window, groups=groups)
     return None if product is None else replace(product, runtime_zero_point=zero)
 
 
@@ -438,7 +489,8 @@ def _qlinear_conv(op: Operation) -> QuantizedMatmul | None:
     if window is None or weights is None or (starts is None and op.B.type != NONE):
         return None
     zero = _zero(op.x, op.x_zero_point)
-    product = _unscaled_product(op, (op.x, op.y), zero, weights.numbers, window, starts)
+    groups = op.group.value.data
+    product = _unscaled_product(op, (op.x, op.y), zero, weights.numbers, window, starts, groups)
     return _qlinear(product, (op.x_scale, op.y_scale), weights, _zero(op.y, op.y_zero_point))
 
 

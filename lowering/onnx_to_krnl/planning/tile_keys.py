@@ -51,7 +51,8 @@ def key_of(op: GemmOp | ConvOp | Int8ConvOp) -> str:
     windows = [[int(size) for size in each.get_values()] for each in (op.kernel, op.strides, op.dilations)]
     out = [int(size) for size in op.out.get_values()]
     if isinstance(op, Int8ConvOp):
-        return conv_key("int8_conv i8", (shape_of(op.x)[3], shape_of(op.y)[3]), windows, out)
+        kind = int8_conv_kind(op.group_count)
+        return conv_key(kind, (shape_of(op.x)[3], shape_of(op.y)[3]), windows, out)
     _, blocks, _, _, lanes = shape_of(op.y)
     kind = conv_kind(op.depthwise is not None, op.group_count)
     return conv_key(kind, (op.depth.value.data, blocks * lanes), windows, out)
@@ -62,3 +63,8 @@ def conv_kind(is_depthwise: bool, groups: int) -> str:
     if is_depthwise:
         return "depthwise f32"
     return "conv f32" if groups == 1 else f"conv:{groups} f32"
+
+
+def int8_conv_kind(groups: int) -> str:
+    """Return the name of an int8 convolution."""
+    return "int8_conv i8" if groups == 1 else f"int8_conv:{groups} i8"

@@ -417,7 +417,7 @@ def tiles_for(op: GemmOp | ConvOp | Int8ConvOp, target: CpuTarget) -> list[Tile]
         return gemm_tiles(size_of(element_of(op.c)), (m, n, k), target)
     columns = int(op.out.get_values()[1])
     if isinstance(op, Int8ConvOp):
-        return conv_tiles(columns, op.vectors, 0, target)
+        return conv_tiles(columns, op.vectors // op.group_count, 0, target)
     if op.depthwise is None:
         shuffles = op.depth.value.data if op.shares_blocks else 0
         return conv_tiles(columns, op.blocks // op.block_groups, op.steps, target, shuffles)

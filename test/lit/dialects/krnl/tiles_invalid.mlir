@@ -113,6 +113,28 @@ func.func @f(%y: memref<1x6x6x8xi32>, %x: memref<1x6x6x4xi8>, %w: memref<64xi8>,
 
 // -----
 
+func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x16xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
+  // expected-error @+1 {{krnl.int8_conv: y has a multiple of 32 channels, found 16}}
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f", groups = 2 : i64}> ({
+  ^bb0(%sum: i32):
+    krnl.stored %sum : i32
+  }) : (memref<1x6x6x16xi32>, memref<1x6x6x16xi8>, memref<64xi8>, memref<16xi32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x16xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
+  // expected-error @+1 {{krnl.int8_conv: groups are 1 or more, found 0}}
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f", groups = 0 : i64}> ({
+  ^bb0(%sum: i32):
+    krnl.stored %sum : i32
+  }) : (memref<1x6x6x16xi32>, memref<1x6x6x16xi8>, memref<64xi8>, memref<16xi32>) -> ()
+  return
+}
+
+// -----
+
 func.func @f(%y: memref<1x6x6x16xi32>, %x: memref<1x6x6x6xi8>, %w: memref<64xi8>, %s: memref<16xi32>) {
   // expected-error @+1 {{krnl.int8_conv: x has a multiple of 4 channels, found 6}}
   "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({

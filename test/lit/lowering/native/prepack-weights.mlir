@@ -70,7 +70,7 @@ func.func @conv(%y: memref<2xf32>) {
   %w = "krnl.global"() {name = "w", shape = [3, 2, 1, 1], value = dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]]]> : tensor<3x2x1x1xf32>} : () -> memref<3x2x1x1xf32>
   %p = krnl.pack %w {form = "conv", sizes = {lanes = 2 : i64, width = 2 : i64, step = 1 : i64}} : memref<3x2x1x1xf32> -> memref<8xf32>
   %b = "krnl.global"() {name = "b", shape = [1, 6, 1], value = dense<[[[1], [2], [3], [4], [5], [6]]]> : tensor<1x6x1xi8>} : () -> memref<1x6x1xi8>
-  %q = krnl.pack %b {form = "int8_conv", sizes = {channels = 2 : i64, depth = 8 : i64, width = 1 : i64, terms = 4 : i64}} : memref<1x6x1xi8> -> memref<16xi8>
+  %q = krnl.pack %b {form = "int8_conv", sizes = {groups = 1 : i64, channels = 2 : i64, depth = 8 : i64, width = 1 : i64, terms = 4 : i64}} : memref<1x6x1xi8> -> memref<16xi8>
   "krnl.call"(%y, %p, %q) {funcName = "f", numOfOutput = 1 : si64} : (memref<2xf32>, memref<8xf32>, memref<16xi8>) -> ()
   func.return
 }

@@ -535,6 +535,59 @@ def test_rescaled_convolutions_and_products(per_filter: bool, target: str):
     np.testing.assert_array_equal(given, expected.astype(np.int8))
 
 
+GROUPS: dict[str, tuple[int, int, int]] = {
+    "whole vectors": (2, 96, 1),
+    "panels narrower than a group": (3, 240, 3),
+    "merged to vectors": (24, 96, 3),
+    "several filters for each channel": (48, 96, 3),
+    "merged to one": (3, 30, 3),
+}
+"""Groups, filters, and the window."""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_convolutions_in_groups(target: str):
+    x = RANDOM.integers(0, 256, (2, 48, 5, 7)).astype(np.uint8)
+    constants: dict[str, Array] = {
+        **Step(0.07, 99).constants("a"),
+        **Step(0.9, 5, "int8").constants("c"),
+        "s": np.array(0.0015, np.float32),
+        "z": np.array(0, np.int8),
+    }
+    nodes, expected = "", list[Array]()
+    factor = np.float32(0.07) * np.float32(0.0015) / np.float32(0.9)
+    for number, (groups, filters, size) in enumerate(GROUPS.values()):
+        w = RANDOM.integers(-127, 128, (filters, 48 // groups, size, size)).astype(np.int8)
+        constants[f"w{number}"] = w
+        nodes += f"y{number} = QLinearConv<group={groups}, pads=[1,1,1,1], dilations=[1,{size}]>"
+        nodes += f"(x, a_scale, a_zero, w{number}, s, z, c_scale, c_zero) "
+        parts = zip(np.split(x.astype(np.int64) - 99, groups, 1), np.split(w, groups), strict=True)
+        sums = [exact_conv(part, own.astype(np.int64), [1] * 4, [1, 1], [1, size]) for part, own in parts]
+        scaled = np.concatenate(sums, 1).astype(np.float32) * factor
+        expected.append((np.clip(np.rint(scaled), -133, 122) + 5).astype(np.int8).ravel())
+    flat = "".join(f"r{number} = Reshape(y{number}, flat) " for number in range(len(GROUPS)))
+    joined = ", ".join(f"r{number}" for number in range(len(GROUPS)))
+    model = model_of(
+        f"{nodes} {flat} y = Concat<axis=0>({joined})",
+        "uint8[2, 48, 5, 7] x",
+        constants | {"flat": np.array([-1])},
+    )
+    given, kernels = run(model, {"x": x}, target)
+    assert sum(name in ("int8_conv", "int8_gemm") for name in kernels) == len(GROUPS)
+    np.testing.assert_array_equal(given, np.concatenate(expected))
+
+
+def test_too_many_groups_are_left_to_other_kernels():
+    w, x = RANDOM.integers(-9, 9, (34, 1, 1, 1)).astype(np.int8), np.ones((1, 17, 2, 2), np.uint8)
+    given, kernels = run(
+        model_of("y = ConvInteger<group=17>(x, w)", "uint8[1, 17, 2, 2] x", {"w": w}), {"x": x}
+    )
+    assert "int8_gemm" not in kernels
+    np.testing.assert_array_equal(
+        given, np.broadcast_to(w.astype(np.int32).reshape(1, 34, 1, 1), (1, 34, 2, 2))
+    )
+
+
 def opened(nodes: str, shape: str, constants: Mapping[str, Array]) -> onnx.ModelProto:
     """A model whose input has dynamic dimensions, and whose results have what follows from them."""
     model = model_of(nodes, f"float[{shape}] x", constants)

@@ -101,7 +101,7 @@ WEIGHTS = {
     "grouped_conv": ((32, 8, 3, 3), {"groups": 2, "lanes": 16, "width": 1, "step": 8}),
     "depthwise": ((20, 1, 3, 3), {"lanes": 16}),
     "winograd": ((20, 3, 3, 3), {"tile": 4, "width": 32, "groups": 2}),
-    "int8_conv": ((20, 3, 3, 3), {"channels": 32, "depth": 4, "width": 16, "terms": 4}),
+    "int8_conv": ((20, 3, 3, 3), {"groups": 1, "channels": 32, "depth": 4, "width": 16, "terms": 4}),
     "words": ((40, 52), {"width": 32, "bits": 4, "offset": 8, "for_bytes": 0}),
     "zero_points": ((40, 52), {"width": 32, "offset": 8}),
 }
