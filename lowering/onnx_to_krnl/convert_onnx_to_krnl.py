@@ -26,8 +26,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xonnc.dialects.krnl.attributes import ops_without_kernel, set_no_kernel
+from xonnc.dialects.krnl.attributes import no_kernel, ops_without_kernel, set_no_kernel
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
+from xonnc.dialects.onnx.locations import origin
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -102,7 +103,7 @@ from xonnc.lowering.onnx_to_krnl.planning.dynamic_shapes import DynamicShapes
 from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import FusionScope, dissolve_groups, shape_operands
 from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import plan_int8
 from xonnc.lowering.onnx_to_krnl.planning.layout_plan import plan_layouts
-from xonnc.lowering.onnx_to_krnl.planning.session_ops import CONTROL, is_session_op
+from xonnc.lowering.onnx_to_krnl.planning.session_ops import CONTROL, is_session_op, operator_of
 from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import are_static
 from xonnc.lowering.onnx_to_krnl.planning.tile_selection import Tiles
 from xonnc.lowering.onnx_to_krnl.rnn import recurrent
@@ -198,6 +199,7 @@ class ConvertOnnxToKrnl(ModulePass):
         if requested is not None:
             self.lower(ctx, op, requested)
             return
+        static_because = _run_by_session(op)
         if has_dynamic_inputs(op):
             # Whether all operators have dynamic kernels is only known after lowering: try on a clone.
             tried = op.clone()
@@ -206,11 +208,12 @@ class ConvertOnnxToKrnl(ModulePass):
                 drop_attributes(ModuleOp(op.detach_region(0)))
                 op.add_region(tried.detach_region(0))
                 return
+            static_because = _without_dynamic_kernel(tried)
             drop_attributes(tried)
-        self.lower(ctx, op, is_dynamic=False)
+        self.lower(ctx, op, is_dynamic=False, static_because=static_because)
 
-    def lower(self, ctx: Context, module: ModuleOp, is_dynamic: bool) -> None:
-        """Lower a module, with dynamic kernels or with those of static shapes."""
+    def lower(self, ctx: Context, module: ModuleOp, is_dynamic: bool, static_because: str = "") -> None:
+        """Lower a module, with dynamic kernels or with those of static shapes, and why with these."""
         lower_module(
             module,
             Tiles.of(self.processor, self.portable, module),
@@ -218,6 +221,7 @@ class ConvertOnnxToKrnl(ModulePass):
             unsafe=self.unsafe,
             is_dynamic=is_dynamic,
             threads=self.threads,
+            static_because=static_because,
         )
 
 
@@ -237,6 +241,20 @@ def has_dynamic_inputs(module: ModuleOp) -> bool:
     return is_dynamic and not has_outlined and not any(map(is_session_op, module.walk()))
 
 
+def _without_dynamic_kernel(module: ModuleOp) -> str:
+    """Return what has no dynamic kernel in a module that was lowered with them: the first such operator."""
+    op = next(ops_without_kernel(module))
+    if isinstance(op, FuncOp):
+        return no_kernel(op)
+    return f"'{origin(op)}' ({operator_of(op)}) needs static sizes"
+
+
+def _run_by_session(module: ModuleOp) -> str:
+    """Return which operator of a module the session runs, the first one; empty if there is none."""
+    op = next(filter(is_session_op, module.walk()), None)
+    return "" if op is None else f"the session runs '{origin(op)}' ({operator_of(op)})"
+
+
 def lower_module(
     module: ModuleOp,
     tiles: Tiles,
@@ -245,16 +263,20 @@ def lower_module(
     unsafe: bool = False,
     is_dynamic: bool = False,
     threads: int = 1,
+    static_because: str = "",
 ) -> None:
     """
     Lower the functions of a module and append their kernels; ops that stay get `krnl.no_kernel`.
 
     `unsafe` leaves out the run-time checks of indices. With `is_dynamic`, kernels take dynamic dimensions as
-    arguments, unless several `threads` could divide more work for static shapes.
+    arguments, unless several `threads` could divide more work for static shapes; `static_because` says in
+    reasons why they do not.
     """
     scope = FusionScope(dissolve_groups(module))
     assigned = strip_layouts(module)
-    builder = LoweringBuilder(tiles, pool, to_row_major, scope, not unsafe, threads=threads)
+    builder = LoweringBuilder(
+        tiles, pool, to_row_major, scope, not unsafe, threads=threads, static_because=static_because
+    )
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         has_open = is_dynamic or is_outlined(function)
         builder.dynamic_shapes = (

@@ -55,7 +55,7 @@ def test_sizes_of_dynamic_inputs(tmp_path: Path):
     path = saved(tmp_path / "m.onnx", text)
     dynamic, static = explain_native(path), explain_native(path, input_shapes={"x": (2, 3)})
     assert [node.engine for node in dynamic.nodes] == ["host", "host"]
-    assert "'a' is tensor<?x3xf32>, and some operator needs static sizes" in str(dynamic.nodes[1].reason)
+    assert "'a' is tensor<?x3xf32>, and 'a' (Bernoulli) needs static sizes" in str(dynamic.nodes[1].reason)
     assert [node.engine for node in static.nodes] == ["session", "native"]
 
 

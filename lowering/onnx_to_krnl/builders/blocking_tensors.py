@@ -41,7 +41,7 @@ def _unknown(value: SSAValue, builder: LoweringBuilder) -> str:
     if not is_ranked(value.type):
         return "whose rank is known only at run time: give the shapes of the inputs, or Reshape it"
     if builder.dynamic_shapes is None:
-        return "and some operator needs static sizes: a run compiles for its own, so give those of the inputs"
+        return f"and {builder.static_because}: a run compiles for its own sizes, so give those of the inputs"
     return "whose sizes do not follow from those of the inputs: give static ones, or Reshape it"
 
 

@@ -112,6 +112,7 @@ class LoweringBuilder:
         is_checked: bool = True,
         dynamic_shapes: DynamicShapes | None = None,
         threads: int = 1,
+        static_because: str = "",
     ) -> None:
         """
         Create a builder.
@@ -123,6 +124,8 @@ class LoweringBuilder:
         self.dynamic_shapes = dynamic_shapes
         self.threads = threads
         """The number of threads among which iterations of kernels are divided."""
+        self.static_because = static_because or "kernels are of static sizes"
+        """Why there are no `dynamic_shapes`: it is part of the reasons why operators have no kernel."""
         self.target = tiles.target
         self.tiles = tiles
         self.has_runtime_checks = is_checked

@@ -16,12 +16,26 @@ CASES = {
         "Where",
         "'z' is tensor<4xcomplex<f32>>; kernels only move complex numbers: compute real and imaginary parts",
     ),
-    "sizes of each run": (
-        '<ir_version: 8, opset_import: ["": 17]> g (float[n, 3] x) => (float[n, 3] y) '
-        "{ a = Bernoulli (x)  b = Neg (x)  y = Mul (a, b) }",
+    "an operator that the session runs": (
+        '<ir_version: 8, opset_import: ["": 17]> g (float[n, 3] x, seq(float[k]) q) => '
+        "(float[n, 3] y, int64 l) { y = Neg (x)  l = SequenceLength (q) }",
         "Neg",
-        "'x' is tensor<?x3xf32>, and some operator needs static sizes: a run compiles for its own, so give "
-        "those of the inputs",
+        "'x' is tensor<?x3xf32>, and the session runs 'l' (SequenceLength): a run compiles for its own "
+        "sizes, so give those of the inputs",
+    ),
+    "an operator without dynamic kernel": (
+        '<ir_version: 8, opset_import: ["": 17]> g (float[1, 3, h, 4] x, float[1, 3, 1, 1] w) => '
+        "(float[n, c, h2, w2] y) { [conv1] a = Conv (x, w)  y = Neg (a) }",
+        "Neg",
+        "'a' is tensor<1x1x?x4xf32>, and 'conv1' (Conv) needs static sizes: a run compiles for its own "
+        "sizes, so give those of the inputs",
+    ),
+    "dimensions that only some inputs have equal": (
+        '<ir_version: 8, opset_import: ["": 17]> g (float[n, 3] x, int64[2] s, float[m] z) => '
+        "(float[p, m] y) { a = Reshape (x, s)  y = Add (a, z) }",
+        "Reshape",
+        "'x' is tensor<?x3xf32>, and dimensions are equal only for certain values of inputs: a run compiles "
+        "for its own sizes, so give those of the inputs",
     ),
     "an unknown rank": (
         '<ir_version: 8, opset_import: ["": 17]> g (float[] x, int64[n] axes) => (float y) '
