@@ -89,8 +89,22 @@ def correct_shapes(module: Operation) -> None:
     errors raise `InvalidModelError`.
     """
     wrong: list[Wrong] = []
-    _Inference(module, None, wrong, corrects=True).inside(module)
+    corrections: Corrections = []
+    _Inference(module, None, wrong, corrections).inside(module)
     refuse_wrong(wrong)
+    _warn_of(corrections)
+
+
+Corrections = list[tuple[Operation, str]]
+"""Ops with results whose declared types were corrected, and the warning of each."""
+
+
+def _warn_of(corrections: Corrections) -> None:
+    """Warn once: one wrong declaration is often followed by those of all values computed from it."""
+    if corrections:
+        op, text = corrections[0]
+        others = len({each for each, _ in corrections}) - 1
+        warn(f"{text}; so it is at {others} other node{'s' * (others > 1)}" if others else text, op)
 
 
 InferredOps = dict[Operation, tuple[object, ...]]
@@ -147,12 +161,12 @@ class _Inference:
         root: Operation,
         settled: InferredOps | None = None,
         wrong: list[Wrong] | None = None,
-        corrects: bool = False,
+        corrections: Corrections | None = None,
         keeps_windows: bool = False,
     ) -> None:
         self.keeps_windows = keeps_windows
-        self.corrects = corrects
-        """Whether types that contradict the operands are corrected, not refused."""
+        self.corrections = corrections
+        """Types that contradict the operands are corrected and added here; they are refused if it is `None`."""
         self.facts = ShapeAnalysis()
         self.settled = {} if settled is None else settled
         self.wrong = wrong
@@ -207,7 +221,7 @@ class _Inference:
     def _op(self, op: OnnxOp, certain: bool) -> bool:
         changed = self._bodies(op) if op.regions else False
         if op.results and not self._is_settled(op) and not self._doubtful_operands(op):
-            changed |= infer(op, self.facts, certain, self.corrects, self.keeps_windows)
+            changed |= infer(op, self.facts, certain, self.corrections, self.keeps_windows)
             if is_sure(op) and not _holds_elements(op):
                 self.settled[op] = _basis(op)
         return changed
@@ -220,7 +234,7 @@ class _Inference:
             return False
         count = len(self.wrong)
         doubtful = self._doubtful_operands(op)
-        if self.corrects and op.regions and not doubtful:
+        if self.corrections is not None and op.regions and not doubtful:
             # The verifier compares results with the bodies' results, whose types are corrected first.
             self._op(op, certain)
         is_unknown = any(value.type == NONE for value in doubtful)
@@ -318,7 +332,7 @@ class _Inference:
         outputs = function.function_type.outputs.data
         if len(outputs) != len(op.results):
             return changed
-        return _refine(op, outputs, self.corrects) or changed
+        return _refine(op, outputs, self.corrections) or changed
 
 
 def _widen(op: OnnxOp) -> bool:
@@ -338,18 +352,18 @@ def infer(
     op: Operation,
     facts: ShapeAnalysis | None = None,
     certain: bool = False,
-    corrects: bool = False,
+    corrections: Corrections | None = None,
     keeps_windows: bool = False,
 ) -> bool:
     """
     Infer the result types of one op; return whether one changed.
 
     `certain` says whether the op runs whenever the module does, so that its requirements hold everywhere;
-    with `corrects`, declared types that contradict the inferred ones are replaced; with `keeps_windows`,
-    attributes of convolutions and pooling are not resolved.
+    with `corrections`, declared types that contradict the inferred ones are replaced and added to these; with
+    `keeps_windows`, attributes of convolutions and pooling are not resolved.
     """
     known = ShapeAnalysis() if facts is None else facts
-    changed = _refine(op, _types(op, known.integers, keeps_windows), corrects)
+    changed = _refine(op, _types(op, known.integers, keeps_windows), corrections)
     if is_sure(op):
         for result in op.results if changed else ():
             known.note(result)
@@ -396,7 +410,7 @@ def _types(op: Operation, known: Integers, keeps_windows: bool) -> Types:
     return [None] * len(op.results) if infer is None else infer(op, known)
 
 
-def _refine(op: Operation, types: Types, corrects: bool) -> bool:
+def _refine(op: Operation, types: Types, corrections: Corrections | None) -> bool:
     changed = False
     for result, inferred in zip(op.results, types, strict=True):
         if (
@@ -406,9 +420,9 @@ def _refine(op: Operation, types: Types, corrects: bool) -> bool:
         ):
             continue
         merged = (
-            _corrected(op, result.type, inferred)
-            if corrects
-            else merge(InferenceContext(op), result.type, inferred)
+            merge(InferenceContext(op), result.type, inferred)
+            if corrections is None
+            else _corrected(op, result.type, inferred, corrections)
         )
         if merged != result.type:
             retype(result, merged)
@@ -416,12 +430,13 @@ def _refine(op: Operation, types: Types, corrects: bool) -> bool:
     return changed
 
 
-def _corrected(op: Operation, claimed: Attribute, inferred: Attribute) -> Attribute:
-    """Return the merged type; on a contradiction the inferred one, with a warning."""
+def _corrected(op: Operation, claimed: Attribute, inferred: Attribute, corrections: Corrections) -> Attribute:
+    """Return the merged type; on a contradiction the inferred one, which is added to `corrections`."""
     try:
         return merge(InferenceContext(op), claimed, inferred)
     except ShapeError:
-        warn(f"its result is declared {claimed}, but its operands give {inferred}, which is used", op)
+        what = f"its result is declared {claimed}, but its operands give {inferred}, which is used"
+        corrections.append((op, what))
         return inferred
 
 

@@ -78,6 +78,17 @@ def test_tools_warn_and_strict_ones_refuse(tmp_path: Path, capsys: pytest.Captur
     assert [dim.dim_value for dim in written.graph.output[0].type.tensor_type.shape.dim] == [1, 3]
 
 
+def test_several_contradictions_are_one_warning(tmp_path: Path):
+    text = """g (float[1,3] x) => (float[1,3] y) <float[2,3] a, float[2,3] b, float[9] c>
+        { a = Relu(x) b = Abs(a) c = Exp(b) y = Neg(c) }"""
+    with pytest.warns(XonncWarning) as caught:
+        simplify(saved(tmp_path, text))
+    assert [str(each.message) for each in caught] == [
+        "a: its result is declared tensor<2x3xf32>, but its operands give tensor<1x3xf32>, which is used; "
+        "so it is at 2 other nodes"
+    ]
+
+
 def test_operands_that_contradict_an_operator_are_an_error(tmp_path: Path):
     text = (
         "g (float[1,3] x) => (float[1,3] y) <float[4,5] w = {"
