@@ -166,7 +166,7 @@ class _Inference:
     ) -> None:
         self.keeps_windows = keeps_windows
         self.corrections = corrections
-        """Types that contradict the operands are corrected and added here; they are refused if it is `None`."""
+        """Where types that contradict the operands are added and corrected; refused if `None`."""
         self.facts = ShapeAnalysis()
         self.settled = {} if settled is None else settled
         self.wrong = wrong
