@@ -52,9 +52,10 @@ class GemmOp(IRDLOperation):
     """
     `C = activation(A B + bias)` in register tiles (see docs/internals/cpu-kernels.md).
 
-    `A` is `M×K`, row-major, or `K×M` where `transposed_a`; `B` is `[N/NR][K][NR]` where `packed`, else
-    `K×N`; `C` is `M×N`. `tile` is `[MR, NR]`. The bias is one value per column, or per row with
-    `bias_of_rows`. `batch_a` and `batch_b` are offsets of several products, whose results are consecutive.
+    `A` is `M×K`, row-major, or `K×M` where `transposed_a`; `B` is `[N/NR][K][NR]` where `packed`, `N×K` where
+    `transposed_b`, else `K×N`; `C` is `M×N`. `tile` is `[MR, NR]`. The bias is one value per column, or per
+    row with `bias_of_rows`. `batch_a` and `batch_b` are offsets of several products, whose results are
+    consecutive.
 
     `m`, `n` and `k` are dynamic if `-9223372036854775808`; they are given in `dynamic_sizes`. With
     `dynamic_batch` the number of products is dynamic too, and the last of those; `dynamic_batch` says
@@ -83,6 +84,8 @@ class GemmOp(IRDLOperation):
     tile = prop_def(DenseArrayBase.constr(i64))
     packed = opt_prop_def(UnitAttr)
     transposed_a = opt_prop_def(UnitAttr)
+    transposed_b = opt_prop_def(UnitAttr)
+    """Whether an element of C is a dot product of a row of A and one of B: for few rows of A."""
     bias_of_rows = opt_prop_def(UnitAttr)
     activation = opt_prop_def(StringAttr)
     batch_a = opt_prop_def(DenseArrayBase.constr(i64))
@@ -163,6 +166,11 @@ class GemmOp(IRDLOperation):
             raise VerifyException("krnl.gemm: write_prefetch takes a static n")
         if self.products is not None:
             self._verify_products()
+        is_plain = self.packed is None and self.transposed_a is None and self.bias is None
+        if self.transposed_b is not None and not (is_plain and self.k.value.data != DYNAMIC_INDEX):
+            raise VerifyException(
+                "krnl.gemm: transposed_b takes a static k, an A and a B as they are, and no bias"
+            )
         require_range(self, self.range)
         starts = [
             len(batch_strides.get_values()) if batch_strides else 1

@@ -248,6 +248,9 @@ def step_sizes(step: int, *smaller: int) -> list[int]:
 
 def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int, width: int) -> None:
     """Emit one tile: its elements stay in vector registers during the loop over `k`."""
+    if gemm.op.transposed_b is not None:
+        _emit_tile_of_dot_products(gemm, row, column, height, width)
+        return
     builder, op, k, element, lanes = gemm.builder, gemm.op, gemm.k, gemm.element, gemm.lanes
     widths = [min(lanes, width - start) for start in range(0, width, lanes)]
     # Pairs of bfloat16 values are loaded as one i32; B and the sums are padded to whole vectors then.
@@ -311,6 +314,77 @@ def _emit_tile(gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int
         if widths[number] < loaded[number]:
             total = builder.shuffle(total, range(widths[number]))
         builder.store(total, pointer)
+
+
+def _emit_tile_of_dot_products(
+    gemm: _GemmLowering, row: SSAValue, column: SSAValue, height: int, width: int
+) -> None:
+    """Emit one tile of dot products of rows of A and rows of B; each has a vector of partial sums."""
+    builder, k, element, lanes = gemm.builder, gemm.k, gemm.element, gemm.lanes
+    assert isinstance(k, int)
+    a_row, b_row = (
+        builder.address(matrix, builder.imul(start, k), element)
+        for matrix, start in ((gemm.a, row), (gemm.b, column))
+    )
+
+    def step(index: SSAValue, sums: Sequence[SSAValue], count: int = lanes) -> Sequence[SSAValue]:
+        def vectors(start: SSAValue, rows: int) -> list[SSAValue]:
+            pointer = builder.address(start, index, element)
+            return [
+                _zero_extended(
+                    builder, builder.load(builder.address(pointer, each * k, element), element, count), lanes
+                )
+                for each in range(rows)
+            ]
+
+        lines, columns = vectors(a_row, height), vectors(b_row, width)
+        pairs = ((line, each) for line in lines for each in columns)
+        return [builder.fma(*pair, total) for pair, total in zip(pairs, sums, strict=True)]
+
+    sums: Sequence[SSAValue] = [builder.constant(0.0, vector_of(element, lanes))] * (height * width)
+    whole = k // lanes * lanes
+    if whole:
+        sums = builder.loop(builder.constant(0), builder.constant(whole), lanes, sums, step)
+    if k > whole:
+        sums = step(builder.constant(whole), sums, k - whole)
+    tile = _result_address(gemm, row, column)
+    for line in range(height):
+        pointer = builder.address(tile, builder.mul_sizes(gemm.n, line), element)
+        own = sums[line * width : (line + 1) * width]
+        for first in range(0, width, lanes):
+            total = _apply_activation(gemm, _lane_sums(builder, own[first : first + lanes]))
+            builder.store(total, builder.address(pointer, first, element))
+
+
+def _zero_extended(builder: LLVMBuilder, vector: SSAValue, lanes: int) -> SSAValue:
+    """Pad a vector to a number of lanes with 0."""
+    count = lanes_of(vector)
+    if count == lanes:
+        return vector
+    zero = builder.constant(0.0, vector.type)
+    return builder.shuffle_pair(vector, zero, [min(lane, count) for lane in range(lanes)])
+
+
+def _lane_sums(builder: LLVMBuilder, vectors: Sequence[SSAValue]) -> SSAValue:
+    """
+    Return a vector whose lane i is the sum of all lanes of vector i; there are at most as many as lanes.
+
+    A round adds the even and the odd lanes of two vectors next to each other: each then has half as many.
+    """
+    count = len(vectors)
+    # The number of vectors becomes a power of two, as that of lanes is.
+    padded = 1 << (count - 1).bit_length()
+    found = [*vectors, *vectors[-1:] * (padded - count)]
+    while len(found) > 1 or lanes_of(found[0]) > padded:
+        pairs = (
+            [(one, one) for one in found] if len(found) == 1 else zip(found[::2], found[1::2], strict=True)
+        )
+        end = lanes_of(found[0]) * min(len(found), 2)
+        found = [
+            builder.fadd(*(builder.shuffle_pair(*pair, range(first, end, 2)) for first in (0, 1)))
+            for pair in pairs
+        ]
+    return found[0] if padded == count else builder.shuffle(found[0], range(count))
 
 
 def _share_of_next_panel(

@@ -77,6 +77,7 @@ from xonnc.lowering.onnx_to_krnl.math.elementwise_fusion import (
     lower_elementwise,
     plan_elementwise,
 )
+from xonnc.lowering.onnx_to_krnl.math.matmul import plan_transposed
 from xonnc.lowering.onnx_to_krnl.ml import (
     feature_preprocessing,
     linear_models,
@@ -330,6 +331,8 @@ def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) ->
     builder.fused |= {added for added, _ in builder.biases.values()}
     builder.quantized_weights = plan_quantized_weights(others, builder)
     builder.fused |= {each for weights in builder.quantized_weights.values() for each in weights.absorbed}
+    builder.transposed = plan_transposed(others, builder)
+    builder.fused |= set(builder.transposed.values())
     builder.growth = plan_growth(others, builder)
     builder.fused |= {*builder.growth.values(), *unread_zeros(builder.growth, builder.scope)}
     # An attention that stays, as of dynamic shapes here, reads the results of the operators that slice.

@@ -48,7 +48,7 @@ from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
 )
 from xonnc.lowering.onnx_to_krnl.math.block_weights import clone_shared_weights, plan_quantized_weights
 from xonnc.lowering.onnx_to_krnl.math.elementwise_fusion import ELEMENTWISE, producers
-from xonnc.lowering.onnx_to_krnl.math.matmul import following_relu
+from xonnc.lowering.onnx_to_krnl.math.matmul import following_relu, plan_transposed
 from xonnc.lowering.onnx_to_krnl.nn.cache_updates import plan_growth
 from xonnc.lowering.onnx_to_krnl.planning.bias_fusion import plan_biases
 from xonnc.lowering.onnx_to_krnl.planning.dynamic_shapes import DynamicShapes
@@ -172,15 +172,17 @@ def _convolutions(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterato
 
 
 def _products(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[FusionGroup]:
-    """Row-major matrix products and convolutions with their bias and Relu."""
+    """Row-major matrix products and convolutions with a transposed B, their bias and Relu."""
     biases = plan_biases(ops, builder.scope)
     quantized = plan_quantized_weights(ops, builder)
     for product, weights in quantized.items():
         yield FusionGroup("matmul", [*_in_order(set(weights.absorbed)), product])
+    builder.quantized_weights = quantized
+    transposed = plan_transposed(ops, builder)
     for op in ops:
         is_plain = op not in builder.layouts.fused_ops and op not in quantized
         if isinstance(op, ConvOp | GemmOp | MatMulOp) and is_plain:
-            members: list[Operation] = [op]
+            members: list[Operation] = [transposed[op], op] if op in transposed else [op]
             if op in biases:
                 members.append(biases[op][0])
             relu = following_relu(members[-1].results[0], builder)

@@ -62,6 +62,8 @@ def _columns(op: GemmOp, b: Array | PackedWeights, sizes: tuple[int, int], start
             raise NotInterpretedError(f"a krnl.gemm of packed weights {b.op.form.data}")
         factor = 1.0 if b.op.factor is None else b.op.factor.value.data
         return b.weights * b.weights.dtype.type(factor)
+    if op.transposed_b is not None:
+        return b.reshape(-1)[start : start + n * k].reshape(n, k).T
     if op.packed is None:
         return b.reshape(-1)[start : start + n * k].reshape(k, n)
     width = int(op.tile.get_values()[1])

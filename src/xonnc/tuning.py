@@ -222,7 +222,10 @@ def _tiled(function: FuncOp) -> TileOp | None:
     ops = [op for op in function.walk() if isinstance(op, TileOp)]
     others = [type_ for type_ in function.function_type.inputs if not is_buffer(type_)]
     is_static = all(DYNAMIC_INDEX not in type_.get_shape() for type_ in _buffers(function))
-    return ops[0] if len(ops) == 1 and is_static and len(others) in (0, 2) else None
+    if len(ops) != 1 or not is_static or len(others) not in (0, 2):
+        return None
+    # Tiles of dot products are not chosen by size.
+    return None if isinstance(ops[0], GemmOp) and ops[0].transposed_b is not None else ops[0]
 
 
 def _buffers(function: FuncOp) -> list[MemRefType]:

@@ -19,7 +19,7 @@ from xonnc.dialects.krnl.packing import PackOp
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp
-from xonnc.dialects.onnx.ops.tensor import ConcatOp
+from xonnc.dialects.onnx.ops.tensor import ConcatOp, TransposeOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
 from xonnc.lowering.onnx_to_krnl.builders.cache_slices import CacheSlices
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
@@ -139,6 +139,8 @@ class LoweringBuilder:
         self.layouts = LayoutPlan(self.target.vector_bytes // 4, self.known_sizes, scope)
         self.biases: dict[Operation, tuple[AddOp, SSAValue]] = {}
         """The Add fused into a MatMul, and the row that it adds."""
+        self.transposed: dict[Operation, TransposeOp] = {}
+        """The transposition of B that a MatMul does without."""
         self.quantized_weights: dict[Operation, QuantizedOperands] = {}
         """The DequantizeLinear operations fused into a MatMul with constant weights."""
         self.growth: dict[Operation, ConcatOp] = {}

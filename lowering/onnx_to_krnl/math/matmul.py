@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.dialects import arith
@@ -26,8 +27,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import BF16_TERMS, GemmOp
 from xonnc.dialects.krnl.types import buffer_of, is_buffer, size_of
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops import math as onnx
-from xonnc.dialects.onnx.types import NONE
+from xonnc.dialects.onnx.ops.tensor import TransposeOp
+from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.builders.bf16_operands import bf16_operand
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.builders.kernels import Kernel, Operand
@@ -51,6 +54,7 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
     volume,
 )
 from xonnc.lowering.onnx_to_krnl.planning.tile_keys import gemm_key
+from xonnc.lowering.onnx_to_krnl.planning.tile_selection import MAX_DOT_ROWS
 from xonnc.rewriting.patterns import Array
 
 supports_dynamic_shapes(onnx.GemmOp, onnx.MatMulOp)
@@ -93,9 +97,8 @@ def _gemm_in_tiles(op: onnx.GemmOp, sizes: Sequence[int], builder: LoweringBuild
         panels = prepacked_panels(b.T if op.transB.value.data else b, tile[1], builder)
         call_gemm(product, [a, panels], (m, n, k), tile, builder)
     else:
-        matrix = builder.buffer(op.B)
-        matrix = _transposed(matrix, (n, k), builder) if op.transB.value.data else matrix
-        product_of_buffers(product, [a, matrix], ([m, k], [k, n]), builder)
+        is_transposed = bool(op.transB.value.data)
+        product_of_buffers(product, [a, builder.buffer(op.B)], ([m, k], [k, n]), builder, is_transposed)
     if is_product:
         return None
     inputs: list[Operand] = [product]
@@ -143,34 +146,87 @@ def matmul(op: onnx.MatMulOp, builder: LoweringBuilder) -> str | None:
         matrix = constant.reshape(k, n)
         constant_matmul(op, result, (volume(rows[:-1]), n, k), matrix, bias, builder)
         return None
+    source = builder.transposed.get(op)
+    buffers = [builder.buffer(op.A), builder.buffer(op.B if source is None else source.data)]
     if not (is_static(m) and is_static(n) and is_static(k) and are_static((*rows, *columns))):
-        return _dynamic_matmul(op, rows, columns, builder)
+        if op in builder.biases:
+            return NO_DYNAMIC_KERNEL
+        products = _dynamic_products(rows, columns)
+        if products is None:
+            return "broadcast matrices with a dynamic batch"
+        m, count, has = products
+        dynamic_matmul(op.Y, buffers, (m, n, k), (count, has), builder, is_transposed=source is not None)
+        return None
     if is_one:
         m, starts = prod(static_sizes(rows[:-1])), ([0], [0])
     else:
         starts = _starts(static_sizes(rows), static_sizes(columns))
-    batched_matmul(op.Y, [builder.buffer(op.A), builder.buffer(op.B)], (m, n, k), starts, builder)
+    batched_matmul(op.Y, buffers, (m, n, k), starts, builder, is_transposed=source is not None)
     return None
 
 
-def _dynamic_matmul(
-    op: onnx.MatMulOp, rows: Sequence[Size], columns: Sequence[Size], builder: LoweringBuilder
-) -> str | None:
-    """Products of run-time matrices with dynamic sizes or a dynamic batch."""
-    if op in builder.biases:
-        return NO_DYNAMIC_KERNEL
+MIN_DOT_PRODUCT = 16
+"""Terms from which on dot products of vectors are computed without a transposition."""
+
+
+def plan_transposed(ops: Sequence[Operation], builder: LoweringBuilder) -> dict[Operation, TransposeOp]:
+    """Map each MatMul to the transposition of the last two axes of its B, if it is its only reader."""
+    found: dict[Operation, TransposeOp] = {}
+    for op in ops:
+        if not isinstance(op, onnx.MatMulOp) or op in builder.quantized_weights:
+            continue
+        made = op.B.owner
+        if isinstance(made, TransposeOp):
+            is_alone = builder.scope.only_user(made.transposed) is op and made.parent is op.parent
+            if is_alone and builder.scope.may_join(made, op) and _takes_transposed(op, made, builder):
+                found[op] = made
+    return found
+
+
+def _takes_transposed(op: onnx.MatMulOp, made: TransposeOp, builder: LoweringBuilder) -> bool:
+    """Whether there is a product with B before a transposition: of floats, not empty, of known sizes."""
+    values = op.A, op.B, made.data
+    if builder.constant(made.data) is not None or element_type(op.A.type) not in (f32, f64):
+        return False
+    if any(builder.known_sizes(value) is None for value in (*values, op.Y)):
+        return False
+    rows, columns, _ = (builder.sizes(value) for value in values)
+    last = len(columns) - 1
+    axes = int_values(made.perm) or tuple(range(last, -1, -1))
+    if len(rows) < 2 or last < 1 or axes != (*range(last - 1), last, last - 1) or 0 in (*rows, *columns):
+        return False
+    k = columns[-2]
+    is_long = is_static(k) and k >= MIN_DOT_PRODUCT
+    return is_long and (are_static((*rows, *columns)) or _dynamic_products(rows, columns) is not None)
+
+
+def _dynamic_products(
+    rows: Sequence[Size], columns: Sequence[Size]
+) -> tuple[Size, Size, tuple[bool, bool]] | None:
+    """
+    Return rows of A in a product, the number of products, and whether each has its own A, and its own B.
+
+    None if some, but not all, matrices are broadcast.
+    """
     count, m = volume(rows[:-2]), rows[-2]
-    k, n = columns[-2:]
     if volume(columns[:-2]) == 1:
         count, m = 1, volume(rows[:-1])
     has_both = list(rows[:-2]) == list(columns[:-2])
     if volume(rows[:-2]) == 1 and not has_both:
         count = volume(columns[:-2])
     elif volume(columns[:-2]) != 1 and not has_both:
-        return "broadcast matrices with a dynamic batch"
-    has = volume(rows[:-2]) != 1 and count != 1, volume(columns[:-2]) != 1
-    dynamic_matmul(op.Y, [builder.buffer(op.A), builder.buffer(op.B)], (m, n, k), (count, has), builder)
-    return None
+        return None
+    return m, count, (volume(rows[:-2]) != 1 and count != 1, volume(columns[:-2]) != 1)
+
+
+class _FewRows(NamedTuple):
+    """How a product of dynamic sizes is computed where A has few rows."""
+
+    b: SSAValue
+    rows: int
+    """The most rows of A."""
+    tile: tuple[int, int]
+    properties: Mapping[str, Attribute]
 
 
 def dynamic_matmul(
@@ -180,11 +236,13 @@ def dynamic_matmul(
     batch: tuple[Size, tuple[bool, bool]],
     builder: LoweringBuilder,
     properties: Mapping[str, Attribute] | None = None,
+    is_transposed: bool = False,
 ) -> None:
     """
     Emit products of run-time matrices with dynamic sizes or batch; a third buffer is a bias.
 
-    `batch` is the number of products, and whether A, and B, has a matrix for each.
+    `batch` is the number of products, and whether A, and B, has a matrix for each. The matrices of B
+    `is_transposed` are N x K.
     """
     count, has = batch
     m, n, k = sizes
@@ -194,17 +252,21 @@ def dynamic_matmul(
         **(properties or {}),
         "dynamic_batch": DenseArrayBase.from_list(i64, [int(each) for each in has]),
     }
-    if is_static(m) and m <= tile[0]:
+    few = _FewRows(b, tile[0], tile, {})
+    if is_transposed:
+        few = _FewRows(b, MAX_DOT_ROWS, builder.tiles.dot_products(m), {"transposed_b": UnitAttr()})
+    if is_static(m) and m <= few.rows:
         # Each element of B is read once.
-        emit_gemm(result, [a, b, *bias], sizes, tile, attributes, builder, count)
+        found = {**attributes, **few.properties}
+        emit_gemm(result, [a, b, *bias], sizes, few.tile, found, builder, count)
         return
     matrices = count if has[1] else 1
     # With few rows, which are found at run time, nothing is packed.
-    is_packed = 1 if is_static(m) else min_size(max_size(m - tile[0], 0), 1)
-    packed = _pack(b, (matrices * is_packed, k, n), tile[1], builder)
-    unpacked = None if is_static(m) else b
+    is_packed = 1 if is_static(m) else min_size(max_size(m - few.rows, 0), 1)
+    packed = _pack(b, (matrices * is_packed, k, n), tile[1], builder, is_transposed)
     attributes["packed"] = UnitAttr()
-    emit_gemm(result, [a, packed, *bias], sizes, tile, attributes, builder, count, unpacked)
+    buffers = [a, packed, *bias]
+    emit_gemm(result, buffers, sizes, tile, attributes, builder, count, None if is_static(m) else few)
 
 
 def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -257,15 +319,14 @@ def call_gemm(
     builder: LoweringBuilder,
     properties: Mapping[str, Attribute] | None = None,
     count: Size = 1,
-    unpacked: SSAValue | None = None,
+    few: _FewRows | None = None,
 ) -> None:
     """
     Emit a kernel of one `krnl.gemm`; `buffers` are A, B (packed unless `properties` are given) and a bias.
 
-    `count` is the number of products of an `dynamic_batch`. B is read `unpacked`, if given, where A has
-    no more rows than a tile.
+    `count` is the number of products of an `dynamic_batch`. `few` is for a packed B and a dynamic M.
     """
-    buffers = [*buffers, *([] if unpacked is None else [unpacked])]
+    buffers = [*buffers, *([] if few is None else [few.b])]
     types = [buffer.type for buffer in (output, *buffers)]
     # Views of rows are contiguous: without their offsets in the types, all calls share one kernel.
     rows = [buffer_of(each.element_type, each.get_shape()) for each in types if is_buffer(each)]
@@ -280,15 +341,16 @@ def call_gemm(
     if "dynamic_batch" in attributes:
         dynamic_sizes.append(kernel.size(count))
     iterations = kernel.add_range_arguments()
-    if unpacked is None:
+    if few is None:
         product = add_gemm(kernel, kernel.buffers, sizes, tile, attributes, dynamic_sizes, iterations)
     else:
         *operands, rows_of_b = kernel.buffers
         plain = {name: each for name, each in attributes.items() if name not in OF_PACKED}
-        is_few = kernel.add(arith.CmpiOp(dynamic_sizes[0], kernel.index(tile[0]), "sle"))
+        is_few = kernel.add(arith.CmpiOp(dynamic_sizes[0], kernel.index(few.rows), "sle"))
         with kernel.when(is_few):
-            few = [*operands[:2], rows_of_b, *operands[3:]]
-            add_gemm(kernel, few, sizes, tile, plain, dynamic_sizes, iterations)
+            operands_of_few = [*operands[:2], rows_of_b, *operands[3:]]
+            plain.update(few.properties)
+            add_gemm(kernel, operands_of_few, sizes, few.tile, plain, dynamic_sizes, iterations)
         with kernel.when(kernel.add(arith.XOrIOp(is_few, kernel.constant(1, i1)))):
             product = add_gemm(kernel, operands, sizes, tile, attributes, dynamic_sizes, iterations)
     builder.call(
@@ -327,15 +389,17 @@ def batched_matmul(
     starts: tuple[Sequence[int], Sequence[int]],
     builder: LoweringBuilder,
     properties: dict[str, Attribute] | None = None,
+    *,
+    is_transposed: bool = False,
 ) -> None:
     """
-    Emit products of run-time matrices; a third buffer is a bias.
+    Emit products of run-time matrices; a third buffer is a bias. Those of a B `is_transposed` are N x K.
 
     B is packed first if more than one tile of rows of A reads it: rows of B far apart map to few cache sets,
     so unpacked reads would conflict.
     """
-    tile = gemm_tile(builder, builder.element(result), sizes)
-    operands, attributes = _batch(buffers, sizes, starts, tile, builder)
+    element = builder.element(result)
+    operands, tile, attributes = _batch(buffers, sizes, starts, element, is_transposed, builder)
     emit_gemm(result, operands, sizes, tile, {**(properties or {}), **attributes}, builder)
 
 
@@ -344,12 +408,16 @@ def product_of_buffers(
     buffers: Sequence[SSAValue],
     shapes: tuple[Sequence[int], Sequence[int]],
     builder: LoweringBuilder,
+    is_transposed: bool = False,
 ) -> None:
-    """Emit products of the last two axes of two run-time buffers, whose other axes are broadcast."""
+    """
+    Emit products of the last two axes of two run-time buffers, whose other axes are broadcast.
+
+    A second one `is_transposed` has the last axes of its shape in the other order.
+    """
     (*_, m, k), (*_, n) = shapes
-    starts = _starts(*shapes)
-    tile = gemm_tile(builder, element_of(output), (m, n, k))
-    operands, attributes = _batch(buffers, (m, n, k), starts, tile, builder)
+    starts, element = _starts(*shapes), element_of(output)
+    operands, tile, attributes = _batch(buffers, (m, n, k), starts, element, is_transposed, builder)
     call_gemm(output, operands, (m, n, k), tile, builder, attributes)
 
 
@@ -357,60 +425,69 @@ def _batch(
     buffers: Sequence[SSAValue],
     sizes: tuple[int, int, int],
     starts: tuple[Sequence[int], Sequence[int]],
-    tile: tuple[int, int],
+    element: Attribute,
+    is_transposed: bool,
     builder: LoweringBuilder,
-) -> tuple[list[SSAValue], dict[str, Attribute]]:
-    """Return the buffers of run-time products, B packed if that pays, and where their matrices begin."""
+) -> tuple[list[SSAValue], tuple[int, int], dict[str, Attribute]]:
+    """Return the buffers of run-time products, B packed if that pays, the tile and other attributes."""
     # Without packing, a tile of columns of B touches one cache line per row, N elements apart.
     a, b, *bias = buffers
+    tile = gemm_tile(builder, element, sizes)
     attributes: dict[str, Attribute] = {}
     starts_b = starts[1]
-    if sizes[0] > tile[0]:
-        b, starts_b = _packed(b, sizes, starts_b, tile[1], builder)
+    if is_transposed and not bias and sizes[0] <= MAX_DOT_ROWS:
+        attributes["transposed_b"] = UnitAttr()
+        tile = builder.tiles.dot_products(sizes[0])
+    elif is_transposed or sizes[0] > tile[0]:
+        b, starts_b = _packed(b, sizes, starts_b, tile[1], is_transposed, builder)
         attributes["packed"] = UnitAttr()
     attributes["batch_a"] = DenseArrayBase.from_list(i64, list(starts[0]))
     attributes["batch_b"] = DenseArrayBase.from_list(i64, list(starts_b))
-    return [a, b, *bias], attributes
+    return [a, b, *bias], tile, attributes
 
 
 def _packed(
-    b: SSAValue, sizes: tuple[int, int, int], starts: Sequence[int], width: int, builder: LoweringBuilder
+    b: SSAValue,
+    sizes: tuple[int, int, int],
+    starts: Sequence[int],
+    width: int,
+    is_transposed: bool,
+    builder: LoweringBuilder,
 ) -> tuple[SSAValue, list[int]]:
     """Pack matrices into panels; return the buffer and the offset of each product's panels."""
     _, n, k = sizes
     count = max(starts) // (n * k) + 1
     panels = -(-n // width)
-    return _pack(b, (count, k, n), width, builder), [
+    return _pack(b, (count, k, n), width, builder, is_transposed), [
         start // (n * k) * panels * k * width for start in starts
     ]
 
 
-def _pack(b: SSAValue, sizes: tuple[Size, Size, Size], width: int, builder: LoweringBuilder) -> SSAValue:
+def _pack(
+    b: SSAValue,
+    sizes: tuple[Size, Size, Size],
+    width: int,
+    builder: LoweringBuilder,
+    is_transposed: bool = False,
+) -> SSAValue:
     """Pack matrices into panels of `width` columns; columns beyond the last stay unset."""
     count, k, n = sizes
+
+    def read(row: IndexExpr, column: IndexExpr) -> AffineAccess:
+        shape, at = ([count, n, k], [column, row]) if is_transposed else ([count, k, n], [row, column])
+        return AffineAccess(b, shape, [dim(0), *at])
+
     panels = n // width
     rest = n - panels * width
     shape = [count, (n + width - 1) // width, k, width]
     target = builder.allocate(shape, element_of(b))
     if panels != 0:
-        read = [dim(0), dim(2), IndexExpr(((1, width), (3, 1)))]
-        copy(
-            "pack",
-            [count, panels, k, width],
-            AffineAccess.whole(target, shape),
-            AffineAccess(b, list(sizes), read),
-            builder,
-        )
+        source = read(dim(2), IndexExpr(((1, width), (3, 1))))
+        copy("pack", [count, panels, k, width], AffineAccess.whole(target, shape), source, builder)
     if rest != 0:
         write = [dim(0), IndexExpr(offset=panels), dim(1), dim(2)]
-        read = [dim(0), dim(1), dim(2, offset=panels * width)]
-        copy(
-            "pack",
-            [count, k, rest],
-            AffineAccess(target, shape, write),
-            AffineAccess(b, list(sizes), read),
-            builder,
-        )
+        source = read(dim(1), dim(2, offset=panels * width))
+        copy("pack", [count, k, rest], AffineAccess(target, shape, write), source, builder)
     return target
 
 
@@ -456,7 +533,7 @@ def emit_gemm(
     properties: dict[str, Attribute],
     builder: LoweringBuilder,
     count: Size = 1,
-    unpacked: SSAValue | None = None,
+    few: _FewRows | None = None,
 ) -> None:
     """Emit a kernel of one `krnl.gemm`, as `call_gemm` does, with a following Relu fused."""
     activation = following_relu(result, builder)
@@ -465,7 +542,7 @@ def emit_gemm(
         builder.fused.add(activation)
         attributes["activation"] = StringAttr("relu")
         result = activation.results[0]
-    call_gemm(builder.result(result), buffers, sizes, tile, builder, attributes, count, unpacked)
+    call_gemm(builder.result(result), buffers, sizes, tile, builder, attributes, count, few)
 
 
 def following_relu(result: SSAValue, builder: LoweringBuilder) -> Operation | None:

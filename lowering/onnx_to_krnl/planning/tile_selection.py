@@ -93,6 +93,12 @@ class Tiles:
         """Return rows and columns of a product of elements of `size` bytes."""
         return self._measured(key) or gemm_tiles(size, sizes, self.target)[0]
 
+    def dot_products(self, m: Size) -> Tile:
+        """Return rows of A and of B of a tile of dot products; vectors of sums fill half the registers."""
+        sums = self.target.registers // 2
+        rows = min(m, sums // MIN_ACCUMULATORS) if is_static(m) else sums // MIN_ACCUMULATORS
+        return rows, sums // (1 << (rows - 1).bit_length())
+
     def of_pixels(
         self, size: int, filters: int, pixels: tuple[int, int]
     ) -> tuple[tuple[int, int], int] | None:
@@ -347,6 +353,13 @@ def depthwise_tiles(columns: int, target: CpuTarget) -> list[Tile]:
 
 SMALL_M_ACCUMULATORS = 12
 """Accumulators of a product with few rows: enough to hide the latency of a multiply-add."""
+
+MAX_DOT_ROWS = 16
+"""
+Rows of A up to which a product with a transposed B is computed by dot products.
+
+With more, transposing B once takes less time than adding up the lanes of each sum.
+"""
 
 MIN_ACCUMULATORS = 4
 """Accumulators that suffice where B streams from L2 at about one vector per cycle."""

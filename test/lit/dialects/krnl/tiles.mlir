@@ -84,3 +84,14 @@ func.func @bf16(%c: memref<4x16xf32>, %a: memref<4x8xi16>, %b: memref<8x16xi16>,
   "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, products = "llvm.x86.avx512bf16.dpbf16ps.512"}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xi16>, memref<2304xi16>) -> ()
   return
 }
+
+// -----
+
+// Dot products of rows of A and rows of B.
+// CHECK-LABEL: @dot_products
+// CHECK:         "krnl.gemm"
+// CHECK-SAME:      transposed_b
+func.func @dot_products(%c: memref<2x16xf32>, %a: memref<2x64xf32>, %b: memref<16x64xf32>) {
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 2 : i64, n = 16 : i64, k = 64 : i64, tile = array<i64: 2, 8>, transposed_b}> : (memref<2x16xf32>, memref<2x64xf32>, memref<16x64xf32>) -> ()
+  return
+}

@@ -1,6 +1,14 @@
 // RUN: onnx-opt %s --verify-diagnostics --split-input-file
 
 func.func @f(%m: memref<4x4xf32>) {
+  // expected-error @+1 {{krnl.gemm: transposed_b takes a static k, an A and a B as they are, and no bias}}
+  "krnl.gemm"(%m, %m, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 4 : i64, k = 4 : i64, tile = array<i64: 4, 4>, packed, transposed_b}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<4x4xf32>) {
   // expected-error @+1 {{krnl.gemm: m, n and k are above 0, found [0, 4, 4]}}
   "krnl.gemm"(%m, %m, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 0 : i64, n = 4 : i64, k = 4 : i64, tile = array<i64: 4, 4>}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>) -> ()
   return

@@ -321,3 +321,36 @@ func.func @counted_padding(%x: tensor<8x!onnx.String>) -> (tensor<8x2xf32>, tens
   %3 = "onnx.TfIdfVectorizer"(%2) <{max_gram_length = 2 : si64, max_skip_count = 0 : si64, min_gram_length = 2 : si64, mode = "TF", ngram_counts = [0, 0], ngram_indexes = [0], pool_strings = ["cat", "dog"]}> : (tensor<8x?x!onnx.String>) -> tensor<8x1xf32>
   onnx.Return %1, %3 : tensor<8x2xf32>, tensor<8x1xf32>
 }
+
+// -----
+
+// A product reads the rows of B before a transposition that nothing else reads.
+
+// CHECK-LABEL: func.func @transposed_keys
+// CHECK:         %[[Y:.*]] = "krnl.fused"() <{kind = "matmul"}> ({
+// CHECK-NEXT:      "onnx.Transpose"(%arg1)
+// CHECK-NEXT:      "onnx.MatMul"
+// CHECK-NEXT:      krnl.yield
+// CHECK-LABEL: func.func @kept_transpositions
+// CHECK-NOT:     krnl.fused
+func.func @transposed_keys(%q: tensor<2x1x64xf32>, %k: tensor<2x9x64xf32>) -> tensor<2x1x9xf32> {
+  %t = "onnx.Transpose"(%k) <{perm = [0, 2, 1]}> : (tensor<2x9x64xf32>) -> tensor<2x64x9xf32>
+  %y = "onnx.MatMul"(%q, %t) : (tensor<2x1x64xf32>, tensor<2x64x9xf32>) -> tensor<2x1x9xf32>
+  onnx.Return %y : tensor<2x1x9xf32>
+}
+
+// Another reader needs the transposed matrix; other axes are permuted; dot products are short; a batch that is
+// found at run time is broadcast to some matrices only; the elements are integers.
+func.func @kept_transpositions(%q: tensor<2x1x64xf32>, %k: tensor<2x9x64xf32>, %h: tensor<9x2x64xf32>, %s: tensor<2x1x8xf32>, %r: tensor<2x9x8xf32>, %a: tensor<?x5x1x64xf32>, %b: tensor<?x1x9x64xf32>, %i: tensor<1x64xi32>, %j: tensor<9x64xi32>) -> (tensor<2x1x9xf32>, tensor<2x64x9xf32>, tensor<2x1x9xf32>, tensor<2x1x9xf32>, tensor<?x5x1x9xf32>, tensor<1x9xi32>) {
+  %0 = "onnx.Transpose"(%k) <{perm = [0, 2, 1]}> : (tensor<2x9x64xf32>) -> tensor<2x64x9xf32>
+  %1 = "onnx.MatMul"(%q, %0) : (tensor<2x1x64xf32>, tensor<2x64x9xf32>) -> tensor<2x1x9xf32>
+  %2 = "onnx.Transpose"(%h) <{perm = [1, 2, 0]}> : (tensor<9x2x64xf32>) -> tensor<2x64x9xf32>
+  %3 = "onnx.MatMul"(%q, %2) : (tensor<2x1x64xf32>, tensor<2x64x9xf32>) -> tensor<2x1x9xf32>
+  %4 = "onnx.Transpose"(%r) <{perm = [0, 2, 1]}> : (tensor<2x9x8xf32>) -> tensor<2x8x9xf32>
+  %5 = "onnx.MatMul"(%s, %4) : (tensor<2x1x8xf32>, tensor<2x8x9xf32>) -> tensor<2x1x9xf32>
+  %6 = "onnx.Transpose"(%b) <{perm = [0, 1, 3, 2]}> : (tensor<?x1x9x64xf32>) -> tensor<?x1x64x9xf32>
+  %7 = "onnx.MatMul"(%a, %6) : (tensor<?x5x1x64xf32>, tensor<?x1x64x9xf32>) -> tensor<?x5x1x9xf32>
+  %8 = "onnx.Transpose"(%j) <{perm = [1, 0]}> : (tensor<9x64xi32>) -> tensor<64x9xi32>
+  %9 = "onnx.MatMul"(%i, %8) : (tensor<1x64xi32>, tensor<64x9xi32>) -> tensor<1x9xi32>
+  onnx.Return %1, %0, %3, %5, %7, %9 : tensor<2x1x9xf32>, tensor<2x64x9xf32>, tensor<2x1x9xf32>, tensor<2x1x9xf32>, tensor<?x5x1x9xf32>, tensor<1x9xi32>
+}

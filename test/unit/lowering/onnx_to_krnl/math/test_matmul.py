@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Array, Node, check, session_of
-from onnx import TensorProto, helper
+from native_nodes import Array, Node, check, is_here, session_of
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from xonnc.artifacts import compile_artifact
 from xonnc.dialects.krnl.tiles import batch_axes
 from xonnc.native import compile_native
+from xonnc.runtime.native.session import Session
 
 RANDOM = np.random.default_rng(14)
 
@@ -263,4 +265,75 @@ def test_few_rows_known_at_run_time(forms: tuple[str, str], rows: str | int, thr
                 expected = np.maximum(a @ b, np.float32(0))
             np.testing.assert_allclose(np.asarray(y), expected, rtol=1e-4, atol=1e-4)
     assert session.host_calls() == []
+    assert session.compiled == 1
+
+
+Shape: TypeAlias = Sequence[int | str]
+Floats: TypeAlias = npt.NDArray[np.floating[Any]]
+
+
+def products_with_transposed(shapes: Sequence[tuple[Shape, Shape]], element: int) -> ModelProto:
+    """A model of `Relu(A Bᵀ)` for each pair of shapes."""
+    nodes, inputs = list[NodeProto](), list[ValueInfoProto]()
+    for number, pair in enumerate(shapes):
+        axes = list(range(len(pair[1])))
+        axes[-2:] = axes[:-3:-1]
+        nodes += [
+            helper.make_node("Transpose", [f"b{number}"], [f"t{number}"], perm=axes),
+            helper.make_node("MatMul", [f"a{number}", f"t{number}"], [f"c{number}"]),
+            helper.make_node("Relu", [f"c{number}"], [f"y{number}"]),
+        ]
+        inputs += [
+            helper.make_tensor_value_info(f"{name}{number}", element, shape)
+            for name, shape in zip("ab", pair, strict=True)
+        ]
+    outputs = [helper.make_tensor_value_info(f"y{each}", element, None) for each in range(len(shapes))]
+    graph = helper.make_graph(nodes, "g", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def check_products_with_transposed(session: Session, pairs: Sequence[tuple[Floats, Floats]]) -> None:
+    feeds = {
+        f"{name}{i}": each for i, pair in enumerate(pairs) for name, each in zip("ab", pair, strict=True)
+    }
+    for given, (a, b) in zip(session.run(None, feeds), pairs, strict=True):
+        with np.errstate(invalid="ignore"):
+            expected = np.maximum(a @ b.swapaxes(-1, -2), 0)
+        np.testing.assert_allclose(np.asarray(given), expected, rtol=1e-4, atol=1e-4)
+    assert session.host_calls() == []
+    assert not any("transpose" in line.what for line in session.report())
+
+
+TRANSPOSED: Sequence[tuple[Sequence[int], Sequence[int]]] = (
+    ((1, 16), (1, 16)),
+    ((3, 2, 1, 64), (3, 2, 37, 64)),
+    ((2, 3, 19), (5, 1, 23, 19)),
+    ((16, 33), (67, 33)),
+    ((17, 20), (21, 20)),
+    ((2, 5, 70), (9, 70)),
+)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("target", [name for name in ("cpu", "avx2", "portable") if is_here(name)])
+def test_products_with_a_transposed_matrix(target: str, dtype: type[np.float32 | np.float64]):
+    pairs: list[tuple[Floats, Floats]] = []
+    for shapes in TRANSPOSED:
+        a, b = (np.asarray(RANDOM.normal(size=shape), dtype) for shape in shapes)
+        if shapes[0][-1] > 60:
+            a[..., 0, 3], b[..., 7, 65 % shapes[0][-1]] = np.inf, np.nan
+        pairs.append((a, b))
+    element = TensorProto.FLOAT if dtype is np.float32 else TensorProto.DOUBLE
+    model = products_with_transposed([(a.shape, b.shape) for a, b in pairs], element)
+    check_products_with_transposed(compile_native(model, target), pairs)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_of_products_with_a_transposed_matrix_are_known_at_run_time(threads: int):
+    shapes = [(["h", "m", 20], ["h", "n", 20]), (["h", 2, 64], ["n", 64])]
+    session = compile_native(products_with_transposed(shapes, TensorProto.FLOAT), threads=threads)
+    for m in (1, 2, 7, 16, 17, 40, 0):
+        for h, n in ((1, 1), (3, 67)):
+            pairs = [(floats(h, m, 20), floats(h, n, 20)), (floats(h, 2, 64), floats(n, 64))]
+            check_products_with_transposed(session, pairs)
     assert session.compiled == 1
