@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import TypeVar
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.op import OnnxOp
@@ -13,7 +15,10 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import is_ranked, tensor_type, unranked
 from xonnc.errors import InvalidModelError
 from xonnc.rewriting.editing import retype
-from xonnc.transforms.shapes.inference_context import UNKNOWN, ShapeError
+from xonnc.rewriting.remarks import warn
+from xonnc.transforms.dims.analysis import DimAnalysis
+from xonnc.transforms.shape_inference_onnx import correct_shapes
+from xonnc.transforms.shapes.inference_context import UNKNOWN, InferenceContext, ShapeError
 
 Made = TypeVar("Made")
 
@@ -42,6 +47,44 @@ def with_claims(make: Callable[[bool], Made], strict: bool = False) -> Made:
         except (InvalidModelError, ShapeError):
             # The model has other errors too: the first message lists them all.
             raise error from None
+
+
+def check_declared(module: Operation, corrects: bool) -> None:
+    """
+    Check that no declared type of an inner value takes a dynamic dimension of an input for constant.
+
+    Exporters may declare inner values in the sizes of the traced inputs. Shape computations that are folded
+    by such a type are wrong for all other sizes. That is a `ShapeError`, but with `corrects` all declared
+    types are then dropped with a warning, after those that contradict operators were corrected.
+    """
+    if corrects:
+        correct_shapes(module)
+    functions = [op for op in module.walk() if isinstance(op, FuncOp) and op.body.blocks]
+    arguments = chain.from_iterable(function.body.block.args for function in functions)
+    if not (any(map(_is_dynamic, arguments)) and any(map(_declares_sizes, module.walk()))):
+        return
+    for value in DimAnalysis(module, is_thorough=True).values_that_fix_inputs():
+        op = value.owner
+        if not isinstance(op, Operation):
+            continue
+        problem = f"the result is declared {value.type}, but it has dynamic dimensions of the inputs"
+        if not corrects:
+            raise InferenceContext(op).fail(problem)
+        warn(f"{problem}; all declared shapes of results are ignored", op)
+        forget_all_declared(module)
+        return
+
+
+def _is_dynamic(value: SSAValue) -> bool:
+    return not is_ranked(value.type) or UNKNOWN in value.type.get_shape()
+
+
+def _declares_sizes(op: Operation) -> bool:
+    """Whether a result whose type follows from operands has one with static dimensions."""
+    return _is_inferred(op) and any(
+        is_ranked(result.type) and any(size != UNKNOWN for size in result.type.get_shape())
+        for result in op.results
+    )
 
 
 def forget_declared(module: Operation) -> None:

@@ -54,14 +54,13 @@ from xonnc.plugins.nvdla_bodies import lowered_by_nvdla
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.extensions import finish_stage
 from xonnc.targets import NvdlaTarget, load_target
-from xonnc.transforms.declared_types import with_claims
+from xonnc.transforms.declared_types import check_declared, with_claims
 from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized
 from xonnc.transforms.dense_constants_onnx import make_dense
 from xonnc.transforms.legalize_versions_onnx import legalize_versions, newest_opset_of
 from xonnc.transforms.models.signatures import Shapes, set_input_shapes
 from xonnc.transforms.move_transposes_onnx import MoveTransposes
 from xonnc.transforms.recompose_onnx import Recompose, standard_rules
-from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplify
 from xonnc.transforms.unroll_loops_onnx import unroll_loops
 
@@ -269,8 +268,7 @@ def _run_frontend(
         set_input_shapes(module, input_shapes)
     if batch != 1 and (shapes := shapes_of_one_image(module)):
         set_input_shapes(module, shapes)
-    if corrects:
-        correct_shapes(module)
+    check_declared(module, corrects)
     set_images(module, images or {})
     imported, opset = summarize(module), _opset(module)
     seen = on_stage or ignore_stage

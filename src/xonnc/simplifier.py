@@ -38,6 +38,7 @@ from xonnc.garbage_collection import without_cycle_collection
 from xonnc.rewriting.timeline import timed
 from xonnc.transforms.cse import erase_dead
 from xonnc.transforms.declared_types import (
+    check_declared,
     forget_all_declared,
     forget_declared,
     forget_declared_by_bodies,
@@ -255,9 +256,8 @@ def _simplified(
             set_input_shapes(module, input_shapes)
         if signature is not None:
             set_signature(module, signature)
-        if corrects:
-            # With the given shapes, which what an exporter declared may contradict.
-            correct_shapes(module)
+        # With the given shapes, which what an exporter declared may contradict.
+        check_declared(module, corrects)
         _simplify(module, context, passes)
         simplify_functions(module, partial(_simplify, passes=passes), context)
     except CollectedError as error:

@@ -85,6 +85,22 @@ class DimAnalysis(ShapeAnalysis):
                 if op is not function:
                     yield from self._members(op.results, numbers)
 
+    def values_that_fix_inputs(self) -> Iterator[SSAValue]:
+        """
+        Yield values with a static dimension that follows from a dynamic dimension of an argument.
+
+        No operator requires the dimension to be constant: only the type of the value says so. They are known
+        to a thorough analysis only.
+        """
+        if not self.assumed:
+            return
+        arguments = [argument for function in self._functions for argument in function.body.block.args]
+        sizes = [self.size(argument, axis) for argument, axis in _dynamic(arguments)]
+        symbols = frozenset(symbol for size in sizes if size is not None for symbol in size.symbols)
+        for value, size in self.assumed:
+            if self.symbols.depends(size, symbols):
+                yield value
+
     def _members(self, values: Sequence[SSAValue], numbers: dict[DimExpr, int]) -> Iterator[Member]:
         for value, axis in _dynamic(values):
             size = self.size(value, axis)

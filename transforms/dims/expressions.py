@@ -266,12 +266,12 @@ class DimSymbols:
         numbers = [bound.constant for bound in key.of if not bound.terms]
         return bool(numbers) and min(numbers) > 1 and any(self.resolve(bound) in others for bound in key.of)
 
-    def _depends(self, expr: DimExpr, symbol: int) -> bool:
-        """Return whether an expression depends on a symbol, also through the meaning of its symbols."""
+    def depends(self, expr: DimExpr, on: frozenset[int]) -> bool:
+        """Return whether an expression depends on one of some symbols, also through meanings of symbols."""
         waiting, seen = [expr], set[int]()
         while waiting:
             symbols = self.resolve(waiting.pop()).symbols
-            if symbol in symbols:
+            if not on.isdisjoint(symbols):
                 return True
             for each in symbols - seen:
                 seen.add(each)
@@ -302,7 +302,7 @@ class DimSymbols:
             self.equated.append(given)
             return True
         for symbol, expr in ((a, right), (b, left)):
-            if symbol is not None and expr.constant >= 0 and not self._depends(expr, symbol):
+            if symbol is not None and expr.constant >= 0 and not self.depends(expr, frozenset((symbol,))):
                 self._equal[symbol] = expr
                 self.equated.append(given)
                 return True

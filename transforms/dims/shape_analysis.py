@@ -103,6 +103,9 @@ class ShapeAnalysis:
         """
         self._is_thorough = is_thorough
         self.symbols = DimSymbols()
+        self.assumed: list[tuple[SSAValue, DimExpr]] = []
+        """Values with a static dimension for which a rule derived a symbolic one (only if thorough)."""
+
         self._sizes: dict[SSAValue, DimExprs] = {}
         self._elements: dict[SSAValue, Elements | None] = {}
         self._depth = DEPTH
@@ -164,6 +167,7 @@ class ShapeAnalysis:
             for static, size in zip(shape, found, strict=True):
                 if static != UNKNOWN and size is not None and size.number != static:
                     self.symbols.equated.append((size, number(static)))
+                    self.assumed.append((value, size))
         made = tuple(
             number(static)
             if static != UNKNOWN

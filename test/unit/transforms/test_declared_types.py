@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -51,13 +52,22 @@ def test_what_follows_from_the_operators_counts(
 
 
 def test_a_size_that_a_run_contradicts_is_a_warning(tmp_path: Path):
-    session = compile_native(
-        saved(tmp_path, "g (float[N,3] x) => (float[N,3] y) <float[1,3] a> { a = Relu(x) y = Abs(a) }")
-    )
+    text = "g (float[N,3] x, bool[2] b) => (float[M,3] y) <float[1,3] a> {"
+    text += " a = Compress <axis = 0> (x, b) y = Relu (a) }"
+    session = compile_native(saved(tmp_path, text))
     x = np.array([[-1, 2, 3], [4, -5, 6]], np.float32)
-    with pytest.warns(XonncWarning, match="a: its result is declared tensor<1x3xf32>"):
-        found = session.run(None, {"x": x})[0]
+    with pytest.warns(UserWarning, match="a: keeps 2 elements, the model says 1"):
+        found = session.run(None, {"x": x, "b": np.array([True, True])})[0]
     np.testing.assert_array_equal(found, np.maximum(x, 0))
+
+
+def test_a_size_that_dynamic_inputs_contradict_is_a_warning(tmp_path: Path):
+    text = "g (float[N,3] x) => (float[N,3] y) <float[1,3] a> { a = Relu(x) y = Abs(a) }"
+    with pytest.warns(XonncWarning, match="a: the result is declared tensor<1x3xf32>, but it has dynamic"):
+        session = compile_native(saved(tmp_path, text))
+    for rows in (1, 2):
+        x = np.full((rows, 3), -2, np.float32)
+        np.testing.assert_array_equal(session.run(None, {"x": x})[0], np.maximum(x, 0))
 
 
 def test_tools_warn_and_strict_ones_refuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -134,3 +144,49 @@ def test_what_only_the_body_of_a_loop_declares_is_not_believed(name: str):
         sizes, result = (np.asarray(each) for each in session.run(None, feeds))
         assert sizes.tolist() == ([count, rows, 3] if name == "Loop" else [3, rows])
         assert result.size == rows * 3
+
+
+FIXING_INPUTS = {
+    "batch": "g (float[N,2,4,4] x) => (y) <float[2,2,1,1] w = {1,2,3,4}, float[1,2,4,4] c>"
+    " { c = Conv (x, w) BODY }",
+    "rounded size": "g (float[1,2,H,4] x) => (y) <float[1,2,2,2] c>"
+    " { c = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) BODY }",
+    "sum of sizes": "g (float[N,M] x) => (y) <float[4,3] c> { c = Concat <axis = 0> (x, x) BODY }",
+}
+"""Exporters declare inner values in the traced sizes; torch's new one did for a UNet of diffusers."""
+
+FOLDED = "d = Relu (c) v = Shape (d) q = Reshape (d, v) y = Neg (q)"
+
+
+@pytest.mark.parametrize("name", FIXING_INPUTS)
+def test_simplified_models_run_at_sizes_that_inner_types_deny(name: str, tmp_path: Path):
+    model = onnx.parser.parse_model(HEAD + FIXING_INPUTS[name].replace("BODY", FOLDED))
+    with pytest.warns(XonncWarning, match=r"c: the result is declared .* all declared shapes .* ignored"):
+        simplified = simplify(model)
+    written = simplified.proto()
+    del model.graph.value_info[:]
+    shape = {"batch": (3, 2, 4, 4), "rounded size": (1, 2, 7, 4), "sum of sizes": (3, 3)}[name]
+    x = np.linspace(-1, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape)
+    expected, found = (
+        import_module("onnx.reference").ReferenceEvaluator(each).run(None, {"x": x})[0]
+        for each in (model, written)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    text = FIXING_INPUTS[name].replace("BODY", FOLDED)
+    with pytest.raises(XonncError, match=r"c: .*but it has dynamic dimensions of the inputs"):
+        simplify(saved(tmp_path, text), strict=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # The data decide how many rows there are.
+        "g (float[N] x) => (y) <float[3] c> { b = Cast <to = 9> (x) c = Compress (x, b) BODY }",
+        # The operator requires the size.
+        "g (float[N] x) => (y) <float[3] w = {1,2,3}, float[3] c> { c = Add (x, w) BODY }",
+        "g (float[3] x) => (y) <float[3] c> { c = Neg (x) BODY }",
+    ],
+)
+def test_sizes_that_inputs_do_not_decide_are_believed(text: str):
+    simplified = simplify(onnx.parser.parse_model(HEAD + text.replace("BODY", FOLDED))).proto()
+    assert "Shape" not in {node.op_type for node in simplified.graph.node}
