@@ -73,7 +73,7 @@ class ConstantCollector:
     def after(self, pass_: ModulePass, module: ModuleOp) -> None:
         """Free unused constants."""
         if (pool := pool_of(self.ctx)) is not None:
-            pool.collect([module])
+            pool.collect([module], rescan=False)
 
 
 @dataclass

@@ -163,7 +163,7 @@ def run_stages_after_converting(
     for name, passes in _stages_after_converting(target):
         for one in passes:
             one.apply(ctx, module)
-            pool.collect([module], live)
+            pool.collect([module], live, rescan=False)
         finish_stage(name, ctx, module, on_stage or _ignore_stage)
 
 

@@ -83,6 +83,7 @@ class DisposablePool(DialectInterface):
         self._alive: WeakValueDictionary[int, DisposableElementsAttr] = WeakValueDictionary()
         self._buffers = Buffers()
         self._created = 0
+        self._held: frozenset[int] = frozenset()
         self._open = True
 
     @staticmethod
@@ -163,7 +164,11 @@ class DisposablePool(DialectInterface):
         self._alive.pop(attr.number, None)
 
     def collect(
-        self, modules: Iterable[Operation], live: Iterable[DisposableElementsAttr] = ()
+        self,
+        modules: Iterable[Operation],
+        live: Iterable[DisposableElementsAttr] = (),
+        *,
+        rescan: bool = True,
     ) -> Collection:
         """
         Free the constants that no op of `modules` uses and nothing else references, except those in `live`.
@@ -171,13 +176,20 @@ class DisposablePool(DialectInterface):
         A constant that no op uses may still belong to a clone or a Python variable, so it is not disposed of
         here: Python's cycle collector decides whether only garbage refers to it. The collector runs only if
         there is such a constant: on the young generations first, on all objects only if one remains.
+
+        Without `rescan`, constants that the last run on all objects found referenced from elsewhere are
+        taken to be so still. That is for callers that collect after each pass: a module that is compiled
+        beside others would cost a run on all objects for each of its passes, to free nothing.
         """
         before = len(self._alive)
-        reachable = {attr.number for attr in chain(constants_of(modules), live) if attr.number in self._alive}
-        for generation in (1, 2):
-            if len(reachable) < len(self._alive):
-                gc.collect(generation)
-        return Collection(len(reachable), before - len(self._alive), len(self._alive) - len(reachable))
+        used = {attr.number for attr in chain(constants_of(modules), live) if attr.number in self._alive}
+        known = used if rescan else used | self._held
+        if not known.issuperset(self._alive):
+            gc.collect(1)
+        if not known.issuperset(self._alive):
+            gc.collect()
+            self._held = frozenset(self._alive) - used
+        return Collection(len(used), before - len(self._alive), len(self._alive) - len(used))
 
     def close(self) -> None:
         """Close the pool: new constants become plain dense attributes."""

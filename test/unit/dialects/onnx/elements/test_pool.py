@@ -210,6 +210,38 @@ def test_collecting_never_frees_what_a_clone_holds(ctx: Context, no_automatic_co
     assert pool.live_bytes == 0
 
 
+def test_passes_do_not_scan_again_for_constants_that_are_held(ctx: Context, no_automatic_collection: None):
+    pool = DisposablePool.of(ctx)
+    module = ModuleOp([holder(large(pool, 0))])
+    clone = module.clone()
+    erase_all(module)
+    scans: list[int] = []
+
+    def count(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and info["generation"] == 2:
+            scans.append(1)
+
+    gc.callbacks.append(count)
+    try:
+        assert pool.collect([module], rescan=False).held_elsewhere == 1
+        assert len(scans) == 1
+        assert pool.collect([module], rescan=False) == Collection(reachable=0, freed=0, held_elsewhere=1)
+        assert len(scans) == 1
+        # A constant that is lost since is looked for, on all objects since it lies in an old generation.
+        module.body.block.add_op(holder(large(pool, 1)))
+        gc.collect()
+        erase_all(module)
+        scans.clear()
+        assert pool.collect([module], rescan=False) == Collection(reachable=0, freed=1, held_elsewhere=1)
+        assert len(scans) == 1
+        assert pool.collect([module]).held_elsewhere == 1
+        assert len(scans) == 2
+    finally:
+        gc.callbacks.remove(count)
+    del clone
+    assert pool.collect([module]).freed == 1
+
+
 def test_collecting_never_frees_what_a_variable_holds(ctx: Context):
     pool = DisposablePool.of(ctx)
     constant = large(pool, 7)
