@@ -40,6 +40,7 @@ from xonnc.dialects.onnx.elements import (
     dropping_listener,
     elements_array,
 )
+from xonnc.dialects.onnx.elements.pool import Collection
 
 MEGABYTE = 1 << 20
 
