@@ -38,6 +38,7 @@ from xonnc.lowering.onnx_to_dla.builders.batch import set_batch, shapes_of_one_i
 from xonnc.lowering.onnx_to_dla.builders.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import inserted_pairs, is_quantized
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import convert, has_dynamic_inputs
+from xonnc.lowering.onnx_to_dla.graph.division_to_product_onnx import DivisionToProduct
 from xonnc.lowering.onnx_to_dla.graph.group_norm_to_conv_onnx import GroupNormToConv
 from xonnc.lowering.onnx_to_dla.graph.layer_norm_to_conv_onnx import LayerNormToConv
 from xonnc.lowering.onnx_to_dla.graph.matmul_to_conv_onnx import matmul_to_conv
@@ -379,12 +380,13 @@ def normalize_by_convolutions(module: ModuleOp, context: Context, in_fp16: bool 
     """
     pool = DisposablePool.of(context)
     has_changed = GroupNormToConv(in_fp16).rewrite(module, pool)
-    # Each round moves transposes to the next normalization or product of a block.
+    # Each round moves transposes to the next normalization or product of a block. Norms that no other pass
+    # takes are left to the last.
     while (
         LayerNormToConv(in_fp16).rewrite(module, pool)
         | ResponseNormToConv(in_fp16).rewrite(module, pool)
         | matmul_to_conv(module, pool, in_fp16)
-    ):
+    ) or DivisionToProduct(in_fp16).rewrite(module, pool):
         MoveTransposes().apply(context, module)
         has_changed = True
     if has_changed:

@@ -70,6 +70,7 @@ PASSES: Mapping[str, str] = {
     "instrument-onnx-runtime-signature": (
         "transforms.instrument_onnx_runtime_signature:InstrumentOnnxRuntimeSignature"
     ),
+    "division-to-product-onnx": "lowering.onnx_to_dla.graph.division_to_product_onnx:DivisionToProduct",
     "krnl-attach-core": "lowering.onnx_to_krnl.planning.krnl_attach_core:KrnlAttachCore",
     "layer-norm-to-conv-onnx": "lowering.onnx_to_dla.graph.layer_norm_to_conv_onnx:LayerNormToConv",
     "legalize-onnx": "transforms.legalize_onnx:Legalize",

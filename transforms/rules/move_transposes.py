@@ -3,8 +3,8 @@ Sink transposes towards the results, where pairs cancel.
 
     f(transpose(x, p)) = transpose(f(x), p)
 
-No rule increases the number of transposes: one with several users moves only if all users are elementwise
-and rejoin in one value.
+No rule increases the number of transposes: one with several users moves only if all users are elementwise,
+or reductions that keep the axes, and rejoin in one value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.types import is_ranked, static_shape
 from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.matcher import constant_of
-from xonnc.rewriting.onnx import ONNX, Concat, Flatten, Reshape, Slice, Squeeze, Transpose
+from xonnc.rewriting.onnx import ONNX, Concat, Expand, Flatten, Reshape, Slice, Squeeze, Transpose
 from xonnc.rewriting.patterns import (
     Constant,
     MatchFailure,
@@ -142,7 +142,10 @@ def never_more(root: Operation) -> str | None:
 
 
 def meet_again(transposed: SSAValue) -> bool:
-    """Return whether all users of a value are elementwise until they rejoin in one value."""
+    """
+    Return whether all users of a value are elementwise, or reductions that keep the axes, until they rejoin
+    in one value.
+    """
     # Grow the set of values computed from the transpose, in block order, until only one of them has users
     # outside the set: the transposes sunk through all branches then merge at that value.
     perm, block = permutation_of(transposed), transposed.owner.parent
@@ -166,11 +169,32 @@ def _block_index(op: Operation) -> int:
 
 
 def _goes_through(op: Operation, inside: set[SSAValue], perm: Sequence[int] | None) -> bool:
-    """Return whether an op is elementwise, with all operands `inside`, transposed by `perm`, or constant."""
-    if op.name not in ELEMENTWISE or perm is None:
-        return False
+    """
+    Return whether an op is elementwise, with all operands `inside`, transposed by `perm`, or constant; or
+    whether it reduces or copies an operand `inside` along known axes, and keeps these.
+    """
     others = [operand for operand in op.operands if operand not in inside]
+    if perm is None:
+        return False
+    if op.name in REDUCING:
+        known = constant_of(ONNX, op.operands[1]) if len(op.operands) > 1 else None
+        axes = decode(op.properties.get("axes")) if known is None else int_values_of(known)
+        return bool(axes) and decode(op.properties.get("keepdims")) != 0
+    if op.name == "onnx.Expand":
+        return len(others) == 1 and expanded_shape(op, perm) is not None
+    if op.name not in ELEMENTWISE:
+        return False
     return sources(others, perm, op.name.removeprefix("onnx.") in WITH_SCALARS) is not None
+
+
+def expanded_shape(op: Operation, perm: Sequence[int]) -> tuple[int, ...] | None:
+    """Return the static shape of an Expand that adds no axes, `None` for another one."""
+    shape = static_shape(op.results[0].type)
+    return shape if shape is not None and len(shape) == len(perm) == _rank(op.operands[0]) else None
+
+
+def _rank(operand: SSAValue) -> int | None:
+    return len(operand.type.get_shape()) if is_ranked(operand.type) else None
 
 
 def elementwise(name: str, *operands: Pattern, scalars: bool = False) -> Rule:
@@ -221,9 +245,10 @@ def concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> RewriteResu
 def reduction(name: str, by_operand: bool) -> Rule:
     """reduce(transpose(x, p), axes) = transpose(reduce(x, p[axes]), p without the reduced axes)"""
     op = Template(ONNX, name)
-    by_axes = op(moved, const.axes, keepdims=attr.kept)
+    transposed = Transpose(x, perm=attr.perm)
+    by_axes = op(transposed, const.axes, keepdims=attr.kept)
 
-    @rule(by_axes if by_operand else op(moved, axes=attr.axes, keepdims=attr.kept))
+    @rule(by_axes if by_operand else op(transposed, axes=attr.axes, keepdims=attr.kept), where=never_more)
     def move(
         root: Operation,
         x: SSAValue,
@@ -245,6 +270,16 @@ def reduction(name: str, by_operand: bool) -> Rule:
         return Transpose(node.typed(made), perm=left)
 
     return move
+
+
+@rule(Expand(Transpose(x, perm=attr.perm), value.shape), where=never_more)
+def expand(root: Operation, x: SSAValue, perm: tuple[int, ...] | None) -> RewriteResult:
+    """expand(transpose(x, p), sizes) = transpose(expand(x, sizes permuted back by p), p)"""
+    sizes = None if perm is None or min(perm, default=0) < 0 else expanded_shape(root, perm)
+    if perm is None or sizes is None:
+        return MatchFailure("the permutation is implicit, a size is not known, or there are more axes")
+    node = Expand(x, np.array([sizes[axis] for axis in inverse(perm)], np.int64))
+    return Transpose(node.typed(before(perm, root.results[0].type)), perm=list(perm))
 
 
 def without(perm: Sequence[int], cut: Sequence[int]) -> list[int]:
@@ -371,6 +406,9 @@ REDUCTIONS = tuple(
 OLDER = (*(f"{name}V13" for name in REDUCTIONS if name != "ReduceSum"), "ReduceSumV11")
 """Reductions whose axes are an attribute."""
 
+REDUCING = frozenset(f"onnx.{name}" for name in (*REDUCTIONS, "ReduceMaxV18", "ReduceMinV18", *OLDER))
+"""Ops along given axes, which may keep these."""
+
 RULES = rules(
     FuseTransposes=fuse_transposes,
     WriteTransposePermutation=written_permutation,
@@ -394,6 +432,7 @@ RULES = rules(
     **{f"MoveTransposeAfter{name}": reduction(name, by_operand=False) for name in OLDER},
     **{f"MoveTransposeAfter{name}": padding(name) for name in ("Pad", "PadV19", "PadV18", "PadV13")},
     MoveTransposeAfterConcat=concat,
+    MoveTransposeAfterExpand=expand,
     MoveTransposeAfterSlice=cut_out,
     MoveTransposeAfterSqueeze=squeeze,
     MoveTransposeAfterReshape=move_past_reshape,

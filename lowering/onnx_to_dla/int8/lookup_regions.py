@@ -8,6 +8,14 @@ value and ends where the paths from there join:
 %s = "onnx.Sigmoid"(%x)
 %y = "onnx.Mul"(%x, %s)
 ```
+
+or it is a function and the operators that follow it, each the only reader of the one before:
+
+```mlir
+%s = "onnx.Sqrt"(%x)
+%t = "onnx.Add"(%s, %epsilon)
+%y = "onnx.Reciprocal"(%t)
+```
 """
 
 from __future__ import annotations
@@ -19,9 +27,13 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.math import DivOp, PowOp
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.lowering.onnx_to_dla.builders.unary_functions import INT8_FUNCTIONS
 from xonnc.lowering.onnx_to_dla.int8.table_lookup import BINARY_TABLE_OPS, is_elementwise
+
+MIN_CHAIN = 2
+"""Operators of a chain that is one region: of a single one nothing is left out."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,11 @@ def lookup_regions(block: Block) -> list[LookupRegion]:
             continue
         region = _region(value, parents, positions)
         if region is not None:
+            regions.append(region)
+            taken |= region.inner
+    ends = {op.results[0] for region in regions for value in region.inner for op in _readers(value)}
+    for value in reversed(parents):
+        if value not in taken and value not in ends and (region := _chain(value, parents)) is not None:
             regions.append(region)
             taken |= region.inner
     return regions
@@ -81,6 +98,31 @@ def _region(
                 return None
             return LookupRegion(root, frozenset(inner | _behind(value, parents)))
     return None
+
+
+def _chain(value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]]) -> LookupRegion | None:
+    """Return the region of operators of one operand that ends in `value` and starts with a function."""
+    path = [value]
+    while len(parents.get(path[-1], ())) == 1:
+        (operand,) = parents[path[-1]]
+        path.append(operand)
+        if not operand.has_one_use():
+            break
+    # What comes before the first function is part of the pass that quantizes its operand.
+    while len(path) > 1 and not _is_function(path[-2].owner, parents):
+        path.pop()
+    return LookupRegion(path[-1], frozenset(path[1:-1])) if len(path) > MIN_CHAIN else None
+
+
+def _is_function(op: Operation | Block, parents: Mapping[SSAValue, Sequence[SSAValue]]) -> bool:
+    """Whether an operator of one operand needs a lookup table."""
+    if isinstance(op, DivOp):
+        return op.B in parents[op.C]
+    return isinstance(op, PowOp) or _needs_table(op, parents)
+
+
+def _readers(value: SSAValue) -> list[Operation]:
+    return [use.operation for use in value.uses]
 
 
 def _ancestors(value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]]) -> set[SSAValue]:

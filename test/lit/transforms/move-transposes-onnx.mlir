@@ -100,6 +100,48 @@ func.func @reduced(%x: tensor<2x4x5x3xf32>) -> tensor<2x3xf32> {
 
 // -----
 
+// A norm of each row divides the row: the reduction and the copies of its result are between the uses.
+
+// CHECK-LABEL: @normalized
+// CHECK:         "onnx.ReduceL2"(%arg0, {{.*}} -> tensor<1x1x3xf32>
+// CHECK:         "onnx.Expand"({{.*}} -> tensor<1x4x3xf32>
+// CHECK-NEXT:    %[[D:.*]] = "onnx.Div"(%arg0
+// CHECK-NEXT:    "onnx.Transpose"(%[[D]])
+// CHECK-NEXT:    onnx.Return
+func.func @normalized(%x: tensor<1x4x3xf32>) -> tensor<1x3x4xf32> {
+  %axes = onnx.Constant dense<[-1]> : tensor<1xi64>
+  %shape = onnx.Constant dense<[1, 3, 4]> : tensor<3xi64>
+  %0 = "onnx.Transpose"(%x) <{perm = [0, 2, 1]}> : (tensor<1x4x3xf32>) -> tensor<1x3x4xf32>
+  %1 = "onnx.ReduceL2"(%0, %axes) <{keepdims = 1 : si64}> : (tensor<1x3x4xf32>, tensor<1xi64>) -> tensor<1x3x1xf32>
+  %2 = "onnx.Expand"(%1, %shape) : (tensor<1x3x1xf32>, tensor<3xi64>) -> tensor<1x3x4xf32>
+  %3 = "onnx.Div"(%0, %2) : (tensor<1x3x4xf32>, tensor<1x3x4xf32>) -> tensor<1x3x4xf32>
+  onnx.Return %3 : tensor<1x3x4xf32>
+}
+
+// -----
+
+// The reduction drops its axis, its axis is not known, or others read its result too: not moved.
+
+// CHECK-LABEL: @other_reductions
+// CHECK-COUNT-3: "onnx.Transpose"(%arg0)
+// CHECK-NOT:     "onnx.Transpose"
+func.func @other_reductions(%x: tensor<4x4xf32>, %axes: tensor<1xi64>)
+    -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x1xf32>) {
+  %last = onnx.Constant dense<[-1]> : tensor<1xi64>
+  %0 = "onnx.Transpose"(%x) <{perm = [1, 0]}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = "onnx.ReduceL2"(%0, %last) <{keepdims = 0 : si64}> : (tensor<4x4xf32>, tensor<1xi64>) -> tensor<4xf32>
+  %2 = "onnx.Div"(%0, %1) : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+  %3 = "onnx.Transpose"(%x) <{perm = [1, 0]}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %4 = "onnx.ReduceL2"(%3, %axes) <{keepdims = 1 : si64}> : (tensor<4x4xf32>, tensor<1xi64>) -> tensor<4x1xf32>
+  %5 = "onnx.Div"(%3, %4) : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %6 = "onnx.Transpose"(%x) <{perm = [1, 0]}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %7 = "onnx.ReduceL2"(%6, %last) <{keepdims = 1 : si64}> : (tensor<4x4xf32>, tensor<1xi64>) -> tensor<4x1xf32>
+  %8 = "onnx.Div"(%6, %7) : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  onnx.Return %2, %5, %8, %7 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x1xf32>
+}
+
+// -----
+
 // Channels are split to heads before the transpose, which moves them from the end back to the front.
 
 // CHECK-LABEL: @heads

@@ -148,6 +148,18 @@ def test_reductions(axes: list[int], kept: int):
             check([*nodes, *([back("f")] if kept else [])], 13, left, low=0.1)
 
 
+@pytest.mark.parametrize("axes", [[1], [-1, 2]])
+def test_what_a_norm_of_it_divides(axes: list[int]):
+    nodes = [
+        helper.make_node("ReduceL2", ["t"], ["n"], keepdims=1, axes=axes),
+        helper.make_node("Shape", ["t"], ["to"]),
+        helper.make_node("Expand", ["n", "to"], ["e"]),
+        helper.make_node("Div", ["t", "e"], ["f"]),
+        back("f"),
+    ]
+    check(nodes, 13, 0)
+
+
 def test_sum_with_axes_as_a_property():
     check([helper.make_node("ReduceSum", ["t"], ["f"], axes=[2], keepdims=1), back("f")], 11, 0, low=0.1)
 
@@ -220,6 +232,7 @@ def test_every_rule_has_a_case():
         "LogSoftmax",
         "Hardmax",
         "Concat",
+        "Expand",
         "Slice",
         "Squeeze",
         "Reshape",
