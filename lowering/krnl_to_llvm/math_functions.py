@@ -1,5 +1,5 @@
 """
-Vectorised f32 math functions: exp, log, sin, cos, erf, tanh.
+Vectorised f32 math functions: exp, log, sin, cos, tan, asin, acos, atan, erf, tanh.
 
 LLVM lowers its intrinsics for these to one call of the C library per lane
 (docs/internals/cpu-kernels.md §4.5).
@@ -7,9 +7,10 @@ LLVM lowers its intrinsics for these to one call of the C library per lane
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, nan, pi
+from math import inf, nan, pi, sqrt
+from typing import NamedTuple
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import f32, f64, i32, i64
@@ -74,6 +75,16 @@ COS_COEFFICIENTS = (
     4.16666666666666019037e-2,
 )
 """Of fdlibm: `(cos(r) - 1 + r²/2) / r⁴`."""
+ATAN_COEFFICIENTS = (
+    -4.0482418553977835e-2,
+    7.1379151831199830e-2,
+    -9.0294852618921440e-2,
+    1.1107539979478027e-1,
+    -1.4285614325393578e-1,
+    1.9999998944179687e-1,
+    -3.3333333331505560e-1,
+)
+"""Minimax polynomial for `(atan(t) - t) / t³` up to `tan(π/8)`, in powers of t²: off by at most 4e-12."""
 
 
 def polynomial(builder: LLVMBuilder, x: SSAValue, coefficients: Sequence[float]) -> SSAValue:
@@ -251,25 +262,110 @@ def log(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
 
 def sin(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
     """The sine, of f32 in f64 and rounded once; f64 calls the C library."""
-    return _in_double(builder, x, "sin", 0)
+    return _in_double(builder, x, "sin", lambda builder, x: _sine(builder, x, "sin", 0))
 
 
 def cos(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
     """The cosine, as the sine of the next quadrant."""
-    return _in_double(builder, x, "cos", 1)
+    return _in_double(builder, x, "cos", lambda builder, x: _sine(builder, x, "cos", 1))
 
 
-def _in_double(builder: LLVMBuilder, x: SSAValue, name: str, first_quadrant: int) -> SSAValue:
+def tan(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """The tangent, of f32 in f64 and rounded once; f64 calls the C library."""
+    return _in_double(builder, x, "tan", _tangent)
+
+
+def atan(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """The arcus tangent, of f32 in f64 and rounded once; f64 calls the C library."""
+
+    def made(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+        angle = _angle(builder, builder.intrinsic("fabs", x), builder.constant(1.0, x.type))
+        return builder.intrinsic("copysign", angle, x)
+
+    return _in_double(builder, x, "atan", made)
+
+
+def asin(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """The arcus sine, of f32 in f64 and rounded once; f64 calls the C library."""
+
+    def made(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+        angle = _angle(builder, builder.intrinsic("fabs", x), _other_leg(builder, x))
+        return builder.intrinsic("copysign", angle, x)
+
+    return _in_double(builder, x, "asin", made)
+
+
+def acos(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """The arcus cosine, of f32 in f64 and rounded once; f64 calls the C library."""
+
+    def made(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+        angle = _angle(builder, _other_leg(builder, x), builder.intrinsic("fabs", x))
+        is_negative = builder.fcmp("olt", x, builder.constant(0.0, x.type))
+        return builder.select(is_negative, builder.fsub(builder.constant(pi, x.type), angle), angle)
+
+    return _in_double(builder, x, "acos", made)
+
+
+def _other_leg(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """`sqrt(1 - x²)`; NaN beyond 1."""
+    one = builder.constant(1.0, x.type)
+    return builder.intrinsic("sqrt", builder.fmul(builder.fsub(one, x), builder.fadd(one, x)))
+
+
+def _angle(builder: LLVMBuilder, y: SSAValue, x: SSAValue) -> SSAValue:
+    """
+    The angle of a point in the first quadrant, one of whose coordinates is finite and above 0.
+
+    It is the arcus tangent of `t = y / x` below `tan(π/8)`; else the point is first turned by π/4 or π/2.
+    """
+    type_ = x.type
+    is_middle, is_high = (
+        builder.fcmp("ogt", y, builder.fmul(x, builder.constant(tangent, type_)))
+        for tangent in (sqrt(2) - 1, sqrt(2) + 1)
+    )
+    minus_x = builder.fsub(builder.constant(-0.0, type_), x)
+    cases = [
+        (y, x, 0.0),
+        (builder.fsub(y, x), builder.fadd(y, x), pi / 4),
+        (minus_x, y, pi / 2),
+    ]
+    dividend, divisor, turned = (
+        builder.select(is_high, high, builder.select(is_middle, middle, low))
+        for low, middle, high in zip(
+            *((one, other, builder.constant(angle, type_)) for one, other, angle in cases), strict=True
+        )
+    )
+    t = builder.add(llvm.FDivOp(dividend, divisor))
+    square = builder.fmul(t, t)
+    rest = builder.fma(builder.fmul(polynomial(builder, square, ATAN_COEFFICIENTS), square), t, t)
+    return builder.fadd(turned, rest)
+
+
+def _in_double(
+    builder: LLVMBuilder, x: SSAValue, name: str, made: Callable[[LLVMBuilder, SSAValue], SSAValue]
+) -> SSAValue:
     if element_of(x) != f32:
         return builder.intrinsic(name, x)
     wide = builder.add(llvm_ops.cast(llvm.FPExtOp, x, vector_of(f64, lanes_of(x))))
-    value = _sine(builder, wide, name, first_quadrant)
-    return builder.add(llvm_ops.cast(llvm.FPTruncOp, value, x.type))
+    return builder.add(llvm_ops.cast(llvm.FPTruncOp, made(builder, wide), x.type))
 
 
-def _sine(builder: LLVMBuilder, x: SSAValue, name: str, first_quadrant: int) -> SSAValue:
-    """`sin(n π/2 + r)`, by the last two bits of n and a polynomial of r."""
-    type_, integers = x.type, vector_of(i64, lanes_of(x))
+class _Quadrant(NamedTuple):
+    """A number `n π/2 + r`, its sine and cosine being those of r, or of each other, up to their signs."""
+
+    bits: SSAValue
+    """Integers whose low bits are those of n."""
+    sine: SSAValue
+    cosine: SSAValue
+
+    def is_odd(self, builder: LLVMBuilder) -> SSAValue:
+        """Whether n is odd: sine and cosine are exchanged."""
+        one, zero = (builder.constant(number, self.bits.type) for number in (1, 0))
+        return builder.icmp("ne", builder.add(llvm.AndOp(self.bits, one)), zero)
+
+
+def _quadrant(builder: LLVMBuilder, x: SSAValue) -> _Quadrant:
+    type_ = x.type
     rounding = builder.constant(1.5 * 2.0**52, type_)
     shifted = builder.fma(x, builder.constant(2 / pi, type_), rounding)
     n = builder.fsub(shifted, rounding)
@@ -283,17 +379,32 @@ def _sine(builder: LLVMBuilder, x: SSAValue, name: str, first_quadrant: int) -> 
     cosine = builder.fma(square, builder.constant(-0.5, type_), builder.constant(1.0, type_))
     fourth = builder.fmul(square, square)
     cosine = builder.fma(polynomial(builder, square, COS_COEFFICIENTS), fourth, cosine)
-    quadrant = builder.add(llvm.BitcastOp(shifted, integers))
+    bits = builder.add(llvm.BitcastOp(shifted, vector_of(i64, lanes_of(x))))
+    return _Quadrant(bits, sine, cosine)
+
+
+def _sine(builder: LLVMBuilder, x: SSAValue, name: str, first_quadrant: int) -> SSAValue:
+    """`sin(n π/2 + r)`, by the last two bits of n and a polynomial of r."""
+    found = _quadrant(builder, x)
+    integers = found.bits.type
     if first_quadrant:
-        quadrant = builder.iadd(quadrant, builder.constant(first_quadrant, integers))
-    one, zero = builder.constant(1, integers), builder.constant(0, integers)
-    is_odd = builder.icmp("ne", builder.add(llvm.AndOp(quadrant, one)), zero)
-    value = builder.select(is_odd, cosine, sine)
+        found = found._replace(bits=builder.iadd(found.bits, builder.constant(first_quadrant, integers)))
+    value = builder.select(found.is_odd(builder), found.cosine, found.sine)
     # Bit 1 of the quadrant becomes the sign.
-    second = builder.add(llvm.AndOp(quadrant, builder.constant(2, integers)))
+    second = builder.add(llvm.AndOp(found.bits, builder.constant(2, integers)))
     sign = builder.add(llvm.ShlOp(second, builder.constant(62, integers)))
     bits = builder.add(llvm.XOrOp(builder.add(llvm.BitcastOp(value, integers)), sign))
-    return _unless_large(builder, x, builder.add(llvm.BitcastOp(bits, type_)), name)
+    return _unless_large(builder, x, builder.add(llvm.BitcastOp(bits, x.type)), name)
+
+
+def _tangent(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """`tan(n π/2 + r)`: the sine of r over its cosine, for an odd n the negative of the inverse."""
+    found = _quadrant(builder, x)
+    is_odd = found.is_odd(builder)
+    minus = builder.fsub(builder.constant(-0.0, x.type), found.cosine)
+    dividend = builder.select(is_odd, minus, found.sine)
+    quotient = builder.add(llvm.FDivOp(dividend, builder.select(is_odd, found.sine, found.cosine)))
+    return _unless_large(builder, x, quotient, "tan")
 
 
 def _unless_large(builder: LLVMBuilder, x: SSAValue, value: SSAValue, name: str) -> SSAValue:

@@ -44,9 +44,6 @@ INTRINSICS: dict[type[Operation], str] = {
     arith.MinSIOp: "smin",
     arith.MinUIOp: "umin",
     math.AbsFOp: "fabs",
-    math.AcosOp: "acos",
-    math.AsinOp: "asin",
-    math.AtanOp: "atan",
     math.CeilOp: "ceil",
     math.CopySignOp: "copysign",
     math.CoshOp: "cosh",
@@ -56,17 +53,20 @@ INTRINSICS: dict[type[Operation], str] = {
     math.RoundEvenOp: "roundeven",
     math.SinhOp: "sinh",
     math.SqrtOp: "sqrt",
-    math.TanOp: "tan",
     math.TruncOp: "trunc",
 }
 """Operations with an LLVM intrinsic."""
 
 EXPANDED: dict[type[Operation], Callable[[LLVMBuilder, SSAValue], SSAValue]] = {
     ErfOp: math_functions.erf,
+    math.AcosOp: math_functions.acos,
+    math.AsinOp: math_functions.asin,
+    math.AtanOp: math_functions.atan,
     math.CosOp: math_functions.cos,
     math.ExpOp: math_functions.exp,
     math.LogOp: math_functions.log,
     math.SinOp: math_functions.sin,
+    math.TanOp: math_functions.tan,
     math.TanhOp: math_functions.tanh,
 }
 """Operations that are expanded into polynomials (`math_functions.py`)."""

@@ -67,21 +67,12 @@ UNARY: Sequence[tuple[type[Operation], type[Operation]]] = (
 )
 """Functions of one float that are one op of the math dialect."""
 
-IN_DOUBLE = frozenset(
-    {
-        math.AcosOp,
-        math.AsinOp,
-        math.AtanOp,
-        math.CoshOp,
-        math.SinhOp,
-        math.TanOp,
-    }
-)
+IN_DOUBLE = frozenset({math.CoshOp, math.SinhOp})
 """
 Functions that C libraries round differently in f32: computed in f64 and rounded once.
 
-So code gives the same result on each machine, and the one that constant propagation gives. Sine and cosine
-of f32 are lowered to such code.
+So code gives the same result on each machine, and the one that constant propagation gives. Trigonometric
+functions of f32 and their inverses are lowered to such code.
 """
 
 
