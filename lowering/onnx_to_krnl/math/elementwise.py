@@ -23,6 +23,7 @@ from xonnc.lowering.onnx_to_krnl.math.elementwise_fusion import (
     lowers_elementwise,
 )
 from xonnc.lowering.onnx_to_krnl.planning.element_types import largest_finite
+from xonnc.lowering.onnx_to_krnl.planning.qdq_pairs import CLIPS_NAN
 
 
 def numeric(x: Scalar, made: Callable[[Scalar, Scalar], Scalar], other: Scalar) -> Scalar | None:
@@ -170,7 +171,7 @@ def clip(op: onnx.ClipOp | onnx.ClipV11Op | onnx.ClipV12Op, body: ElementwiseBod
     """
     `min(max(X, min), max)`; a bound that is absent is that of the type.
 
-    ONNX: where min > max, the result is max.
+    ONNX: where min > max, the result is max. NaN stays, but in QDQ pairs.
     """
     number, unsigned = body(op.input), is_unsigned(op.input)
     if number.type == i1:
@@ -180,7 +181,12 @@ def clip(op: onnx.ClipOp | onnx.ClipV11Op | onnx.ClipV12Op, body: ElementwiseBod
         limit = largest_finite(element_type(op.input.type))
         low = number.like(-limit) if low is None else low
         high = number.like(limit) if high is None else high
-    above = number if low is None else maximum(unsigned, number, low)
+    if low is None:
+        above = number
+    elif CLIPS_NAN in op.attributes:
+        above = (number > low).select(number, low)
+    else:
+        above = maximum(unsigned, number, low)
     return above if high is None else minimum(unsigned, above, high)
 
 

@@ -28,6 +28,7 @@ from xonnc.dialects.onnx.window_ops import WindowOp
 from xonnc.lowering.onnx_to_krnl.planning.element_types import largest_finite
 from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.planning.layout_preferences import preferred_layout
+from xonnc.lowering.onnx_to_krnl.planning.qdq_pairs import CLIPS_NAN
 from xonnc.lowering.onnx_to_krnl.planning.subpixel_convolution import (
     SubConvolution,
     dilated_sub_convolutions,
@@ -407,7 +408,7 @@ def _bound(op: Operation, value: SSAValue, fusion: ConvFusion) -> bool:
     if isinstance(op, onnx.ReluOp):
         fusion.low = 0.0
         return True
-    if not isinstance(op, onnx.ClipOp) or op.input is not value:
+    if not isinstance(op, onnx.ClipOp) or op.input is not value or CLIPS_NAN in op.attributes:
         return False
     bounds = [None if bound.type == NONE else constant_elements(bound) for bound in (op.min, op.max)]
     is_given = [bound.type != NONE for bound in (op.min, op.max)]

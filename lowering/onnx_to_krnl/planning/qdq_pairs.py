@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import UnitAttr, f32
 from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
@@ -18,15 +18,17 @@ from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.planning.element_types import integer_range
 from xonnc.rewriting.patterns import Array
 
+CLIPS_NAN = "krnl.clips_nan"
+"""Attribute of an `onnx.Clip` that makes its lower bound of NaN, as quantization does."""
+
 
 def expand_qdq_pairs(block: Block, pool: DisposablePool, excluded: set[Operation]) -> None:
     """
     Fold DequantizeLinear of constants, and expand `DequantizeLinear(QuantizeLinear(x))` to float arithmetic.
 
-    The pair is `clip(round(x / scale), low - zero, high - zero) scale + 0`, bit for bit the same, but
-    for NaN, which stays (its integer is undefined). So convolutions
-    have constant weights, and the pairs join elementwise groups. Ops that are `excluded`, and their readers,
-    stay.
+    The pair is `clip(round(x / scale), low - zero, high - zero) scale + 0`, bit for bit the same. The clip
+    makes `low` of NaN, the integer that onnxruntime makes of it. So convolutions have constant weights, and
+    the pairs join elementwise groups. Ops that are `excluded`, and their readers, stay.
     """
     for op in list(block.ops):
         if (
@@ -62,7 +64,11 @@ def _expand(op: DequantizeLinearOp, pool: DisposablePool) -> None:
         type_ = [op.y.type]
         divided = DivOp.create(operands=[quantize.x, step], result_types=type_)
         rounded = RoundOp.create(operands=[divided.results[0]], result_types=type_)
-        clipped = ClipOp.create(operands=[rounded.results[0], low, high], result_types=type_)
+        clipped = ClipOp.create(
+            operands=[rounded.results[0], low, high],
+            result_types=type_,
+            attributes={CLIPS_NAN: UnitAttr()},
+        )
         real = MulOp.create(operands=[clipped.results[0], step], result_types=type_)
         # Rounding keeps the sign of a small negative number as -0, which integers do not have: -0 + 0 is +0.
         unsigned = AddOp.create(operands=[real.results[0], positive_zero], result_types=type_)

@@ -131,17 +131,21 @@ def test_dynamic_dimensions_are_quantized_by_one_program(axis: int | None):
     assert session.host_calls() == []
 
 
-def test_pair_of_small_negative_numbers_is_positive_zero():
-    """Integers have no -0: the reciprocal of what is quantized to zero and dequantized is +inf."""
+def test_pair_has_the_results_of_integers():
+    """
+    Integers have no -0: the reciprocal of what is quantized to zero and dequantized is +inf.
+
+    NaN becomes the least integer, here 0.
+    """
     model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 18]>
-        pair (float[5] x) => (float[5] y, float[5] z) <float scale = {0.5}, uint8 zero = {1}> {
+        pair (float[6] x) => (float[6] y, float[6] z) <float scale = {0.5}, uint8 zero = {1}> {
             q = QuantizeLinear (x, scale, zero)
             y = DequantizeLinear (q, scale, zero)
             z = Reciprocal (y)
         }""")
-    x = np.array([-0.1, -0.0, 0.0, 1e9, -np.inf], np.float32)
+    x = np.array([-0.1, -0.0, 0.0, 1e9, -np.inf, np.nan], np.float32)
     y, z = compile_native(model, cache=False).run(None, {"x": x})
-    expected = np.array([0, 0, 0, 127, -0.5], np.float32)
+    expected = np.array([0, 0, 0, 127, -0.5, -0.5], np.float32)
     np.testing.assert_array_equal(y, expected)
     with np.errstate(divide="ignore"):
         np.testing.assert_allclose(np.asarray(z), 1 / expected, rtol=1e-6)
