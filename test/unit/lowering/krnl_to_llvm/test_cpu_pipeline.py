@@ -178,8 +178,11 @@ def test_every_stage_becomes_the_same_code(name: str, tmp_path: Path):
         code, text = run_opt([str(path), "--cpu-pipeline=processor=avx2"])[:2]
         assert code == 0
         assert text == expected, stage
-        assert by_xdsl.is_made_by_xdsl(path, "cpu-pipeline{processor=avx2}"), stage
         assert is_read_alike(path), stage
+        # xdsl-opt reads the same module of each dump, so two show that it runs the passes too: one before and
+        # one after the conversion. `bench/stage_dumps.py` runs all.
+        if stage in ("simplified", "krnl"):
+            assert by_xdsl.is_made_by_xdsl(path, "cpu-pipeline{processor=avx2}"), stage
 
 
 @pytest.mark.parametrize(
