@@ -19,7 +19,8 @@ becomes
 Groups are chosen in this order: quantized operators (`int8`), convolutions and matrix products with their
 epilogues, text vectorizers (`strings`), then elementwise operators, from consumers to producers. QDQ pairs
 around data movement are removed before. After int8 groups are chosen, the remaining QDQ pairs are expanded to
-float arithmetic (fake quantization), so that they join elementwise groups.
+float arithmetic (fake quantization), and so are single conversions beside elementwise operators, so that they
+join elementwise groups.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
             _fuse(region.block, builder)
     eliminate_qdq(block)
     builder.int8 = plan_int8(operators_in(block), builder.known_sizes, builder.scope)
-    expand_qdq_pairs(block, builder.pool, builder.int8.planned)
+    expand_qdq_pairs(block, builder.pool, builder.int8.planned, ELEMENTWISE)
     _clone_shared(block, builder.int8)
     clone_shared_weights(block)
     ops = operators_in(block)

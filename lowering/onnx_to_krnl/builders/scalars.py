@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import IndexType, IntegerType, f32, f64, i1, i64
+from xdsl.dialects.builtin import IndexType, IntegerType, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.math import ErfOp
@@ -14,6 +14,13 @@ from xonnc.dialects.krnl.types import is_integer
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import KernelBuilder
 
 INDEX = IndexType()
+
+ROUND_MAGIC = 12582912.0
+"""
+1.5 · 2²³: adding it to an f32 below 2²² rounds to the nearest integer, ties to even, in the low mantissa
+bits.
+"""
+ROUND_MAGIC_BITS = 0x4B400000
 
 Number: TypeAlias = "Scalar | float"
 
@@ -262,6 +269,14 @@ class Scalar:
         """The hyperbolic tangent."""
         return self.function(math.TanhOp)
 
+    def trunc(self) -> Scalar:
+        """Round to an integer, towards 0."""
+        return self.function(math.TruncOp)
+
+    def small_integer(self) -> Scalar:
+        """Convert an integral f32 within ±2²² to i32."""
+        return (self + ROUND_MAGIC).bitcast(i32) - ROUND_MAGIC_BITS
+
     def stored_as(self, element: Attribute, saturate: bool = True, round_mode: str = "up") -> Scalar:
         """Convert to the stored form of an element type."""
         return Scalar(self.kernel, self.kernel.to_storage_type(self.value, element, saturate, round_mode))
@@ -292,7 +307,8 @@ class Scalar:
         unsigned = unsigned or self.type == i1
         if is_integer(type_):
             return self._resized(type_, unsigned)
-        wide = self._resized(IntegerType(64), unsigned)
+        assert is_integer(self.type)
+        wide = self._resized(i32 if self.type.width.data < i32.width.data else i64, unsigned)
         return self.made(arith.SIToFPOp(wide.value, f64 if type_ == f64 else f32))
 
     def _float_to(self, type_: Attribute) -> Scalar:

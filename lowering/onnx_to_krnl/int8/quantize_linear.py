@@ -18,7 +18,7 @@ from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
     lowers,
     supports_dynamic_shapes,
 )
-from xonnc.lowering.onnx_to_krnl.builders.scalars import Number, Scalar
+from xonnc.lowering.onnx_to_krnl.builders.scalars import ROUND_MAGIC, ROUND_MAGIC_BITS, Number, Scalar
 from xonnc.lowering.onnx_to_krnl.planning.element_types import (
     NARROW_FLOATS,
     integer_range,
@@ -68,14 +68,6 @@ def saturated(number: Scalar, element: Attribute) -> Scalar:
     low, high = integer_range(element)
     clamped = (number > low).select(number, low)
     return (clamped < high).select(clamped, high).to(i32).to(storage_type(element))
-
-
-ROUND_MAGIC = 12582912.0
-"""
-1.5 · 2²³: adding it to an f32 below 2²² rounds to the nearest integer, ties to even, in the low mantissa
-bits.
-"""
-ROUND_MAGIC_BITS = 0x4B400000
 
 
 def round_to_int8(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Scalar]:

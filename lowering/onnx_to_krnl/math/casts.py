@@ -82,7 +82,8 @@ def to_float(number: Scalar, unsigned: bool, target: Attribute) -> Scalar:
     if not unsigned and width > 1:
         return _signed_to_float(number, kind)
     if width < 64:
-        return _signed_to_float(number.made(arith.ExtUIOp(number.value, i64)), kind)
+        wide = i64 if width == 32 else i32
+        return _signed_to_float(number.made(arith.ExtUIOp(number.value, wide)), kind)
     # u64 >= 2^63: convert x/2 as signed and double. The shifted-out bit is or-ed into the last bit (round to
     # odd), so that halfway cases are rounded as those of x.
     one = number.like(1)
@@ -111,11 +112,31 @@ def from_float(number: Scalar, target: Attribute) -> Scalar:
     width, unsigned = kind.width.data, is_unsigned_element(target)
     if width == 64:
         return number.made((arith.FPToUIOp if unsigned else arith.FPToSIOp)(number.value, i64))
+    if number.type == f32 and not is_sub_byte(target) and not (width == 32 and unsigned):
+        return _truncated(number, *integer_range(target)).to(kind)
     over = i64 if width == 32 and unsigned else i32
     made = number.made(arith.FPToSIOp(number.value, over))
     if kind != over and not is_sub_byte(target):
         made = made.clamp(*integer_range(target))
     return _wrapped(made, target, kind)
+
+
+def _truncated(number: Scalar, low: int, high: int) -> Scalar:
+    """
+    Truncate an f32 to an i32 in a range of at most 32 bits; 0 for NaN.
+
+    LLVM computes saturating conversions of vectors one lane at a time.
+    """
+    bounded = number.is_number().select(number, 0.0)
+    bounded = (bounded > low).select(bounded, low)
+    bounded = (bounded < high).select(bounded, high)
+    if high < 1 << 16:
+        return bounded.trunc().small_integer()
+    # Two parts, each exact and of 16 bits at most; of 2^31, the least float beyond, they give -2^31.
+    upper = (bounded * 2.0**-16).trunc()
+    lower = (bounded - upper * 2.0**16).trunc()
+    made = upper.small_integer() * (1 << 16) + lower.small_integer()
+    return (number >= 2.0**31).select(high, made)
 
 
 def _from_integer(number: Scalar, unsigned: bool, target: Attribute) -> Scalar:

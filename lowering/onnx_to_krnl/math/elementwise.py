@@ -181,12 +181,11 @@ def clip(op: onnx.ClipOp | onnx.ClipV11Op | onnx.ClipV12Op, body: ElementwiseBod
         limit = largest_finite(element_type(op.input.type))
         low = number.like(-limit) if low is None else low
         high = number.like(limit) if high is None else high
-    if low is None:
-        above = number
-    elif CLIPS_NAN in op.attributes:
+    if CLIPS_NAN in op.attributes and low is not None and high is not None:
         above = (number > low).select(number, low)
-    else:
-        above = maximum(unsigned, number, low)
+        # This is a number, for which a selection is one instruction and a minimum that keeps NaN several.
+        return (above < high).select(above, high)
+    above = number if low is None else maximum(unsigned, number, low)
     return above if high is None else minimum(unsigned, above, high)
 
 

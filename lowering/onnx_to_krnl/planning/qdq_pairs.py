@@ -1,19 +1,23 @@
-"""QDQ pairs in f32: dequantized constants become float constants, pairs become fake quantization."""
+"""
+QDQ in f32: dequantized constants become float constants, pairs become fake quantization, and others beside
+elementwise operators become arithmetic, which joins the kernels of those.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import UnitAttr, f32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
-from xonnc.dialects.onnx.ops.math import AddOp, ClipOp, DivOp, MulOp, RoundOp
+from xonnc.dialects.onnx.ops.math import AddOp, ClipOp, DivOp, MulOp, RoundOp, SubOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.ops.tensor import CastOp
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.planning.element_types import integer_range
 from xonnc.rewriting.patterns import Array
@@ -22,13 +26,16 @@ CLIPS_NAN = "krnl.clips_nan"
 """Attribute of an `onnx.Clip` that makes its lower bound of NaN, as quantization does."""
 
 
-def expand_qdq_pairs(block: Block, pool: DisposablePool, excluded: set[Operation]) -> None:
+def expand_qdq_pairs(
+    block: Block, pool: DisposablePool, excluded: set[Operation], elementwise: Container[type[Operation]]
+) -> None:
     """
     Fold DequantizeLinear of constants, and expand `DequantizeLinear(QuantizeLinear(x))` to float arithmetic.
 
     The pair is `clip(round(x / scale), low - zero, high - zero) scale + 0`, bit for bit the same. The clip
     makes `low` of NaN, the integer that onnxruntime makes of it. So convolutions have constant weights, and
-    the pairs join elementwise groups. Ops that are `excluded`, and their readers, stay.
+    the pairs join elementwise groups. Ops that are `excluded`, and their readers, stay. Then DequantizeLinear
+    of 8 bits before `elementwise` operators, and QuantizeLinear after them, are expanded.
     """
     for op in list(block.ops):
         if (
@@ -38,6 +45,77 @@ def expand_qdq_pairs(block: Block, pool: DisposablePool, excluded: set[Operation
             and not op.block_size.value.data
         ):
             _expand(op, pool)
+    for op in list(block.ops):
+        if isinstance(op, DequantizeLinearOp) and op not in excluded:
+            if any(type(use.operation) in elementwise for use in op.y.uses):
+                _expand_dequantize(op, pool)
+        elif isinstance(op, QuantizeLinearOp) and op not in excluded:
+            made = op.x.owner
+            if isinstance(made, Operation) and type(made) in elementwise:
+                _expand_quantize(op, pool)
+
+
+def _of_tensor(op: QuantizeLinearOp | DequantizeLinearOp) -> tuple[Array, int] | None:
+    """Return the constant scale and zero point of a conversion between 8 bits and f32, for a whole tensor."""
+    if isinstance(op, QuantizeLinearOp):
+        real, integer, scale, zero = op.x, op.y, op.y_scale, op.y_zero_point
+    else:
+        real, integer, scale, zero = op.y, op.x, op.x_scale, op.x_zero_point
+    element, step = element_type(integer.type), constant_elements(scale)
+    offset = np.zeros((), np.int8) if zero.type == NONE else constant_elements(zero)
+    is_byte = element is not None and is_integer(element) and element.width.data == 8
+    if not is_byte or element_type(real.type) != f32 or element_type(scale.type) != f32:
+        return None
+    if step is None or step.size != 1 or offset is None or offset.size != 1 or op.block_size.value.data:
+        return None
+    if isinstance(op, QuantizeLinearOp) and op.precision.value.data:
+        return None
+    return step.reshape(()), int(offset.reshape(-1)[0])
+
+
+def _expand_dequantize(op: DequantizeLinearOp, pool: DisposablePool) -> None:
+    """`(float(x) - zero) scale`"""
+    found = _of_tensor(op)
+    if found is None:
+        return
+    scale, zero = found
+    constants = _constants(op, [scale, np.array(zero, np.float32)], pool)
+    step, offset = (constant.output for constant in constants)
+    real = _cast(op.x, op.y.type)
+    centred = SubOp.create(operands=[real.results[0], offset], result_types=[op.y.type])
+    scaled = MulOp.create(operands=[centred.results[0], step], result_types=[op.y.type])
+    _replace(op, constants, [real, centred, scaled])
+
+
+def _expand_quantize(op: QuantizeLinearOp, pool: DisposablePool) -> None:
+    """`byte(clip(round(x / scale), low - zero, high - zero) + zero)`"""
+    found, element = _of_tensor(op), element_type(op.y.type)
+    if found is None or element is None:
+        return
+    scale, zero = found
+    ends = [end - zero for end in integer_range(element)]
+    constants = _constants(op, [scale, *(np.array(each, np.float32) for each in (*ends, zero))], pool)
+    step, low, high, offset = (constant.output for constant in constants)
+    made = _clipped(op.x, step, (low, high))
+    made.append(AddOp.create(operands=[made[-1].results[0], offset], result_types=[op.x.type]))
+    made.append(_cast(made[-1].results[0], op.y.type))
+    _replace(op, constants, made)
+
+
+def _clipped(x: SSAValue, step: SSAValue, ends: tuple[SSAValue, SSAValue]) -> list[Operation]:
+    """Return the ops of `clip(round(x / step), low, high)`; NaN becomes the lower end."""
+    divided = DivOp.create(operands=[x, step], result_types=[x.type])
+    rounded = RoundOp.create(operands=[divided.results[0]], result_types=[x.type])
+    clipped = ClipOp.create(
+        operands=[rounded.results[0], *ends], result_types=[x.type], attributes={CLIPS_NAN: UnitAttr()}
+    )
+    return [divided, rounded, clipped]
+
+
+def _cast(value: SSAValue, type_: Attribute) -> CastOp:
+    element = element_type(type_)
+    assert element is not None
+    return CastOp.build(operands=[value], result_types=[type_], properties={"to": element})
 
 
 def _expand(op: DequantizeLinearOp, pool: DisposablePool) -> None:
@@ -61,18 +139,11 @@ def _expand(op: DequantizeLinearOp, pool: DisposablePool) -> None:
         ends = (least - offset, greatest - offset, 0)
         constants = _constants(op, [scale.reshape(()), *(np.array(end, np.float32) for end in ends)], pool)
         step, low, high, positive_zero = (constant.output for constant in constants)
-        type_ = [op.y.type]
-        divided = DivOp.create(operands=[quantize.x, step], result_types=type_)
-        rounded = RoundOp.create(operands=[divided.results[0]], result_types=type_)
-        clipped = ClipOp.create(
-            operands=[rounded.results[0], low, high],
-            result_types=type_,
-            attributes={CLIPS_NAN: UnitAttr()},
-        )
-        real = MulOp.create(operands=[clipped.results[0], step], result_types=type_)
+        made = _clipped(quantize.x, step, (low, high))
+        made.append(MulOp.create(operands=[made[-1].results[0], step], result_types=[op.y.type]))
         # Rounding keeps the sign of a small negative number as -0, which integers do not have: -0 + 0 is +0.
-        unsigned = AddOp.create(operands=[real.results[0], positive_zero], result_types=type_)
-        _replace(op, constants, [divided, rounded, clipped, real, unsigned])
+        made.append(AddOp.create(operands=[made[-1].results[0], positive_zero], result_types=[op.y.type]))
+        _replace(op, constants, made)
         if not quantize.y.uses.get_length():
             quantize.detach()
             quantize.erase()
@@ -109,7 +180,9 @@ def _constants(op: Operation, arrays: Sequence[Array], pool: DisposablePool) -> 
     return [ConstantOp.from_attr(pool.create(array), derived(op.location)) for array in arrays]
 
 
-def _replace(op: DequantizeLinearOp, constants: Sequence[ConstantOp], made: Sequence[Operation]) -> None:
+def _replace(
+    op: QuantizeLinearOp | DequantizeLinearOp, constants: Sequence[ConstantOp], made: Sequence[Operation]
+) -> None:
     """Replace an op; the last new op computes its result."""
     for each in made:
         each.location = derived(op.location)

@@ -160,6 +160,39 @@ func.func @rounding(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
+// A conversion beside elementwise operators joins their group; others, and those of an axis, do not.
+
+// CHECK-LABEL: func.func @conversions
+// CHECK:         "krnl.fused"() <{kind = "elementwise"}> ({
+// CHECK-NEXT:      "onnx.Cast"
+// CHECK-NEXT:      "onnx.Sub"
+// CHECK-NEXT:      "onnx.Mul"
+// CHECK-NEXT:      "onnx.Exp"
+// CHECK-NEXT:      "onnx.Div"
+// CHECK-NEXT:      "onnx.Round"
+// CHECK-NEXT:      "onnx.Clip"{{.*}} {krnl.clips_nan}
+// CHECK-NEXT:      "onnx.Add"
+// CHECK-NEXT:      "onnx.Cast"
+// CHECK-NEXT:      krnl.yield
+// CHECK:         "onnx.DequantizeLinear"
+// CHECK-NEXT:    "onnx.Sqrt"
+// CHECK-NEXT:    "onnx.QuantizeLinear"(%arg2
+func.func @conversions(%x: tensor<4x8xi8>, %w: tensor<4x8xui8>, %f: tensor<4x8xf32>) -> (tensor<4x8xui8>, tensor<4x8xf32>, tensor<4x8xui8>) {
+  %s = onnx.Constant dense<0.5> : tensor<f32>
+  %z = onnx.Constant dense<3> : tensor<ui8>
+  %none = "onnx.NoValue"() {value} : () -> none
+  %t = onnx.Constant dense<[0.5, 0.25, 2.0, 1.0]> : tensor<4xf32>
+  %0 = "onnx.DequantizeLinear"(%x, %s, %none) : (tensor<4x8xi8>, tensor<f32>, none) -> tensor<4x8xf32>
+  %1 = "onnx.Exp"(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = "onnx.QuantizeLinear"(%1, %s, %z) : (tensor<4x8xf32>, tensor<f32>, tensor<ui8>) -> tensor<4x8xui8>
+  %3 = "onnx.DequantizeLinear"(%w, %t, %none) <{axis = 0 : si64}> : (tensor<4x8xui8>, tensor<4xf32>, none) -> tensor<4x8xf32>
+  %4 = "onnx.Sqrt"(%3) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %5 = "onnx.QuantizeLinear"(%f, %s, %z) : (tensor<4x8xf32>, tensor<f32>, tensor<ui8>) -> tensor<4x8xui8>
+  onnx.Return %2, %4, %5 : tensor<4x8xui8>, tensor<4x8xf32>, tensor<4x8xui8>
+}
+
+// -----
+
 // QuantizeLinear and DequantizeLinear around pure data movement are erased.
 
 // CHECK-LABEL: func.func @movement

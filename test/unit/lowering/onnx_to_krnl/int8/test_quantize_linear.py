@@ -149,3 +149,26 @@ def test_pair_has_the_results_of_integers():
     np.testing.assert_array_equal(y, expected)
     with np.errstate(divide="ignore"):
         np.testing.assert_allclose(np.asarray(z), 1 / expected, rtol=1e-6)
+
+
+def test_conversions_beside_elementwise_operators_are_of_their_kernel():
+    text = """<ir_version: 8, opset_import: ["" : 19]>
+        sums (uint8[N] a, int8[N] b, float[N] c) => (uint8[N] y, int8[N] z)
+        <float s = {0.5}, float t = {0.25}, uint8 ua = {120}, int8 ib = {-3}, float e = {0.03}> {
+            da = DequantizeLinear (a, s, ua) db = DequantizeLinear (b, t)
+            sum = Add (da, db) y = QuantizeLinear (sum, s, ua)
+            twice = Mul (c, c) root = Sub (twice, e) z = QuantizeLinear (root, t, ib)
+        }"""
+    session = compile_native(onnx.parser.parse_model(text), cache=False)
+    a, b = np.arange(256).astype(np.uint8), np.arange(-128, 128)[::-1].astype(np.int8)
+    c = np.linspace(-6, 6, 256, dtype=np.float32)
+    c[:4] = np.nan, np.inf, 1e-30, 0
+    y, z = session.run(None, {"a": a, "b": b, "c": c})
+    sums = (a.astype(np.float32) - 120) * 0.5 + b.astype(np.float32) * 0.25
+    np.testing.assert_array_equal(y, np.clip(np.rint(sums / 0.5) + 120, 0, 255).astype(np.uint8))
+    expected = np.clip(np.rint((c * c - np.float32(0.03)) / 0.25) - 3, -128, 127)
+    # NaN becomes the least integer.
+    expected[0] = -128
+    np.testing.assert_array_equal(z, expected.astype(np.int8))
+    assert session.host_calls() == []
+    assert sum(len(line.what.split()) for line in session.report()) == 2
