@@ -3,23 +3,36 @@ Sink transposes towards the results, where pairs cancel.
 
     f(transpose(x, p)) = transpose(f(x), p)
 
-No rule increases the number of transposes: one with several users moves only if all users are elementwise,
-or reductions that keep the axes, and rejoin in one value.
+No rule increases the number of transposes: one with several users, or before a Split, moves only if all users
+are elementwise, reductions that keep the axes or the like, and rejoin in one value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
+from xonnc.dialects.onnx.attribute_builders import int_attr
 from xonnc.dialects.onnx.types import is_ranked, static_shape
 from xonnc.rewriting.attribute_conversion import decode
 from xonnc.rewriting.matcher import constant_of
-from xonnc.rewriting.onnx import ONNX, Concat, Expand, Flatten, Reshape, Slice, Squeeze, Transpose
+from xonnc.rewriting.onnx import (
+    ONNX,
+    Concat,
+    Expand,
+    Flatten,
+    Reshape,
+    Slice,
+    Split,
+    SplitV13,
+    Squeeze,
+    Transpose,
+)
 from xonnc.rewriting.patterns import (
     Constant,
+    ImperativeRewrite,
     MatchFailure,
     Node,
     Pattern,
@@ -42,6 +55,7 @@ from xonnc.transforms.rules.canonicalize_movement import (
 from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.rules.constprop_movement import int_values_of, normalised
 from xonnc.transforms.rules.fuse_movement import target_of
+from xonnc.transforms.rules.op_builder import OpBuilder
 from xonnc.transforms.rules.transposed_reshapes import reshaped_before
 
 x = value.x
@@ -143,23 +157,33 @@ def never_more(root: Operation) -> str | None:
 
 def meet_again(transposed: SSAValue) -> bool:
     """
-    Return whether all users of a value are elementwise, or reductions that keep the axes, until they rejoin
-    in one value.
+    Return whether all users of a value are elementwise, reductions that keep the axes or the like, until they
+    rejoin in one value.
     """
-    # Grow the set of values computed from the transpose, in block order, until only one of them has users
-    # outside the set: the transposes sunk through all branches then merge at that value.
-    perm, block = permutation_of(transposed), transposed.owner.parent
-    inside = {transposed}
+    return rejoin([transposed], permutation_of(transposed), transposed.owner.parent)
+
+
+def rejoin(
+    transposed: Collection[SSAValue], perm: Sequence[int] | None, block: Region | Block | None
+) -> bool:
+    """
+    Return whether what is computed from values, each transposed by `perm`, is read elsewhere as one value at
+    most.
+    """
+    # Grow the set of values computed from the transposes, in block order, until only one of them has users
+    # outside the set: the transposes sunk through all branches then merge at that value. A transpose after
+    # one of the values is fused with the one before.
+    inside = {*transposed}
     for _ in range(MAX_OPS):
         readers = [use.operation for each in inside for use in each.uses]
-        left = {op for op in readers if not inside.intersection(op.results)}
+        left = {op for op in readers if not inside.intersection(op.results) and op.name != "onnx.Transpose"}
         edge = {each for each in inside if any(use.operation in left for use in each.uses)}
-        if len(edge) == 1 and transposed not in edge:
+        if len(edge) <= 1 and edge.isdisjoint(transposed):
             return True
         found = [op for op in left if op.parent is block and _goes_through(op, inside, perm)]
         if block is None or not found:
             return False
-        inside.add(min(found, key=lambda op: _block_index(op)).results[0])
+        inside.update(min(found, key=lambda op: _block_index(op)).results)
     return False
 
 
@@ -171,7 +195,7 @@ def _block_index(op: Operation) -> int:
 def _goes_through(op: Operation, inside: set[SSAValue], perm: Sequence[int] | None) -> bool:
     """
     Return whether an op is elementwise, with all operands `inside`, transposed by `perm`, or constant; or
-    whether it reduces or copies an operand `inside` along known axes, and keeps these.
+    whether it splits, concatenates, reduces or copies operands `inside` along known axes, and keeps these.
     """
     others = [operand for operand in op.operands if operand not in inside]
     if perm is None:
@@ -182,6 +206,10 @@ def _goes_through(op: Operation, inside: set[SSAValue], perm: Sequence[int] | No
         return bool(axes) and decode(op.properties.get("keepdims")) != 0
     if op.name == "onnx.Expand":
         return len(others) == 1 and expanded_shape(op, perm) is not None
+    if op.name == "onnx.Concat":
+        return all(permutation_of(operand) == tuple(perm) for operand in others)
+    if op.name in SPLITTING:
+        return op.operands[0] in inside
     if op.name not in ELEMENTWISE:
         return False
     return sources(others, perm, op.name.removeprefix("onnx.") in WITH_SCALARS) is not None
@@ -231,15 +259,51 @@ def move_past_axis_op(name: str) -> Rule:
     return move
 
 
-@rule(Concat(rest.parts, axis=attr.axis))
+@rule(Concat(rest.parts, axis=attr.axis), where=never_more)
 def concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> RewriteResult:
     """concat(transpose(x, p), transpose(y, p)) = transpose(concat(x, y), p)"""
     perms = {permutation_of(part) for part in parts}
     perm = shared_permutation(parts)
-    if perm is None or perms != {perm} or any(len(list(part.uses)) != 1 for part in parts):
-        return MatchFailure("the parts are not transposed alike, or are read elsewhere too")
+    if perm is None or perms != {perm}:
+        return MatchFailure("the parts are not transposed alike")
     node = Concat(*map(source_of, parts), like=root, axis=perm[axis])
     return Transpose(node.typed(before(perm, root.results[0].type)), perm=list(perm))
+
+
+def parts_rejoin(root: Operation) -> str | None:
+    """The transposes of all parts cancel, or merge where the parts rejoin."""
+    if rejoin(root.results, permutation_of(root.operands[0]), root.parent):
+        return None
+    return "the parts are read elsewhere too"
+
+
+def split(template: Template) -> Rule:
+    """split(transpose(x, p), axis) = transpose(part, p) for each part of split(x, p[axis])"""
+
+    @rule(template(moved, value.sizes, axis=attr.axis), where=parts_rejoin)
+    def move(
+        root: Operation, x: SSAValue, perm: tuple[int, ...] | None, sizes: SSAValue, axis: int
+    ) -> RewriteResult:
+        """split(transpose(x, p), axis) = transpose(part, p) for each part of split(x, p[axis])"""
+        if perm is None or min(perm, default=0) < 0:
+            return MatchFailure("the permutation is implicit")
+        return ImperativeRewrite(lambda root: _split_before(root, template, x, sizes, perm, axis))
+
+    return move
+
+
+def _split_before(
+    root: Operation, template: Template, x: SSAValue, sizes: SSAValue, perm: Sequence[int], axis: int
+) -> Sequence[SSAValue]:
+    """Create the Split of `x` and a Transpose of each part."""
+    writer = OpBuilder(root)
+    types = [result.type for result in root.results]
+    properties: dict[str, Attribute] = {**root.properties, "axis": int_attr(perm[axis])}
+    parts = writer.all(template, x, sizes, types=[before(perm, made) for made in types], **properties)
+    return [
+        writer(Transpose, part, types=[made], perm=list(perm))
+        for part, made in zip(parts, types, strict=True)
+    ]
 
 
 def reduction(name: str, by_operand: bool) -> Rule:
@@ -406,6 +470,9 @@ REDUCTIONS = tuple(
 OLDER = (*(f"{name}V13" for name in REDUCTIONS if name != "ReduceSum"), "ReduceSumV11")
 """Reductions whose axes are an attribute."""
 
+SPLITTING = ("onnx.Split", "onnx.SplitV13")
+"""Ops that split a tensor along one axis."""
+
 REDUCING = frozenset(f"onnx.{name}" for name in (*REDUCTIONS, "ReduceMaxV18", "ReduceMinV18", *OLDER))
 """Ops along given axes, which may keep these."""
 
@@ -434,6 +501,8 @@ RULES = rules(
     MoveTransposeAfterConcat=concat,
     MoveTransposeAfterExpand=expand,
     MoveTransposeAfterSlice=cut_out,
+    MoveTransposeAfterSplit=split(Split),
+    MoveTransposeAfterSplitV13=split(SplitV13),
     MoveTransposeAfterSqueeze=squeeze,
     MoveTransposeAfterReshape=move_past_reshape,
     DropTransposeAfterReshape=drop_after_reshape,

@@ -142,6 +142,26 @@ func.func @other_reductions(%x: tensor<4x4xf32>, %axes: tensor<1xi64>)
 
 // -----
 
+// The parts of a Split rejoin in a product; a transpose of one of them cancels.
+
+// CHECK-LABEL: @gated
+// CHECK:         %[[P:.*]]:3 = "onnx.Split"(%arg0, {{.*}}) <{axis = 1 : si64}> : (tensor<1x6x4xf32>, tensor<3xi64>) -> (tensor<1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>)
+// CHECK-NEXT:    %[[R:.*]] = "onnx.Relu"(%[[P]]#0)
+// CHECK-NEXT:    %[[M:.*]] = "onnx.Mul"(%[[R]], %[[P]]#1)
+// CHECK-NEXT:    %[[T:.*]] = "onnx.Transpose"(%[[M]])
+// CHECK-NEXT:    onnx.Return %[[T]], %[[P]]#2
+func.func @gated(%x: tensor<1x6x4xf32>) -> (tensor<1x4x2xf32>, tensor<1x2x4xf32>) {
+  %sizes = onnx.Constant dense<[2, 2, 2]> : tensor<3xi64>
+  %0 = "onnx.Transpose"(%x) <{perm = [0, 2, 1]}> : (tensor<1x6x4xf32>) -> tensor<1x4x6xf32>
+  %1:3 = "onnx.Split"(%0, %sizes) <{axis = -1 : si64}> : (tensor<1x4x6xf32>, tensor<3xi64>) -> (tensor<1x4x2xf32>, tensor<1x4x2xf32>, tensor<1x4x2xf32>)
+  %2 = "onnx.Relu"(%1#0) : (tensor<1x4x2xf32>) -> tensor<1x4x2xf32>
+  %3 = "onnx.Mul"(%2, %1#1) : (tensor<1x4x2xf32>, tensor<1x4x2xf32>) -> tensor<1x4x2xf32>
+  %4 = "onnx.Transpose"(%1#2) <{perm = [0, 2, 1]}> : (tensor<1x4x2xf32>) -> tensor<1x2x4xf32>
+  onnx.Return %3, %4 : tensor<1x4x2xf32>, tensor<1x2x4xf32>
+}
+
+// -----
+
 // Channels are split to heads before the transpose, which moves them from the end back to the front.
 
 // CHECK-LABEL: @heads

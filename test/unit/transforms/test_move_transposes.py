@@ -134,6 +134,49 @@ def test_concat(axis: int):
     check(nodes, 18, 0)
 
 
+@pytest.mark.parametrize(
+    ("axis", "opset", "sizes"), [(1, 13, [1, 1, 1]), (-1, 18, [2, 0, 2]), (2, 18, [1, 3, 1])]
+)
+def test_split_parts_that_rejoin(axis: int, opset: int, sizes: list[int]):
+    # As in MambaOut: one part is computed in the other order and joins another; a third one multiplies both.
+    nodes = [
+        helper.make_node("Split", ["t", "sizes"], ["a", "b", "c"], axis=axis),
+        helper.make_node("Transpose", ["a"], ["d"], perm=[0, 2, 3, 1]),
+        helper.make_node("Neg", ["d"], ["e"]),
+        helper.make_node("Transpose", ["e"], ["f"], perm=PERM),
+        helper.make_node("Concat", ["b", "f"], ["g"], axis=axis),
+        helper.make_node("ReduceSum", ["g", "last"], ["s"]),
+        helper.make_node("Sigmoid", ["c"], ["h"]),
+        helper.make_node("Mul", ["s", "h"], ["i"]),
+        back("i"),
+    ]
+    check(nodes, opset, 0, {"sizes": np.array(sizes), "last": np.array([axis])})
+
+
+def test_split_parts_that_are_read_elsewhere():
+    nodes = [
+        helper.make_node("Split", ["t"], ["a", "b"], axis=3, num_outputs=2),
+        helper.make_node("Softmax", ["a"], ["s"], axis=1),
+        helper.make_node("Flatten", ["b"], ["f"], axis=3),
+        helper.make_node("Flatten", ["s"], ["g"], axis=3),
+        helper.make_node("Add", ["f", "g"], ["y"]),
+    ]
+    check(nodes, 18, 1, low=0.1)
+
+
+def test_concat_of_a_part_that_is_read_elsewhere():
+    nodes = [
+        helper.make_node("Neg", ["x"], ["n"]),
+        helper.make_node("Transpose", ["n"], ["u"], perm=PERM),
+        helper.make_node("Concat", ["t", "u"], ["c"], axis=0),
+        helper.make_node("Flatten", ["t"], ["s"], axis=1),
+        helper.make_node("ReduceMax", ["s"], ["m"], keepdims=0),
+        helper.make_node("Add", ["c", "m"], ["f"]),
+        back("f"),
+    ]
+    check(nodes, 18, 1, low=0.1)
+
+
 @pytest.mark.parametrize("axes", [[2, 3], [-1], [1], [0, -3]])
 @pytest.mark.parametrize("kept", [0, 1])
 def test_reductions(axes: list[int], kept: int):
@@ -234,6 +277,8 @@ def test_every_rule_has_a_case():
         "Concat",
         "Expand",
         "Slice",
+        "Split",
+        "SplitV13",
         "Squeeze",
         "Reshape",
     }
