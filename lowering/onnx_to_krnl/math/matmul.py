@@ -409,6 +409,7 @@ def product_of_buffers(
     shapes: tuple[Sequence[int], Sequence[int]],
     builder: LoweringBuilder,
     is_transposed: bool = False,
+    properties: Mapping[str, Attribute] | None = None,
 ) -> None:
     """
     Emit products of the last two axes of two run-time buffers, whose other axes are broadcast.
@@ -418,7 +419,7 @@ def product_of_buffers(
     (*_, m, k), (*_, n) = shapes
     starts, element = _starts(*shapes), element_of(output)
     operands, tile, attributes = _batch(buffers, (m, n, k), starts, element, is_transposed, builder)
-    call_gemm(output, operands, (m, n, k), tile, builder, attributes)
+    call_gemm(output, operands, (m, n, k), tile, builder, {**(properties or {}), **attributes})
 
 
 def _batch(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import f32, f64
+from xdsl.dialects.builtin import UnitAttr, f32, f64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.attribute_builders import int_values
@@ -19,6 +19,7 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.builders.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.builders.strided_copies import fill
+from xonnc.lowering.onnx_to_krnl.math.matmul import product_of_buffers
 from xonnc.lowering.onnx_to_krnl.math.matmul_accumulation import MatrixOperand, accumulate_matmul
 from xonnc.lowering.onnx_to_krnl.planning.element_types import compute_type
 from xonnc.transforms.shapes.convolution import transposed_pads
@@ -63,14 +64,19 @@ def conv_transpose(op: nn.ConvTransposeOp, builder: LoweringBuilder) -> str | No
         return "not of floats, or an output shape that exceeds what the windows reach"
     groups, pixels = op.group.value.data, prod(shape[2:])
     depth, rows = shape[1] // groups, weights[1] * prod(weights[2:])
+    bias = None if op.B.type == NONE else op.B
     loop_sizes = [shape[0], groups, rows, pixels]
     windows = builder.allocate(loop_sizes, kind)
-    fill(windows, prod(loop_sizes), 0, builder)
-    a = MatrixOperand(builder.buffer(op.W), [1, groups, rows, depth], is_transposed=True)
-    b = MatrixOperand(builder.buffer(op.X), [shape[0], groups, depth, pixels])
-    accumulate_matmul(windows, loop_sizes[:2], (rows, pixels, depth), (a, b), kind, builder)
-    bias = None if op.B.type == NONE else op.B
-    _add_up(op.Y, windows, (shape[0], out[1]), geometry, bias, builder)
+    sizes = [1, groups, rows, depth], [shape[0], groups, depth, pixels]
+    buffers = [builder.buffer(value) for value in (op.W, op.X)]
+    if element == kind:
+        properties = {"transposed_a": UnitAttr()}
+        product_of_buffers(windows, buffers, sizes, builder, properties=properties)
+    else:
+        fill(windows, prod(loop_sizes), 0, builder)
+        a, b = MatrixOperand(buffers[0], sizes[0], is_transposed=True), MatrixOperand(buffers[1], sizes[1])
+        accumulate_matmul(windows, loop_sizes[:2], (rows, pixels, depth), (a, b), kind, builder)
+    _add_up(op.Y, windows, out[:2], geometry, bias, builder)
     return None
 
 
@@ -112,24 +118,26 @@ def col2im(op: nn.Col2ImOp, builder: LoweringBuilder) -> str | None:
     geometry = _Col2ImGeometry(kernel, strides, dilations, pads[:rank], counts, out[2:])
     if compute_type(element) not in (f32, f64) or prod(counts) != builder.shape(op.input)[-1]:
         return "not of floats, or a number of columns that does not match the shape"
-    _add_up(op.output, builder.buffer(op.input), (out[0], out[1]), geometry, None, builder)
+    _add_up(op.output, builder.buffer(op.input), out[:2], geometry, None, builder)
     return None
 
 
 def _add_up(
     result: SSAValue,
     windows: SSAValue,
-    images: tuple[int, int],
+    images: Sequence[int],
     geometry: _Col2ImGeometry,
     bias: SSAValue | None,
     builder: LoweringBuilder,
 ) -> None:
     """Scatter-add windows into an uncropped image, then crop it."""
-    rank = len(geometry.kernel)
-    uncropped = builder.allocate([*images, *geometry.uncropped], compute_type(builder.contents(windows)[1]))
-    fill(uncropped, prod([*images, *geometry.uncropped]), 0, builder)
+    rank, element = len(geometry.kernel), builder.element(result)
+    shape = [*images, *geometry.uncropped]
+    is_whole = shape == list(builder.shape(result)) and bias is None and compute_type(element) == element
+    uncropped = builder.result(result) if is_whole else builder.allocate(shape, compute_type(element))
+    fill(uncropped, prod(shape), 0, builder)
     sizes = [*images, *geometry.kernel, *geometry.counts]
-    kernel = Kernel(builder, "col2im", [uncropped], [(windows, sizes)])
+    kernel = Kernel(builder, "col2im", [(uncropped, shape)], [(windows, sizes)])
     out, source = kernel.buffers
     with kernel.loops(sizes) as indices:
         image, channel, *inner = indices
@@ -141,13 +149,15 @@ def _add_up(
         term = source[*indices]
         out[image, channel, *at] = out[image, channel, *at] + term
     kernel.call()
+    if is_whole:
+        return
     _cut(result, uncropped, images, geometry, bias, builder)
 
 
 def _cut(
     result: SSAValue,
     uncropped: SSAValue,
-    images: tuple[int, int],
+    images: Sequence[int],
     geometry: _Col2ImGeometry,
     bias: SSAValue | None,
     builder: LoweringBuilder,

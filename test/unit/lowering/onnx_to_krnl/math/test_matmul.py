@@ -179,6 +179,7 @@ SPREADS: dict[str, tuple[Sequence[int], Sequence[int], Mapping[str, object]]] = 
     "dilated": ((1, 1, 3, 3), (1, 1, 2, 2), {"dilations": [2, 2]}),
     "of a row": ((1, 3, 5), (3, 2, 4), {"strides": [2], "output_padding": [1]}),
     "of a volume": ((1, 1, 2, 3, 2), (1, 2, 2, 2, 2), {}),
+    "of many pixels": ((2, 3, 5, 17), (3, 4, 3, 3), {"strides": [2, 2]}),
     "of a shape": ((1, 1, 3, 3), (1, 2, 3, 3), {"strides": [3, 2], "output_shape": [10, 8]}),
     "same": ((1, 1, 3, 3), (1, 2, 3, 3), {"auto_pad": "SAME_UPPER", "strides": [2, 2]}),
 }
