@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import numpy as np
 from xdsl.dialects.builtin import i64
@@ -144,13 +145,39 @@ def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuild
             tables[axis] = _source_indices(size, begin, end, op.mode.data, builder)
     kernel = Kernel(builder, f"pad_{op.mode.data}", [op.output], [op.data, *tables.values()])
     out, source, *index_tables = kernel.buffers
-    with kernel.loops(sizes) as loops:
-        at = list(loops)
-        for axis, table in zip(tables, index_tables, strict=True):
-            at[axis] = table[loops[axis]].to(INDEX)
-        out.copy((*loops,) if shape else (), source, (*at,) if shape else ())
+    by_axis = dict(zip(tables, index_tables, strict=True))
+
+    def source_index(axis: int, index: Scalar) -> Scalar:
+        return by_axis[axis][index].to(INDEX) if axis in by_axis else index
+
+    with kernel.loops(sizes[:-1]) if len(sizes) > 1 else nullcontext[Sequence[Scalar]](()) as outer:
+        row = [source_index(axis, index) for axis, index in enumerate(outer)]
+        for first, count, is_inside in _parts_of_row(shape, sizes, pads):
+            with kernel.loops([count]) as (index,):
+                at = index.offset_by(first)
+                read = index if is_inside else source_index(len(outer), at)
+                out.copy((*outer, at), source, (*row, read))
+        if not shape:
+            out.copy((), source, ())
     kernel.call()
     return None
+
+
+def _parts_of_row(
+    shape: Sequence[Size], sizes: Sequence[Size], pads: Sequence[tuple[int, int]]
+) -> list[tuple[int, Size, bool]]:
+    """
+    Return where parts of a row begin, their numbers of elements, and whether these are those of the input.
+
+    Copies of the input's own elements are contiguous.
+    """
+    if not shape:
+        return []
+    size, (begin, end) = shape[-1], pads[-1]
+    if not is_static(size) or min(begin, end) < 0:
+        return [(0, sizes[-1], False)]
+    parts = [(0, begin, False), (begin, size, True), (begin + size, end, False)]
+    return [part for part in parts if part[1]]
 
 
 def _source_indices(size: Size, begin: int, end: int, mode: str, builder: LoweringBuilder) -> SSAValue:
