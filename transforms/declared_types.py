@@ -103,7 +103,7 @@ def forget_declared(module: Operation) -> None:
                 continue
             if is_computed or 0 in type_.get_shape():
                 retype(result, unranked(type_.element_type))
-    _forget_behind_branches(module)
+    forget_behind_branches(module)
 
 
 def forget_declared_by_bodies(module: Operation) -> None:
@@ -146,7 +146,7 @@ def _is_inferred(op: Operation) -> bool:
     return isinstance(op, OnnxOp) and not isinstance(op, ConstantOp | CustomOp)
 
 
-def _forget_behind_branches(module: Operation) -> None:
+def forget_behind_branches(module: Operation) -> None:
     """
     Drop declared types of `onnx.If` results and of values derived from them.
 

@@ -21,6 +21,7 @@ from xonnc.errors import InvalidModelError, XonncError
 from xonnc.rewriting.editing import operands_of, retype, retype_function
 from xonnc.rewriting.op_verification import node_message, unknown_attribute, verification_error
 from xonnc.rewriting.remarks import warn
+from xonnc.transforms.declared_types import forget_behind_branches
 from xonnc.transforms.dims.bodies import enter_body
 from xonnc.transforms.dims.dim_context import Partly
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
@@ -86,8 +87,10 @@ def correct_shapes(module: Operation) -> None:
     Infer all types in `module`; where declared types contradict the operators, the inferred ones win.
 
     Exporters may declare wrong types of inner values and outputs; like onnxruntime, this only warns. Other
-    errors raise `InvalidModelError`.
+    errors raise `InvalidModelError`. What is declared behind branches is dropped first: which branch runs may
+    be found only later, when its contradiction would be none that is corrected here.
     """
+    forget_behind_branches(module)
     wrong: list[Wrong] = []
     corrections: Corrections = []
     _Inference(module, None, wrong, corrections).inside(module)

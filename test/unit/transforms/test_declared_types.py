@@ -99,6 +99,25 @@ def test_several_contradictions_are_one_warning(tmp_path: Path):
     ]
 
 
+def test_a_branch_that_declares_another_rank_than_what_it_returns(tmp_path: Path):
+    """As torch exports `scatter_reduce`: the branch that runs is known only after folding."""
+    text = """g (float[n,3] x) => (float[m] y)
+        <int64 zero = {0}> {
+        r = Shape(x) k = Size(r) c = Equal(k, zero)
+        a = If(c) <
+            then_branch = b0 () => (float[k] p) { o = Constant<value_ints = [-1]>() p = Reshape(x, o) },
+            else_branch = b1 () => (float[n,3] q) { q = Identity(x) }>
+        d = Relu(a)
+        y = If(c) <
+            then_branch = b2 () => (float s) { s = Squeeze(d) },
+            else_branch = b3 () => (float[m] t) { t = Identity(d) }> }"""
+    found = simplify(saved(tmp_path, text))
+    found.write(tmp_path / "out.onnx")
+    written = onnx.ModelProto.FromString((tmp_path / "out.onnx").read_bytes())
+    assert [node.op_type for node in written.graph.node] == ["Relu"]
+    assert len(written.graph.output[0].type.tensor_type.shape.dim) == 2
+
+
 def test_operands_that_contradict_an_operator_are_an_error(tmp_path: Path):
     text = (
         "g (float[1,3] x) => (float[1,3] y) <float[4,5] w = {"
