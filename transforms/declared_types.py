@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import chain
 from typing import TypeVar
 
@@ -10,12 +10,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.builtin import CustomOp, YieldOp
+from xonnc.dialects.onnx.ops.builtin import CustomOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import is_ranked, tensor_type, unranked
 from xonnc.errors import InvalidModelError
 from xonnc.rewriting.editing import retype
 from xonnc.rewriting.remarks import warn
+from xonnc.transforms.branch_types import forget_behind_branches, forget_types
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.shapes.inference_context import UNKNOWN, InferenceContext, ShapeError
@@ -146,34 +147,6 @@ def _is_inferred(op: Operation) -> bool:
     return isinstance(op, OnnxOp) and not isinstance(op, ConstantOp | CustomOp)
 
 
-def forget_behind_branches(module: Operation) -> None:
-    """
-    Drop declared types of `onnx.If` results and of values derived from them.
-
-    Branches may return different ranks, and no kernel checks a rank.
-    """
-    dependent: set[SSAValue] = set()
-    for op in module.walk():
-        follows = any(operand in dependent for operand in op.operands)
-        parent = op.parent_op()
-        if follows and isinstance(op, YieldOp) and parent is not None:
-            _forget(parent.results)
-            dependent.update(parent.results)
-        elif follows and isinstance(op, OnnxOp) and not isinstance(op, CustomOp):
-            arguments = [each for region in op.regions for block in region.blocks for each in block.args]
-            _forget((*op.results, *arguments))
-            dependent.update(op.results, arguments)
-        elif op.name == "onnx.If":
-            _forget(op.results)
-            dependent.update(op.results)
-
-
-def _forget(values: Iterable[SSAValue]) -> None:
-    for value in values:
-        if is_ranked(value.type):
-            retype(value, unranked(value.type.element_type))
-
-
 def forget_all_declared(module: Operation) -> None:
     """
     Drop all dimensions except those of inputs, constants and custom operators.
@@ -185,4 +158,4 @@ def forget_all_declared(module: Operation) -> None:
             continue
         first = 2 if op.name == "onnx.Loop" else 0
         arguments = [each for region in op.regions for block in region.blocks for each in block.args[first:]]
-        _forget((*op.results, *arguments))
+        forget_types((*op.results, *arguments))

@@ -21,7 +21,7 @@ from xonnc.errors import InvalidModelError, XonncError
 from xonnc.rewriting.editing import operands_of, retype, retype_function
 from xonnc.rewriting.op_verification import node_message, unknown_attribute, verification_error
 from xonnc.rewriting.remarks import warn
-from xonnc.transforms.declared_types import forget_behind_branches
+from xonnc.transforms.branch_types import forget_behind_branches
 from xonnc.transforms.dims.bodies import enter_body
 from xonnc.transforms.dims.dim_context import Partly
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
