@@ -102,7 +102,12 @@ def linear_attention(op: Operation) -> None:
 
 
 def rotary_embedding(op: Operation) -> None:
-    """`RotaryEmbedding`: an even head size, and caches of half the rotated size."""
+    """
+    `RotaryEmbedding`: an even head size, and caches of half the rotated size.
+
+    Without positions, caches may have one batch for all, as torch exports them, since the operator is a
+    function whose products broadcast; onnxruntime takes as many as of `X` only.
+    """
     x, heads = shape_of(op, "X"), integer_of(op, "num_heads") or 0
     rotated = integer_of(op, "rotary_embedding_dim") or 0
     if x is None:
@@ -128,12 +133,15 @@ def rotary_embedding(op: Operation) -> None:
             refuse(op, f"{field} has rank {len(cache)}; it has rank {rank}")
         if rotary_width != DYNAMIC and differ(cache[-1], rotary_width // 2):
             refuse(op, f"{field} has {cache[-1]} columns; half of the {rotary_width} rotated are needed")
-        _require_positions(op, field, cache[:-1] if rank == 3 else None, x)
+        if rank == 3:
+            _require_positions(op, field, cache[:-1], x, is_shared=cache[0] == 1)
     _require_positions(op, "position_ids", shape_of(op, "position_ids"), x)
 
 
-def _require_positions(op: Operation, field: str, found: Sequence[int] | None, x: Sequence[int]) -> None:
-    """Refuse an operand that has not one entry for each batch and position of `x`."""
-    needed = [x[0], x[-2]]
+def _require_positions(
+    op: Operation, field: str, found: Sequence[int] | None, x: Sequence[int], is_shared: bool = False
+) -> None:
+    """Refuse an operand that has not one entry for each batch and position of `x`, or one for all batches."""
+    needed = [1 if is_shared else x[0], x[-2]]
     if found is not None and (len(found) != 2 or any(map(differ, found, needed))):
         refuse(op, f"{field} has entries for {shown(found)} positions; {shown(needed)} are needed")

@@ -25,7 +25,7 @@ def rotary_embedding(op: RotaryEmbeddingOp, builder: LoweringBuilder) -> str | N
     Rotate pairs of elements of each head by the angles of its position.
 
     Pairs are the first and the second half of the rotated elements, or neighbours (`interleaved`). Elements
-    after the rotated ones stay as they are.
+    after the rotated ones stay as they are. Angles of one batch are those of all.
     """
     kind, shape = compute_type(builder.element(op.X)), builder.sizes(op.X)
     table = builder.sizes(op.cos_cache)
@@ -43,10 +43,13 @@ def rotary_embedding(op: RotaryEmbeddingOp, builder: LoweringBuilder) -> str | N
         sizes = [batch, count, length, size]
     if not is_static(size) or 2 * half > size:
         return "heads of a dynamic size, or with fewer elements than are rotated"
-    angles = table if len(table) == 2 else [batch, length, half]
+    inputs: list[Operand] = [(op.X, sizes)]
     for cache in (op.cos_cache, op.sin_cache):
-        builder.require_same_volume(builder.sizes(cache), angles, op)
-    inputs: list[Operand] = [(op.X, sizes), (op.cos_cache, angles), (op.sin_cache, angles)]
+        given = builder.sizes(cache)
+        batches = 1 if given[0] == 1 else batch
+        angles = table if len(table) == 2 else [batches, length, half]
+        builder.require_same_volume(given, angles, op)
+        inputs.append((cache, angles))
     if op.position_ids.type != NONE:
         builder.require_same_volume(builder.sizes(op.position_ids), [batch, length], op)
         check_numbers(op, op.position_ids, 0, table[0] - 1, "position_ids has", builder)
@@ -64,7 +67,7 @@ def rotary_embedding(op: RotaryEmbeddingOp, builder: LoweringBuilder) -> str | N
                 for offset in ((0, 1) if is_interleaved else (0, half))
             )
             a, b = x[*outer, first], x[*outer, second]
-            cosine, sine = cosines[*row, pair], sines[*row, pair]
+            cosine, sine = (each[each.broadcast((*row, pair))] for each in (cosines, sines))
             out[*outer, first] = a * cosine - b * sine
             out[*outer, second] = a * sine + b * cosine
         if rest := size - 2 * half:

@@ -240,6 +240,8 @@ ROTARY = [
     Node("RotaryEmbedding", [real(2, 3, 16), *TABLES, POSITIONS], {"num_heads": 2}),
     Node("RotaryEmbedding", [real(2, 5, 3, 11), *TABLES, POSITIONS], {"rotary_embedding_dim": 8}),
     Node("RotaryEmbedding", [real(2, 5, 3, 8), *(np.tile(each[:3], (2, 1, 1)) for each in TABLES)]),
+    Node("RotaryEmbedding", [real(2, 5, 3, 8), *(each[None, :3] for each in TABLES)]),
+    Node("RotaryEmbedding", [real(2, 3, 16), *(each[None, :3] for each in TABLES)], {"num_heads": 2}),
     Node(
         "RotaryEmbedding",
         [*(each.astype(np.float16) for each in (real(2, 5, 3, 8), *TABLES)), POSITIONS],
