@@ -26,6 +26,7 @@ from xonnc.dialects.dla.attributes import (
     SdpStage,
     StageFunction,
 )
+from xonnc.dialects.dla.storage import ReshapeOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
 from xonnc.lowering.dla_planning.lookup_tables import Function, sums_lut
@@ -112,6 +113,8 @@ class Affine:
     stored: QuantizedCube | None = None
     spread: Array | None = None
     """8-bit factors per position that multiply the source first."""
+    computed: CubeShape | None = None
+    """The rows and columns in which the engines compute, if they are others than those of `cube`."""
 
     @staticmethod
     def of(
@@ -175,16 +178,18 @@ class Affine:
             is_whole = cube_of(added.value.type) == self.cube
             mode = OperandMode.PER_POINT if is_whole else OperandMode.PER_KERNEL
             summed = SdpStage(StageFunction.ALU, mode=mode, shift_value=shift)
-            stages.append((summed, added.value))
+            operand = viewed(added.value, self.computed, builder) if is_whole else added.value
+            stages.append((summed, operand))
         while after and (clamped := _bounded(stages, after[0], unit)) is not None:
             stages, after = clamped, after[1:]
         rest = self._rest(added)
-        return clamp(
+        clamped = clamp(
             builder.requantized(self.make(), stages, converter(unit, qparams, builder, rest)),
             after,
             qparams,
             builder,
         )
+        return viewed(clamped, self.cube, builder)
 
     def looked_up(self, function: Function, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
         """
@@ -205,7 +210,7 @@ class Affine:
         unused = [(SdpStage(), None)] * (Y_STAGE - len(stages))
         lookup = [*stages, *unused, (SdpStage(act=Activation.LUT), None)]
         cvt = converter(2.0**-table.shift, qparams, builder)
-        return builder.requantized(self.make(), lookup, cvt, LutAttr(table.lut))
+        return viewed(builder.requantized(self.make(), lookup, cvt, LutAttr(table.lut)), self.cube, builder)
 
     def _scaled(
         self, unit: float, added: QuantizedCube | None, before: list[ClampBound], builder: DlaBuilder
@@ -299,6 +304,14 @@ class Affine:
         channels = (self.cube.channels,)
         pairs = [np.broadcast_to(each, channels) for each in (sums.operands, factors.operands)]
         return replace(stage, mode=OperandMode.PER_KERNEL), builder.per_kernel(np.stack(pairs, axis=1))
+
+
+def viewed(value: SSAValue, cube: CubeShape | None, builder: DlaBuilder) -> SSAValue:
+    """Return a view of a cube with the rows and columns of another one, if these are others."""
+    here = cube_of(value.type)
+    if cube is None or here[1:] == cube[1:]:
+        return value
+    return builder(ReshapeOp(value, builder.cube_type(cube._replace(channels=here.channels))))
 
 
 def _per_channel(function: StageFunction, numbers: Array, cube: CubeShape, builder: DlaBuilder) -> Operand:

@@ -18,7 +18,7 @@ from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube
 from xonnc.lowering.onnx_to_dla.builders.kernels import Kernels
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder
 from xonnc.lowering.onnx_to_dla.builders.windows import output_size, trim_padding
-from xonnc.lowering.onnx_to_dla.int8.dequantized import Affine
+from xonnc.lowering.onnx_to_dla.int8.dequantized import Affine, viewed
 from xonnc.targets import limits
 
 
@@ -50,6 +50,9 @@ def convolution(
             source, weights, window = _folded(source, weights, window, dimension, builder)
             cube = source.cube
     window = trim_padding(window, cube)
+    if (square := _shorter_rows(cube, weights.shape[0], window, builder)) is not None:
+        source = replace(source, value=viewed(source.value, square, builder))
+        cube = square
     builder.check(conv_limits(cube, weights.shape[0], window))
     if kernels_at_once(builder.target, builder.precision, cube, weights.shape[0], window) is None:
         builder.refuse(
@@ -63,7 +66,33 @@ def convolution(
         return builder.conv(source.value, builder.kernels(weights), window, zero)
 
     given = np.zeros(1) if bias is None else bias.astype(np.float64).reshape(-1)
-    return Affine(make, CubeShape(weights.shape[0], rows, columns), shape, scale, given - shift)
+    made = Affine(make, CubeShape(weights.shape[0], rows, columns), shape, scale, given - shift)
+    return made if square is None else replace(made, computed=square)
+
+
+def _shorter_rows(
+    cube: CubeShape, kernels: int, window: Window2D, builder: OperatorBuilder[Any]
+) -> CubeShape | None:
+    """
+    Return the rows and columns as which a 1x1 kernel reads a cube whose rows do not fit the buffer.
+
+    Such a kernel reads one position at a time. Rows are dense in memory, so that the same positions may be
+    more and shorter rows.
+    """
+    if window != Window2D((1, 1)):
+        return None
+
+    def fits(one: CubeShape) -> bool:
+        target, precision = builder.target, builder.precision
+        if conv_limits(one, kernels, window) is not None:
+            return False
+        return kernels_at_once(target, precision, one, kernels, window) is not None
+
+    if fits(cube):
+        return None
+    counts = (count for count in range(cube.height + 1, cube.positions + 1) if cube.positions % count == 0)
+    shapes = (cube._replace(height=count, width=cube.positions // count) for count in counts)
+    return next(filter(fits, shapes), None)
 
 
 def _folded(

@@ -247,6 +247,13 @@ def large_kernels(net: Net) -> onnx.ModelProto:
     )
 
 
+def wide_rows(net: Net) -> onnx.ModelProto:
+    """A row of all channels exceeds the buffer of each target."""
+    y = net("Conv", net.rounded("x0", zero=5), net.kernels(3, 4000, 1), net.numbers(3))
+    y = net("Relu", net("Add", y, net.rounded("x1", 0.05)))
+    return net.model(net.rounded(y, 0.05), (1, 4000, 152), (1, 3, 152))
+
+
 def enlarged_much(net: Net) -> onnx.ModelProto:
     """More positions than an engine counts rows: views have them, engines do not."""
     y = net("Resize", net.rounded("x0"), "", net.held(np.array([1, 1, 2, 2], np.float32)))
@@ -285,6 +292,7 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "depthwise": (depthwise, 1),
     "joined": (joined, 1),
     "large kernels": (large_kernels, 2),
+    "wide rows": (wide_rows, 2),
     "greatest": (greatest, 1),
     "pooled": (pooled, 2),
     "classifier": (classifier, 2),
@@ -402,6 +410,19 @@ def test_poolings_on_the_fly_give_the_bytes_of_those_from_memory(
     sources, stored = outputs()
     assert MemoryType.HW not in sources
     assert flowing == stored
+
+
+def test_sums_of_wide_rows_are_looked_up(compiled: Any, tmp_path: Path):
+    net = Net()
+    sums = net("Conv", net.rounded("x0"), net.kernels(3, 4000, 1))
+    model = net.model(net.rounded(net("Sigmoid", sums), 1 / 127), (1, 4000, 152))
+    simulator = Simulator(compiled(model, "nv_large"), load_target("nv_large"))
+    image = np.random.default_rng(2).standard_normal((1, 4000, 152)).astype(np.float32)
+    (output,) = simulator.run([image.reshape(simulator.inputs[0].shape)])
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    expected = np.asarray(ReferenceModel(path).run({"x0": image})[0])
+    assert np.abs(output.numbers.reshape(expected.shape) - expected).max() < 1.5 / 127
 
 
 @pytest.mark.parametrize("zero", [-128, -3, 90])
