@@ -115,6 +115,23 @@ def depthwise_case(channels: int, size: int) -> KernelCase:
     )
 
 
+def transposed_conv_case(
+    channels: int, filters: int, sizes: Sequence[int], kernel: int, stride: int, begin: int
+) -> KernelCase:
+    """A transposed convolution in its general form: few filters, or a volume."""
+    rank = len(sizes)
+    strides, pads = [stride] * rank, [begin] * 2 * rank
+    out = [(size - 1) * stride + kernel - 2 * begin for size in sizes]
+    return KernelCase(
+        f"convtranspose {'x'.join([str(kernel)] * rank)} {channels}->{filters} {'x'.join(map(str, sizes))}",
+        f"y = ConvTranspose<strides={strides}, pads={pads}>(x, w)",
+        [1, channels, *sizes],
+        {"w": [channels, filters, *[kernel] * rank]},
+        channels * prod(sizes) + filters * prod(out),
+        2 * channels * filters * prod(sizes) * kernel**rank,
+    )
+
+
 def gather_case(rows: int, width: int, count: int) -> KernelCase:
     """Embedding lookup."""
     name = f"gather {count} of {rows}x{width}"
@@ -213,6 +230,12 @@ NON_MAX_SUPPRESSION = """
   boxes, rest = Split<axis=2>(x, parts) scores = Transpose<perm=[0,2,1]>(rest)
   found = NonMaxSuppression(boxes, scores, most, overlap, least) y = Cast<to=1>(found)
 """
+
+BYTES = """
+  as = Constant<value=float {0.02}>() az = Constant<value=uint8 {128}>()
+  ws = Constant<value=float {0.01}>() wz = Constant<value=int8 {0}>() ys = Constant<value=float {0.09}>()
+"""
+"""Scales and zero points of quantized tensors."""
 
 CASES = [
     matmul_case(128, 768, 768),
@@ -343,6 +366,44 @@ CASES = [
         [200, 1000],
         {},
         200000,
+    ),
+    KernelCase(
+        "QLinearConv 3x3, 4 groups of 16",
+        BYTES + "q = QLinearConv<group=4,pads=[1,1,1,1]>(x, as, az, w, ws, wz, ys, az) y = Cast<to=1>(q)",
+        [1, 64, 28, 28],
+        {"w": [64, 16, 3, 3]},
+        4 * 64 * 784,
+        2 * 64 * 784 * 16 * 9,
+        element="uint8",
+        weight_type="int8",
+    ),
+    KernelCase(
+        "sum of bytes 1x256x28x28",
+        BYTES
+        + "d = DequantizeLinear(x, as, az) a = Add(d, d) q = QuantizeLinear(a, ys, az) y = Cast<to=1>(q)",
+        [1, 256, 28, 28],
+        {},
+        256 * 784,
+        element="uint8",
+    ),
+    KernelCase(
+        "one query, 512 keys of 12 heads",
+        "t = Transpose<perm=[0,2,1]>(x) y = MatMul(w, t)",
+        [12, 512, 64],
+        {"w": [12, 1, 64]},
+        12 * 512 * 64,
+        2 * 12 * 512 * 64,
+        writes=False,
+    ),
+    transposed_conv_case(32, 3, [64, 64], 9, 1, 4),
+    transposed_conv_case(32, 16, [8, 16, 16], 2, 2, 0),
+    elementwise_case("atan", "y = Atan(x)", [128, 3072]),
+    elementwise_case("acos", "a = Tanh(x) y = Acos(a)", [128, 3072]),
+    elementwise_case("cast to int32 and back", "i = Cast<to=6>(x) y = Cast<to=1>(i)", [128, 3072]),
+    elementwise_case(
+        "pad reflect",
+        'p = Constant<value_ints=[0, 0, 1, 1, 0, 0, 1, 1]>() y = Pad<mode="reflect">(x, p)',
+        [1, 64, 56, 56],
     ),
     KernelCase("loop ended by condition", ENDED_BY_CONDITION, [16], {}, 200 * 16),
     KernelCase("loop with products", WITH_PRODUCTS, [1, 256], {"w": [256, 256]}, 65536, 400 * 2 * 65536),

@@ -18,7 +18,7 @@ VOCABULARY = 1000
 
 
 def feeds_for(path: Path) -> dict[str, npt.NDArray[np.generic]]:
-    """Random inputs of a model: standard normal floats, or token ids."""
+    """Random inputs of a model: standard normal floats, bytes, or token ids."""
     with path.open("rb") as file:
         graph = onnx.ModelProto.FromString(file.read()).graph
     initializers = {each.name for each in graph.initializer}
@@ -31,6 +31,8 @@ def feeds_for(path: Path) -> dict[str, npt.NDArray[np.generic]]:
         shape = [each.dim_value or DYNAMIC_SIZES.get(each.dim_param, 1) for each in tensor.shape.dim]
         if tensor.elem_type == onnx.TensorProto.FLOAT:
             feeds[port.name] = generator.normal(size=shape).astype(np.float32)
+        elif tensor.elem_type == onnx.TensorProto.UINT8:
+            feeds[port.name] = generator.integers(0, 256, shape, np.uint8)
         elif "mask" in port.name:
             feeds[port.name] = np.ones(shape, np.int64)
         else:
