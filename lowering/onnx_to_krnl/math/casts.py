@@ -110,6 +110,8 @@ def from_float(number: Scalar, target: Attribute) -> Scalar:
     if kind == i1:
         return number.differs(0)
     width, unsigned = kind.width.data, is_unsigned_element(target)
+    if width == 64 and not unsigned and number.type == f32:
+        return _truncated_to_i64(number)
     if width == 64:
         return number.made((arith.FPToUIOp if unsigned else arith.FPToSIOp)(number.value, i64))
     if number.type == f32 and not is_sub_byte(target) and not (width == 32 and unsigned):
@@ -137,6 +139,25 @@ def _truncated(number: Scalar, low: int, high: int) -> Scalar:
     lower = (bounded - upper * 2.0**16).trunc()
     made = upper.small_integer() * (1 << 16) + lower.small_integer()
     return (number >= 2.0**31).select(high, made)
+
+
+def _truncated_to_i64(number: Scalar) -> Scalar:
+    """
+    Truncate an f32 to an i64, saturating; 0 for NaN.
+
+    Its 24 bits of mantissa are shifted by the exponent, whichever way.
+    """
+    bits = number.bitcast(i32)
+    mantissa = ((bits & 0x7FFFFF) | 0x800000).to(i64)
+    # Of the last bit of the mantissa; numbers from 2^63 on are replaced below.
+    exponent = (bits.shift_right(23) & 0xFF).to(i64) - 150
+    left, right = exponent.clamp(0, 39), (exponent.like(0) - exponent).clamp(0, 24)
+    size = mantissa.shift_left(left).shift_right(right)
+    low, high = -(1 << 63), (1 << 63) - 1
+    made = (number < 0.0).select(size.like(0) - size, size)
+    made = (number >= 2.0**63).select(high, made)
+    made = (number <= -(2.0**63)).select(low, made)
+    return number.is_number().select(made, 0)
 
 
 def _from_integer(number: Scalar, unsigned: bool, target: Attribute) -> Scalar:
