@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from xdsl.dialects.builtin import f32, f64
 
@@ -29,7 +30,7 @@ CUBIC_A = -0.75
 
 @dataclass(frozen=True)
 class _Tap:
-    """An interpolation tap on one axis: index, weight, and whether it is inside the image."""
+    """An interpolation tap on one axis, or on all: index, weight, and whether it is inside the image."""
 
     index: Scalar
     weight: Scalar | None
@@ -49,7 +50,7 @@ def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, builder: Lower
     if number not in (f32, f64) or {"nearest": 1, "linear": 2, "cubic": 4}[mode] ** rank > MAX_UNROLLED_TAPS:
         return f"not of floats, or more than {MAX_UNROLLED_TAPS} taps of {mode} interpolation on {rank} axes"
     samples = volume(out[2:])
-    inputs = [op.X, (op.grid, [out[0], samples, rank])]
+    inputs = [(op.X, [*shape[:2], prod(image_sizes)]), (op.grid, [out[0], samples, rank])]
     kernel = Kernel(builder, "gridsample", [(op.Y, [out[0], out[1], samples])], inputs)
     target, source, grid = kernel.buffers
     with kernel.loops([out[0], samples]) as (image, index):
@@ -57,11 +58,10 @@ def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, builder: Lower
         for axis, size in enumerate(image_sizes):
             x = grid.read_as(number, image, index, rank - 1 - axis)
             taps.append(_taps(x, size, mode, op.padding_mode.data, bool(op.align_corners.value.data)))
+        # What all channels have in common is computed once.
+        joined = [_joined(chosen, image_sizes) for chosen in product(*taps)]
         with kernel.loops([out[1]]) as (channel,):
-            parts = [
-                _part(source[image, channel, *(tap.index for tap in chosen)], chosen)
-                for chosen in product(*taps)
-            ]
+            parts = [_part(source[image, channel, tap.index], tap) for tap in joined]
             # One tap is not added to 0, which would lose the sign of -0.
             none = kernel.constant(0.0, number)
             target[image, channel, index] = parts[0] if len(parts) == 1 else sum(parts, none)
@@ -72,12 +72,22 @@ def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, builder: Lower
 supports_dynamic_shapes(tensor.GridSampleOp, tensor.GridSampleV16Op)
 
 
-def _part(x: Scalar, chosen: Sequence[_Tap]) -> Scalar:
-    for tap in chosen:
-        x = x if tap.weight is None else x * tap.weight
-    for tap in chosen:
-        x = x if tap.is_inside is None else tap.is_inside.select(x, 0.0)
-    return x
+def _joined(chosen: Sequence[_Tap], sizes: Sequence[int]) -> _Tap:
+    """Return the tap of an image as a row of pixels for one on each axis."""
+    joined = chosen[0]
+    for tap, size in zip(chosen[1:], sizes[1:], strict=True):
+        weight, is_inside = joined.weight, joined.is_inside
+        if weight is not None and tap.weight is not None:
+            weight = weight * tap.weight
+        if is_inside is not None and tap.is_inside is not None:
+            is_inside = is_inside & tap.is_inside
+        joined = _Tap(joined.index.scaled_by(size) + tap.index, weight, is_inside)
+    return joined
+
+
+def _part(x: Scalar, tap: _Tap) -> Scalar:
+    x = x if tap.weight is None else x * tap.weight
+    return x if tap.is_inside is None else tap.is_inside.select(x, 0.0)
 
 
 def _taps(x: Scalar, size: int, mode: str, padding: str, is_aligned: bool) -> list[_Tap]:
