@@ -119,7 +119,7 @@ def operator(
     any of the functions `infer(op)`, `reference(op, *arrays)`, `decompose(op, b)`, `kernel(op, *scalars)`.
     `c_source = c_function(…)` gives native code in C.
     `attributes = "auto"` takes a node's attributes by their names. `types` restricts type variables:
-    `types = type_variables(T=[np.float32])`.
+    `types = type_variables(T=[np.float32])`. `folds = False` keeps an operator of constants.
     """
 
     def declare(body: ClassT) -> ClassT:

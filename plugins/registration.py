@@ -237,7 +237,7 @@ def _install(spec: OperatorSpec) -> None:
     if spec.function("reference") is not None:
         reference_evaluator.register_operator(_evaluated(spec))
         folding = _table(root, _fold, f"{name}:fold")
-        for pass_name in FOLDING:
+        for pass_name in FOLDING if getattr(spec.body, "folds", True) else ():
             extensions.extend(pass_name, folding)
     add_target_bodies(kind, lambda op, operands: _bound(op, operands, DimSymbols()), _bound_types)
     if spec.function("decompose") is not None:

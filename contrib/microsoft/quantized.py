@@ -493,6 +493,8 @@ class DequantizeLinear:
     outputs = one("T2")
     types = allowed(T1=(*WORDS, np.int32), T2=REAL)
     axis = attribute(int, default=None)
+    folds = False
+    """It marks what is quantized: onnxruntime quantizes weights that are float again, with other scales."""
 
     @staticmethod
     def infer(op: Any) -> TensorType:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import onnx
 import onnx.helper
 import onnx.numpy_helper
+import onnx.parser
 import pytest
 
 import xonnc
@@ -141,3 +142,18 @@ def test_activations_of_8_bits_as_in_onnxruntime(seed: int):
     exact = reference_result(model, x)
     assert np.abs(exact - expected).max() > 1e-4 * np.abs(expected).max()
     assert not session.host_calls()
+
+
+def test_dequantized_weights_stay_quantized():
+    """As 4-bit and 16-bit QDQ models have them: onnxruntime would quantize float weights again."""
+    text = """<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>
+        g (float[2, 3] x) => (float[2, 2] y) <int8[3, 2] w = {1, -2, 3, 4, 5, -6}, float s = {0.5}> {
+        f = com.microsoft.DequantizeLinear (w, s)
+        y = MatMul (x, f)
+    }"""
+    model = onnx.parser.parse_model(text)
+    ops = [op.name for op in xonnc.simplify(model).module.walk()]
+    assert "microsoft.DequantizeLinear" in ops
+    x = np.array([[1, 2, -3], [0, 4, 5]], np.float32)
+    (found,) = xonnc.compile(model, cache=False).run(None, {"x": x})
+    np.testing.assert_allclose(np.asarray(found), x @ np.array([[0.5, -1], [1.5, 2], [2.5, -3]], np.float32))
