@@ -39,6 +39,7 @@ from xonnc.lowering.onnx_to_dla.builders.kernels import Kernels, dense
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import FP16_LOWERINGS, OperatorBuilder, registered
 from xonnc.lowering.onnx_to_dla.builders.pixel_convolution import PixelConvolution
 from xonnc.lowering.onnx_to_dla.builders.sdp_stages import PRODUCT
+from xonnc.lowering.onnx_to_dla.builders.strided_rows import in_rows
 from xonnc.lowering.onnx_to_dla.builders.windows import output_size, trim_padding
 from xonnc.lowering.onnx_to_dla.fp16.fp16_arithmetic import bounds, combine
 from xonnc.targets import NvdlaTarget
@@ -215,7 +216,11 @@ class Fp16Builder(OperatorBuilder[Cube]):
         Build a convolution with bias from kernels `KxCxRxS`; factors of the source scale each position before
         the bias, or all positions if they are equal.
         """
-        return Cube(self._convolved(source, kernels.array, bias, window, groups), shape)
+        if (found := in_rows(source, kernels.array, window, self)) is None:
+            return Cube(self._convolved(source, kernels.array, bias, window, groups), shape)
+        rows = self._convolved(found[0], found[1], bias, found[2], groups)
+        channels, columns, _ = cube_of(rows.type)
+        return Cube(self(ReshapeOp(rows, self.cube_type(CubeShape(channels, 1, columns)))), shape)
 
     def _convolved(
         self, source: Cube, weights: Array, bias: Array | None, window: Window2D, groups: int = 1

@@ -17,6 +17,7 @@ from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube
 from xonnc.lowering.onnx_to_dla.builders.kernels import Kernels
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder
+from xonnc.lowering.onnx_to_dla.builders.strided_rows import in_rows
 from xonnc.lowering.onnx_to_dla.builders.windows import output_size, trim_padding
 from xonnc.lowering.onnx_to_dla.int8.dequantized import Affine, viewed
 from xonnc.targets import limits
@@ -45,6 +46,10 @@ def convolution(
         source, weights = _in_parts(source, weights, builder)
         cube = source.cube
     rows, columns = output_size(window, cube, builder)
+    computed = None
+    if (found := in_rows(source, weights, window, builder)) is not None:
+        source, weights, window = found
+        cube, computed = source.cube, CubeShape(len(weights), columns, 1)
     for dimension in (0, 1):
         if limits.KERNEL.broken(window.kernel[dimension]):
             source, weights, window = _folded(source, weights, window, dimension, builder)
@@ -52,7 +57,7 @@ def convolution(
     window = trim_padding(window, cube)
     if (square := _shorter_rows(cube, weights.shape[0], window, builder)) is not None:
         source = replace(source, value=viewed(source.value, square, builder))
-        cube = square
+        cube = computed = square
     builder.check(conv_limits(cube, weights.shape[0], window))
     if kernels_at_once(builder.target, builder.precision, cube, weights.shape[0], window) is None:
         builder.refuse(
@@ -67,7 +72,7 @@ def convolution(
 
     given = np.zeros(1) if bias is None else bias.astype(np.float64).reshape(-1)
     made = Affine(make, CubeShape(weights.shape[0], rows, columns), shape, scale, given - shift)
-    return made if square is None else replace(made, computed=square)
+    return replace(made, computed=computed)
 
 
 def _shorter_rows(

@@ -147,6 +147,12 @@ CONVOLUTIONS = [
         weights={"w": (8, 3, 4, 4)},
         x=(1, 3, 9, 9),
     ),
+    case(
+        "long strides",
+        "y = Conv<strides=[9], pads=[9,4], group=2>(x, w, b)",
+        weights={"w": (4, 3, 20), "b": (4,)},
+        x=(1, 6, 90),
+    ),
     case("one dimension", "y = Conv<pads=[1,1]>(x, w)", weights={"w": (8, 4, 3)}, x=(1, 4, 20)),
     case("70 channels", "y = Conv(x, w)", weights={"w": (33, 70, 2, 2)}, x=(1, 70, 5, 6)),
     case(

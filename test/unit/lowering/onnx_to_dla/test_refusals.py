@@ -103,6 +103,18 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         {"weights": {"w": (3, 3, 1, 1)}, "x": (1, 3, 20, 4)},
         "stride 9 (the core takes up to 8)",
     ),
+    *(
+        (
+            f"y = Conv<{given}>(x, w)",
+            {"weights": {"w": (3, 3, 3)}, "x": (1, 3, size)},
+            "stride 9 (the core takes up",
+        )
+        for given, size in (
+            ("strides=[9]", 20),
+            ("strides=[9], pads=[3,0]", 18),
+            ("strides=[9], dilations=[2]", 18),
+        )
+    ),
     (
         "y = Conv<dilations=[60,1], pads=[50,0,40,0]>(x, w)",
         {"weights": {"w": (3, 3, 2, 1)}, "x": (1, 3, 40, 4)},

@@ -254,6 +254,15 @@ def wide_rows(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(y, 0.05), (1, 4000, 152), (1, 3, 152))
 
 
+def long_strides(net: Net) -> onnx.ModelProto:
+    """Strides beyond the core's, kernels that are no multiple of them, and padding that no window reads."""
+    x = net.rounded("x0", zero=-5)
+    y = net("Conv", x, net.kernels(8, 6, 20), net.numbers(8), strides=[16], pads=[16, 12])
+    y = net.rounded(net("Relu", net("Add", y, net.rounded("x1", 0.03))), 0.02)
+    z = net("Conv", x, net.kernels(8, 3, 33), net.numbers(8), strides=[16], pads=[0, 33], group=2)
+    return net.model(net.rounded(net("Add", z, y), 0.04), (1, 6, 160), (1, 8, 11))
+
+
 def enlarged_much(net: Net) -> onnx.ModelProto:
     """More positions than an engine counts rows: views have them, engines do not."""
     y = net("Resize", net.rounded("x0"), "", net.held(np.array([1, 1, 2, 2], np.float32)))
@@ -293,6 +302,7 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "joined": (joined, 1),
     "large kernels": (large_kernels, 2),
     "wide rows": (wide_rows, 2),
+    "long strides": (long_strides, 2),
     "greatest": (greatest, 1),
     "pooled": (pooled, 2),
     "classifier": (classifier, 2),
