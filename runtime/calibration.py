@@ -173,7 +173,7 @@ class _Channels:
         means, lows, highs = (
             tuple(numbers.tolist()) for numbers in (self.totals / images, self.lows, self.highs)
         )
-        return replace(found, means=means, lows=lows, highs=highs)
+        return replace(found, means=means, lows=lows, highs=highs, images=images)
 
 
 @dataclass(frozen=True)

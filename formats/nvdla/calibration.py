@@ -44,6 +44,8 @@ class Range:
     """The mean quantization error of each channel of a linear operator, to be subtracted from its bias."""
     rounded: str = ""
     """The targets of the corrections, `ROUNDED_SUMS` or `ROUNDED_RESULTS`; empty if they are for all."""
+    images: int = 0
+    """Number of images of which the channels' minima and maxima are; 0 if unknown."""
     sample_means: tuple[tuple[float, ...], ...] = field(default=(), compare=False)
     """The mean of each channel in each of the first samples; tables do not have them."""
 
@@ -106,7 +108,10 @@ def _range(path: Path, name: str, entry: Any) -> Range:
         raise XonncError(
             f"{path}: '{name}': rounded is {rounded!r:.100}; it is {ROUNDED_SUMS!r} or {ROUNDED_RESULTS!r}"
         )
-    result = Range(least, largest, means, lows, highs, bias_corrections, str(rounded))
+    images: object = entry.get("images", 0)
+    if not isinstance(images, int) or isinstance(images, bool) or images < 0:
+        raise XonncError(f"{path}: '{name}': images is {images!r:.100}; it is how many the channels are of")
+    result = Range(least, largest, means, lows, highs, bias_corrections, str(rounded), images)
     for key, numbers in (("means", means), ("bias_corrections", bias_corrections)):
         if not all(isfinite(number) for number in numbers):
             raise XonncError(f"{path}: '{name}': {key} must be finite numbers")
@@ -136,6 +141,7 @@ def write_calibration(path: Path, ranges: Ranges) -> None:
             "offset": 0,
             **({"means": list(found.means)} if found.means else {}),
             **({"lows": list(found.lows), "highs": list(found.highs)} if found.lows else {}),
+            **({"images": found.images} if found.images else {}),
             **({"bias_corrections": list(found.bias_corrections)} if found.bias_corrections else {}),
             **({"rounded": found.rounded} if found.rounded else {}),
         }

@@ -305,8 +305,8 @@ def test_means_and_extremes_of_channels(tmp_path: Path):
         {"x": np.array([[[4, 4], [-2, 0]]], np.float32)},
     ]
     found = values(tmp_path, DOUBLED, samples, method="minmax")
-    assert found["x"] == Range(-2, 4, (3.0, -0.5), (1.0, -2.0), (4.0, 0.0))
-    assert found["y"] == Range(-4, 8, (6.0, -1.0), (2.0, -4.0), (8.0, 0.0))
+    assert found["x"] == Range(-2, 4, (3.0, -0.5), (1.0, -2.0), (4.0, 0.0), images=2)
+    assert found["y"] == Range(-4, 8, (6.0, -1.0), (2.0, -4.0), (8.0, 0.0), images=2)
     write_calibration(tmp_path / "table.json", found)
     assert read_calibration(tmp_path / "table.json") == found
 

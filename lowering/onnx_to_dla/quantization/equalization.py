@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, prod
+from math import inf, log, pi, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -59,12 +59,18 @@ bits.
 PEAK_TO_RMS = 6.0
 """Assumed ratio of a channel's largest magnitude to its root mean square."""
 
+EULER = 0.5772156649
+REACH = 3.5
+"""Standard deviations from the middle of a channel that its range must cover."""
 
-MEAN_MARGIN = 0.35
+FEW_VALUES = 4
 """
-Margin on either side of the range of image means, relative to that range. Each sample gives one value per
-channel: a few dozen samples reach about 2 standard deviations, other images 3.5.
+Values of which the own variance of a channel counts three quarters, that of all channels one quarter. With
+more values the latter's part falls by the square of their number: channels may differ by orders of magnitude.
 """
+
+ASSUMED_IMAGES = 32
+"""The number of images behind ranges that do not say it: tables of other tools or earlier versions."""
 
 
 def equalize(function: FuncOp, ranges: ValueRanges, pool: DisposablePool) -> None:
@@ -89,11 +95,15 @@ class _Path:
     """For each value and each index of its axis 1, the producer's channel; empty if channels are mixed."""
     consumers: tuple[LinearOp, ...]
 
+    def is_rectified(self, value: SSAValue) -> bool:
+        """Whether a value of the path is a ReLU's result, or moved from it."""
+        before = self.values[: self.values.index(value) + 1]
+        return any(isinstance(each.owner, ReluOp) for each in before)
+
     @property
     def may_shift(self) -> bool:
         """Whether a constant may be added to channels: no ReLU in between, and no zero padding."""
-        bends = any(isinstance(value.owner, ReluOp) for value in self.values)
-        return not bends and not any(
+        return not self.is_rectified(self.values[-1]) and not any(
             isinstance(consumer, ConvOp) and _pads(consumer) for consumer in self.consumers
         )
 
@@ -102,13 +112,12 @@ class _Path:
 class _Change:
     """Per-channel shift and scale of the producer's result: `(x - center) * factor`."""
 
+    path: _Path
     centers: Array
     factors: Array
-    margin: float
-    """Margin on either side of a channel's range, relative to the range."""
 
-    def of(self, found: Range, channel_map: Array) -> Range:
-        """Return a range after the change; unchanged if it has no ranges per channel."""
+    def of(self, value: SSAValue, found: Range, channel_map: Array) -> Range:
+        """Return a value's range after the change; unchanged if it has no ranges per channel."""
         if not channel_map.size or len(found.lows) != channel_map.size:
             return found
         centers, factors = self.centers[channel_map], self.factors[channel_map]
@@ -116,7 +125,7 @@ class _Change:
             tuple(((np.array(values) - centers) * factors).tolist()) if values else ()
             for values in (found.means, found.lows, found.highs, *found.sample_means)
         )
-        least, largest = _ends(found, self.margin)
+        least, largest = _ends(self.path, value, found)
         return replace(
             found,
             least=float(((least - centers) * factors).min()),
@@ -128,11 +137,32 @@ class _Change:
         )
 
 
-def _ends(found: Range, margin: float) -> tuple[Array, Array]:
-    """Return lower and upper ends of the channels, clipped to the range of the tensor, with the margin."""
+def _ends(path: _Path, value: SSAValue, found: Range) -> tuple[Array, Array]:
+    """
+    Return lower and upper ends of the channels, clipped to the range of the tensor before they are widened.
+
+    Samples show less of a channel the fewer values it has: those of a 1x1 result of four images reach one
+    standard deviation on average. So each channel's range covers `REACH` standard deviations, which its
+    values, and as few as they are the other channels, say. Many values show it all, and nothing is widened.
+    """
     least, largest = (np.clip(each, found.least, found.largest) for each in (found.lows, found.highs))
-    free = margin * (largest - least)
-    return least - free, largest + free
+    shape = static_shape(value.type)
+    assert shape is not None, "paths have static shapes"
+    count = (found.images or ASSUMED_IMAGES) * prod(shape[2:])
+    # A ReLU's results are the upper half of a distribution around zero.
+    lower = -largest if path.is_rectified(value) else least
+    middle, half = (lower + largest) / 2, (largest - lower) / 2
+    squares = np.square(half / _expected_maximum(count))
+    common = (FEW_VALUES / (FEW_VALUES + count)) ** 2
+    deviation = np.sqrt((1 - common) * squares + common * squares.mean())
+    reach = np.maximum(half, REACH * deviation) if _expected_maximum(count) < REACH else half
+    return least if path.is_rectified(value) else middle - reach, middle + reach
+
+
+def _expected_maximum(count: int) -> float:
+    """Return the mean of the largest of `count` normal numbers, in standard deviations (Fisher, Tippett)."""
+    root = sqrt(2 * log(max(count, 2)))
+    return root - (log(log(max(count, 2))) + log(4 * pi)) / (2 * root) + EULER / root
 
 
 def _path_from(producer: LinearOp | SpatialMean) -> _Path | None:
@@ -248,9 +278,8 @@ def _equalize(path: _Path, ranges: ValueRanges, pool: DisposablePool) -> None:
     found, channel_map = ranges.of(path.values[position]), path.channel_maps[position]
     if found is None or not channel_map.size or len(found.lows) != channel_map.size:
         return
-    margin = MEAN_MARGIN if isinstance(path.producer, SpatialMean) else 0.0
     least, largest = np.full(path.channel_maps[0].size, inf), np.full(path.channel_maps[0].size, -inf)
-    lows, highs = _ends(found, margin)
+    lows, highs = _ends(path, path.values[position], found)
     np.minimum.at(least, channel_map, lows)
     np.maximum.at(largest, channel_map, highs)
     centers = (least + largest) / 2 if path.may_shift else np.zeros(least.size)
@@ -260,15 +289,15 @@ def _equalize(path: _Path, ranges: ValueRanges, pool: DisposablePool) -> None:
     # Channels that are almost zero would get huge factors, and their small multipliers lose precision.
     peaks = np.maximum(peaks, peaks.max() / MAX_RATIO)
     ends = least - centers, largest - centers
-    choices = [_Change(centers, (peaks / peaks.max()) ** -exponent, margin) for exponent in EXPONENTS]
+    choices = [_Change(path, centers, (peaks / peaks.max()) ** -exponent) for exponent in EXPONENTS]
     read = [_ReadKernels.of(consumer, peaks[path.channel_maps[-1]]) for consumer in path.consumers]
     best = min(choices, key=lambda one: _noise(path, read, peaks, one.factors, ends))
     if np.all(best.factors == 1.0) and not centers.any():
         return
     made = _change(path, best, pool)
-    for value, channel_map in zip((made, *path.values[1:]), path.channel_maps, strict=True):
+    for value, old, channel_map in zip((made, *path.values[1:]), path.values, path.channel_maps, strict=True):
         if (known := ranges.of(value)) is not None:
-            ranges.set(value, best.of(known, channel_map))
+            ranges.set(value, best.of(old, known, channel_map))
 
 
 @dataclass(frozen=True)
