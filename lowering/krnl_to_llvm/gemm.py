@@ -374,15 +374,14 @@ def _lane_sums(builder: LLVMBuilder, vectors: Sequence[SSAValue]) -> SSAValue:
     count = len(vectors)
     # The number of vectors becomes a power of two, as that of lanes is.
     padded = 1 << (count - 1).bit_length()
-    found = [*vectors, *vectors[-1:] * (padded - count)]
+    found: list[SSAValue] = [*vectors, *([vectors[-1]] * (padded - count))]
     while len(found) > 1 or lanes_of(found[0]) > padded:
-        pairs = (
-            [(one, one) for one in found] if len(found) == 1 else zip(found[::2], found[1::2], strict=True)
-        )
+        # The last vector is paired with itself.
+        others = found[1::2] or found
         end = lanes_of(found[0]) * min(len(found), 2)
         found = [
-            builder.fadd(*(builder.shuffle_pair(*pair, range(first, end, 2)) for first in (0, 1)))
-            for pair in pairs
+            builder.fadd(*(builder.shuffle_pair(one, other, range(first, end, 2)) for first in (0, 1)))
+            for one, other in zip(found[::2], others, strict=True)
         ]
     return found[0] if padded == count else builder.shuffle(found[0], range(count))
 
