@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.formats.onnx.reference_convolution import dilated_convolution
 from xonnc.formats.onnx.reference_loop import loop
 from xonnc.formats.onnx.reference_operators import CORRECTED
 from xonnc.formats.onnx.reference_padding import pad
@@ -76,7 +75,6 @@ def added_operators(model: onnx.ModelProto) -> list[type]:
         _implementation(LP_NORMALIZATION),
         _implementation(PAD),
         _attention(min(max(_default_opset(model), 23), 25)),
-        _convolution(),
         *_corrected(model),
         loop(),
         _tf_idf(),
@@ -154,20 +152,6 @@ def _defaults(node: onnx.NodeProto, opset: int) -> dict[str, object]:
             if value.type != onnx.AttributeProto.UNDEFINED
         }
     )
-
-
-@cache
-def _convolution() -> type:
-    """Return Conv of the evaluator, except for dilated kernels."""
-    base = import_module("onnx.reference.ops.op_conv").Conv
-
-    def run(self: Any, *arrays: AnyArray | None, **attributes: object) -> tuple[AnyArray, ...]:
-        dilations = cast("Sequence[int] | None", attributes.get("dilations")) or ()
-        if all(dilation == 1 for dilation in dilations):
-            return base._run(self, *arrays, **attributes)
-        return (dilated_convolution(arrays, attributes),)
-
-    return type("Conv", (base,), {"op_domain": "", "_run": run})
 
 
 @cache

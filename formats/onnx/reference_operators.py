@@ -8,7 +8,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from xonnc.formats.onnx.reference_convolution import transposed_convolution
+from xonnc.formats.onnx.reference_convolution import convolution, transposed_convolution
 from xonnc.formats.onnx.reference_resize import resize
 from xonnc.formats.onnx.tensors import AnyArray
 
@@ -147,6 +147,7 @@ def _gather_elements(operands: Operands, attributes: Mapping[str, object], _outp
 
 
 CORRECTED: Sequence[tuple[str, range, Compute]] = (
+    ("Conv", ALL, convolution),
     ("ConvTranspose", ALL, transposed_convolution),
     ("GatherElements", ALL, _gather_elements),
     ("GlobalLpPool", ALL, _global_lp_pool),

@@ -22,9 +22,11 @@ MODEL = """<ir_version: 9, opset_import: ["": 17]>
         ((1, 2, 7, 8), (2, 2, 2, 4), 'dilations = [1, 2], strides = [2, 2], auto_pad = "SAME_LOWER"'),
         ((0, 2, 7), (2, 2, 2), "dilations = [2]"),
         ((1, 2, 7, 8), (2, 2, 2, 3), 'dilations = [2, 2], auto_pad = "VALID"'),
+        ((2, 4, 7, 8), (8, 1, 3, 3), "group = 4, pads = [1, 1, 0, 1], strides = [2, 1]"),
+        ((1, 3, 4, 5, 6), (2, 3, 2, 3, 1), "strides = [1, 2, 3]"),
     ],
 )
-def test_dilated_convolutions(x: tuple[int, ...], w: tuple[int, ...], attributes: str) -> None:
+def test_convolutions(x: tuple[int, ...], w: tuple[int, ...], attributes: str) -> None:
     rank = ",".join("?" * len(x))
     text = MODEL.format(
         types=f"float[{rank}]", weights=f"float[{rank}]", bias="float[?]", attributes=attributes
