@@ -15,6 +15,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import is_ranked, tensor_type, unranked
 from xonnc.errors import InvalidModelError
 from xonnc.rewriting.editing import retype
+from xonnc.rewriting.op_verification import verification_error
 from xonnc.rewriting.remarks import warn
 from xonnc.transforms.branch_types import forget_behind_branches, forget_types
 from xonnc.transforms.dims.analysis import DimAnalysis
@@ -64,7 +65,11 @@ def check_declared(module: Operation, corrects: bool) -> None:
     arguments = chain.from_iterable(function.body.block.args for function in functions)
     if not (any(map(_is_dynamic, arguments)) and any(map(_declares_sizes, module.walk()))):
         return
-    for value in DimAnalysis(module, is_thorough=True).values_that_fix_inputs():
+    if not corrects and any(isinstance(op, OnnxOp) and verification_error(op) for op in module.walk()):
+        # The rules of operators rely on valid ones. The inference reports this one with all other errors.
+        return
+    # One walk finds the first such value; more would only find further equalities.
+    for value in DimAnalysis(module, is_thorough=True, max_walks=1).values_that_fix_inputs():
         op = value.owner
         if not isinstance(op, Operation):
             continue

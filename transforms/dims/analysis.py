@@ -44,11 +44,11 @@ class DimAnalysis(ShapeAnalysis):
     0, which would copy a dimension (as onnx-mlir does).
     """
 
-    def __init__(self, root: Operation, is_thorough: bool = False) -> None:
+    def __init__(self, root: Operation, is_thorough: bool = False, max_walks: int = MAX_WALKS) -> None:
         super().__init__(is_thorough)
         self._functions = [op for op in root.walk() if isinstance(op, FuncOp) and op.body.blocks]
         for function in self._functions:
-            for _ in range(MAX_WALKS):
+            for _ in range(max_walks):
                 if not self._function(function):
                     break
 

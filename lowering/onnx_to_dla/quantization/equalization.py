@@ -63,7 +63,7 @@ EULER = 0.5772156649
 REACH = 3.5
 """Standard deviations from the middle of a channel that its range must cover."""
 
-FEW_VALUES = 4
+MIN_VALUES = 4
 """
 Values of which the own variance of a channel counts three quarters, that of all channels one quarter. With
 more values the latter's part falls by the square of their number: channels may differ by orders of magnitude.
@@ -153,7 +153,7 @@ def _ends(path: _Path, value: SSAValue, found: Range) -> tuple[Array, Array]:
     lower = -largest if path.is_rectified(value) else least
     middle, half = (lower + largest) / 2, (largest - lower) / 2
     squares = np.square(half / _expected_maximum(count))
-    common = (FEW_VALUES / (FEW_VALUES + count)) ** 2
+    common = (MIN_VALUES / (MIN_VALUES + count)) ** 2
     deviation = np.sqrt((1 - common) * squares + common * squares.mean())
     reach = np.maximum(half, REACH * deviation) if _expected_maximum(count) < REACH else half
     return least if path.is_rectified(value) else middle - reach, middle + reach

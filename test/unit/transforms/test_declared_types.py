@@ -209,3 +209,10 @@ def test_simplified_models_run_at_sizes_that_inner_types_deny(name: str, tmp_pat
 def test_sizes_that_inputs_do_not_decide_are_believed(text: str):
     simplified = simplify(onnx.parser.parse_model(HEAD + text.replace("BODY", FOLDED))).proto()
     assert "Shape" not in {node.op_type for node in simplified.graph.node}
+
+
+def test_invalid_operators_are_reported_first():
+    """The shape rules of operators, which may be those of plug-ins, rely on valid attributes."""
+    text = "g (float[N,2] x) => (y) <float[1,2] c> { c = Softmax (x) d = Concat (c, x) y = Relu (d) }"
+    with pytest.raises(XonncError, match="axis"):
+        simplify(onnx.parser.parse_model(HEAD + text))
