@@ -289,8 +289,9 @@ class _Inference:
         if op.name.removeprefix("onnx.") in WITH_BODY:
             ctx = InferenceContext(op, self.facts.integers)
             return infer_body(ctx, lambda block: self._body(ctx, block))
-        changed = self._branches(op) if self._drops_branches else self.inside(op)
-        return (op.name == "onnx.If" and _widen(op)) or changed
+        is_if = op.name == "onnx.If"
+        changed = self._branches(op) if is_if and self._drops_branches else self.inside(op)
+        return (is_if and _widen(op)) or changed
 
     def _branches(self, op: OnnxOp) -> bool:
         """Infer branches; those without valid shapes become assertions if another one is valid."""

@@ -208,3 +208,16 @@ def test_normalized_numbers_take_the_type_of_their_scale(opset: int):
     wide = x.astype(np.float64)
     expected = wide / np.sqrt((wide**2).mean(1, keepdims=True) + 1e-5) * scale
     np.testing.assert_allclose(np.asarray(found, np.float32), expected, rtol=2e-3)
+
+
+def test_attention_without_bodies_takes_the_sizes_of_a_run():
+    """Its regions are optional, unlike the branches of `If`, which are checked one by one for a run."""
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["" : 26, "ai.onnx.preview" : 1]>
+        g (float[B,H,L,4] q, float[B,H,S,4] k, float[B,H,S,4] v) => (float[B,H,L,4] y)
+        { y = ai.onnx.preview.FlexAttention (q, k, v) }""")
+    session = compile_native(model, cache=False)
+    x = np.linspace(-1, 1, 24, dtype=np.float32).reshape(1, 2, 3, 4)
+    (found,) = session.run(None, {"q": x[:, :, :1], "k": x, "v": x})
+    scores = np.exp(x[:, :, :1] @ x.swapaxes(2, 3) / 2)
+    expected = scores / scores.sum(axis=-1, keepdims=True) @ x
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-5)
