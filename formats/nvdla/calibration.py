@@ -110,7 +110,7 @@ def _range(path: Path, name: str, entry: Any) -> Range:
         )
     images: object = entry.get("images", 0)
     if not isinstance(images, int) or isinstance(images, bool) or images < 0:
-        raise XonncError(f"{path}: '{name}': images is {images!r:.100}; it is how many the channels are of")
+        raise XonncError(f"{path}: '{name}': images is {images!r:.100}; it is a number of images, 0 or more")
     result = Range(least, largest, means, lows, highs, bias_corrections, str(rounded), images)
     for key, numbers in (("means", means), ("bias_corrections", bias_corrections)):
         if not all(isfinite(number) for number in numbers):

@@ -163,6 +163,11 @@ def test_values_without_a_range_are_named(network: Path, capsys: pytest.CaptureF
             "'x': lows and highs must have one entry per channel",
         ),
         (
+            '{"x": {"min": 0, "max": 1, "images": -1}}',
+            "'x': images is -1; it is a number of images, 0 or more",
+        ),
+        ('{"x": {"min": 0, "max": 1, "images": true}}', "'x': images is True; it is a number of images"),
+        (
             '{"x": {"min": 0, "max": 1, "rounded": "here"}}',
             "'x': rounded is 'here'; it is 'sums' or 'results'",
         ),

@@ -60,13 +60,16 @@ PEAK_TO_RMS = 6.0
 """Assumed ratio of a channel's largest magnitude to its root mean square."""
 
 EULER = 0.5772156649
+"""The Euler-Mascheroni constant."""
+
 REACH = 3.5
 """Standard deviations from the middle of a channel that its range must cover."""
 
-MIN_VALUES = 4
+PRIOR_VALUES = 4
 """
-Values of which the own variance of a channel counts three quarters, that of all channels one quarter. With
-more values the latter's part falls by the square of their number: channels may differ by orders of magnitude.
+The number of values with which a channel's variance counts three quarters in its estimate, and the mean of
+all channels' variances one quarter. With more values that quarter falls by the square of their number, since
+channels may differ by orders of magnitude.
 """
 
 ASSUMED_IMAGES = 32
@@ -142,8 +145,9 @@ def _ends(path: _Path, value: SSAValue, found: Range) -> tuple[Array, Array]:
     Return lower and upper ends of the channels, clipped to the range of the tensor before they are widened.
 
     Samples show less of a channel the fewer values it has: those of a 1x1 result of four images reach one
-    standard deviation on average. So each channel's range covers `REACH` standard deviations, which its
-    values, and as few as they are the other channels, say. Many values show it all, and nothing is widened.
+    standard deviation on average. So each channel's range covers `REACH` standard deviations, estimated from
+    its own values and, if these are few, from those of all channels. Many values show the whole range, and
+    nothing is widened.
     """
     least, largest = (np.clip(each, found.least, found.largest) for each in (found.lows, found.highs))
     shape = static_shape(value.type)
@@ -153,7 +157,7 @@ def _ends(path: _Path, value: SSAValue, found: Range) -> tuple[Array, Array]:
     lower = -largest if path.is_rectified(value) else least
     middle, half = (lower + largest) / 2, (largest - lower) / 2
     squares = np.square(half / _expected_maximum(count))
-    common = (MIN_VALUES / (MIN_VALUES + count)) ** 2
+    common = (PRIOR_VALUES / (PRIOR_VALUES + count)) ** 2
     deviation = np.sqrt((1 - common) * squares + common * squares.mean())
     reach = np.maximum(half, REACH * deviation) if _expected_maximum(count) < REACH else half
     return least if path.is_rectified(value) else middle - reach, middle + reach
