@@ -14,7 +14,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from math import prod
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.onnx.embedded_models import program, require_self_contained
 from xonnc.formats.package.archive import Package, read_package
 from xonnc.formats.package.manifest import PackagePort, PackageStep, TensorInfo
+from xonnc.runtime.native.onnxruntime_api import requested, require_arrays, require_request
 from xonnc.runtime.nvdla.simulator import Mode, Simulator
 from xonnc.runtime.nvdla.simulator import Observer as OperationObserver
 from xonnc.runtime.nvdla.tensors import BoundTensor
@@ -116,12 +117,42 @@ class LoadedPackage:
             return tensor
         return replace(tensor, shape=(self.manifest.batch, *tensor.shape[1:]))
 
-    def run(self, feeds: Mapping[str, Any], observe: Observer | None = None) -> dict[str, Any]:
+    @overload
+    def run(self, feeds: Mapping[str, Any], /, *, observe: Observer | None = None) -> dict[str, Any]: ...
+    @overload
+    def run(
+        self, names: Sequence[str] | None, feeds: Mapping[str, Any], /, *, observe: Observer | None = None
+    ) -> list[Any]: ...
+    def run(
+        self,
+        names: Sequence[str] | Mapping[str, Any] | None,
+        feeds: Mapping[str, Any] | None = None,
+        /,
+        *,
+        observe: Observer | None = None,
+    ) -> dict[str, Any] | list[Any]:
         """
-        Run the model on an array for each input by name; return the outputs by name.
+        Run the model on an array for each input by name.
 
-        Raises `XonncError` for inputs that are missing, unknown, or of the wrong type or shape.
+        `run(feeds)` returns the outputs by name. `run(names, feeds)` is onnxruntime's way: it returns a list
+        of the outputs called `names`, of all with `None`.
+
+        Raises `XonncError` for inputs that are missing, unknown, or of the wrong type or shape, and for
+        unknown outputs.
         """
+        if isinstance(names, Mapping):
+            if feeds is not None:
+                raise XonncError(
+                    f"run takes feeds, or names of outputs and feeds; found feeds and {type(feeds).__name__}"
+                )
+            return self._results(names, observe)
+        require_request(list(self.outputs), names, None)
+        require_arrays(feeds)
+        assert feeds is not None
+        return requested(self._results(feeds, observe), names, None)
+
+    def _results(self, feeds: Mapping[str, Any], observe: Observer | None) -> dict[str, Any]:
+        """Run all steps; return the outputs by name."""
         images = self._given(feeds)
         for number, (what, run) in enumerate(self._steps):
             if observe is not None:

@@ -58,11 +58,22 @@ def test_sources_and_targets(target: str, kind: str, path: Path):
 def test_models_for_the_dla_are_saved_and_run(tmp_path: Path):
     model = xonnc.compile(MODEL, "nv_full")
     assert model.save(tmp_path / "m.xpkg") == [tmp_path / "m.xpkg"]
-    outputs = xonnc.load_package(tmp_path / "m.xpkg").run({"x": X})
+    loaded = xonnc.load_package(tmp_path / "m.xpkg")
+    outputs = loaded.run({"x": X})
+    for names in (None, ["y"]):
+        (listed,) = loaded.run(names, {"x": X})
+        np.testing.assert_array_equal(listed, outputs["y"])
     y = np.empty_like(X)
     (same,) = model.run(["y"], {"x": X}, out={"y": y})
     assert same is y
     np.testing.assert_array_equal(y, outputs["y"])
+    untyped: Any = loaded
+    with pytest.raises(XonncError, match="no output 'w'"):
+        loaded.run(["w"], {"x": X})
+    with pytest.raises(XonncError, match="inputs are a dictionary of arrays by name, found NoneType"):
+        untyped.run(None, None)
+    with pytest.raises(XonncError, match="names of outputs and feeds; found feeds and dict"):
+        untyped.run({"x": X}, {"x": X})
     model.save(tmp_path / "m.nvdla")
     assert read_loadable(tmp_path / "m.nvdla")
 

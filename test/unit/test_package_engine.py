@@ -45,7 +45,7 @@ def test_a_package_runs_its_part_for_the_cpu_as_native_code(
         def note(number: int, total: int, what: str, names: list[str] = names) -> None:
             names.append(what)
 
-        found.append(next(iter(package.run({"x": x}, note).values())))
+        found.append(next(iter(package.run({"x": x}, observe=note).values())))
     assert "native code" in engines["native"]
     assert "native code" not in engines["onnxruntime"]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-3, atol=1e-5)

@@ -605,7 +605,7 @@ def test_without_onnxruntime_the_reference_evaluator_runs_the_cpu_part(
     monkeypatch.setattr("xonnc.runtime.package.find_spec", no_package)
     engines: list[str] = []
     loaded = load_package(package)
-    found = loaded.run({"x": image()}, lambda number, total, what: engines.append(what))["y"]
+    found = loaded.run({"x": image()}, observe=lambda number, total, what: engines.append(what))["y"]
     assert engines == ["simulator", "onnx.reference"]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 

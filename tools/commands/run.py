@@ -165,7 +165,7 @@ def run_files(
     feeds = {name: _array(path) for name, path in inputs.items()}
     with progress(f"running {source.name}", args.quiet) as step:
         has_no_steps = isinstance(package, CompiledModel | EngineModel | LibraryModel)
-        outputs = package.run(feeds) if has_no_steps else package.run(feeds, step)
+        outputs = package.run(feeds) if has_no_steps else package.run(feeds, observe=step)
     seconds = time.perf_counter() - begun
     profile = Profile(model, args.target or "cpu") if model is not None and model.steps else None
     with atomic_writes() as written:
