@@ -50,7 +50,14 @@ KERNEL: Final = Limit(
     32,
     "larger ones run in parts by themselves, except over pixels of an image input",
 )
-CONV_STRIDE: Final = Limit(CORE, "stride", 1, 8, "slice every n-th row and column of the input first")
+CONV_STRIDE: Final = Limit(
+    CORE,
+    "stride",
+    1,
+    8,
+    "products of two up to that run in two steps by themselves, except over pixels of an image input; "
+    "else slice every n-th row and column first",
+)
 DILATION: Final = Limit(
     CORE,
     "dilation",

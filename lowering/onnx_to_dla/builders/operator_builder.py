@@ -207,11 +207,16 @@ class OperatorBuilder(DlaBuilder, ABC, Generic[TensorT]):
 
     @abstractmethod
     def one_hot_convolution(
-        self, source: SSAValue, weights: Array, window: Window2D, added: Array | None = None
+        self,
+        source: SSAValue,
+        weights: Array,
+        window: Window2D,
+        added: Array | None = None,
+        padding: int = 0,
     ) -> SSAValue:
         """
         Build a convolution with one-hot kernels, which moves elements without changing them; `added` is added
-        to the stored numbers of each channel.
+        to the stored numbers of each channel. `padding` is the stored number around the source.
         """
 
     @abstractmethod

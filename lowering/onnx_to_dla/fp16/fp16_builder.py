@@ -39,7 +39,7 @@ from xonnc.lowering.onnx_to_dla.builders.kernels import Kernels, dense
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import FP16_LOWERINGS, OperatorBuilder, registered
 from xonnc.lowering.onnx_to_dla.builders.pixel_convolution import PixelConvolution
 from xonnc.lowering.onnx_to_dla.builders.sdp_stages import PRODUCT
-from xonnc.lowering.onnx_to_dla.builders.strided_rows import in_rows
+from xonnc.lowering.onnx_to_dla.builders.wide_strides import in_narrow_strides
 from xonnc.lowering.onnx_to_dla.builders.windows import output_size, trim_padding
 from xonnc.lowering.onnx_to_dla.fp16.fp16_arithmetic import bounds, combine
 from xonnc.targets import NvdlaTarget
@@ -216,11 +216,14 @@ class Fp16Builder(OperatorBuilder[Cube]):
         Build a convolution with bias from kernels `KxCxRxS`; factors of the source scale each position before
         the bias, or all positions if they are equal.
         """
-        if (found := in_rows(source, kernels.array, window, self)) is None:
-            return Cube(self._convolved(source, kernels.array, bias, window, groups), shape)
-        rows = self._convolved(found[0], found[1], bias, found[2], groups)
-        channels, columns, _ = cube_of(rows.type)
-        return Cube(self(ReshapeOp(rows, self.cube_type(CubeShape(channels, 1, columns)))), shape)
+        rows, columns = output_size(window, source.cube, self)
+        found = in_narrow_strides(source, kernels.array, window, self)
+        source, weights, window = found or (source, kernels.array, window)
+        value = self._convolved(source, weights, bias, window, groups)
+        result = CubeShape(len(weights), rows, columns)
+        if cube_of(value.type) != result:
+            value = self(ReshapeOp(value, self.cube_type(result)))
+        return Cube(value, shape)
 
     def _convolved(
         self, source: Cube, weights: Array, bias: Array | None, window: Window2D, groups: int = 1
@@ -241,6 +244,8 @@ class Fp16Builder(OperatorBuilder[Cube]):
                 f"a {weights.shape[2]}x{weights.shape[3]} kernel on rows of {cube.width} does not fit the "
                 f"convolution buffer even split to {self.target.atomic_c} channels; use a smaller kernel"
             )
+        if not parts:
+            self.refuse("windows that read padding alone; use fewer pads")
         value: SSAValue | None = None
         # Of dense kernels zeros are most; those of a partition that is refused are never read.
         spread = cache(partial(dense, weights, groups))
@@ -276,9 +281,14 @@ class Fp16Builder(OperatorBuilder[Cube]):
         return Cube(self.sdp(self.conv(found.image.value, kernels, found.window), stages), shape)
 
     def one_hot_convolution(
-        self, source: SSAValue, weights: Array, window: Window2D, added: Array | None = None
+        self,
+        source: SSAValue,
+        weights: Array,
+        window: Window2D,
+        added: Array | None = None,
+        padding: int = 0,
     ) -> SSAValue:
-        """Build a convolution with one-hot kernels."""
+        """Build a convolution with one-hot kernels; float numbers are padded with 0."""
         bias = None if added is None else added.astype(np.float32)
         return self._convolved(_plain(source), weights.astype(np.float16, copy=False), bias, window)
 

@@ -453,10 +453,15 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
         check_pixels(image_value, self)
 
     def one_hot_convolution(
-        self, source: SSAValue, weights: Array, window: Window2D, added: Array | None = None
+        self,
+        source: SSAValue,
+        weights: Array,
+        window: Window2D,
+        added: Array | None = None,
+        padding: int = 0,
     ) -> SSAValue:
         """Build a convolution with one-hot kernels, whose sums are the integers of the result."""
-        sums = self.conv(source, self.kernels(weights), window)
+        sums = self.conv(source, self.kernels(weights), window, padding)
         stages: list[Operand] = [] if added is None else [(ADDED, self.per_kernel(added.astype(np.int16)))]
         return self.requantized(sums, stages, Converter())
 

@@ -17,7 +17,7 @@ from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube
 from xonnc.lowering.onnx_to_dla.builders.kernels import Kernels
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder
-from xonnc.lowering.onnx_to_dla.builders.strided_rows import in_rows
+from xonnc.lowering.onnx_to_dla.builders.wide_strides import in_narrow_strides
 from xonnc.lowering.onnx_to_dla.builders.windows import output_size, trim_padding
 from xonnc.lowering.onnx_to_dla.int8.dequantized import Affine, viewed
 from xonnc.targets import limits
@@ -47,9 +47,10 @@ def convolution(
         cube = source.cube
     rows, columns = output_size(window, cube, builder)
     computed = None
-    if (found := in_rows(source, weights, window, builder)) is not None:
+    if (found := in_narrow_strides(source, weights, window, builder)) is not None:
         source, weights, window = found
-        cube, computed = source.cube, CubeShape(len(weights), columns, 1)
+        cube = source.cube
+        computed = CubeShape(len(weights), *window.output_size(cube))
     for dimension in (0, 1):
         if limits.KERNEL.broken(window.kernel[dimension]):
             source, weights, window = _folded(source, weights, window, dimension, builder)

@@ -12,6 +12,7 @@ import onnx.parser
 import pytest
 from onnx import helper, numpy_helper
 
+from xonnc.targets import limits
 from xonnc.tools.driver import main
 
 
@@ -146,7 +147,7 @@ def chain(folder: Path, body: str) -> tuple[Path, list[str]]:
     return path, ["--target", "nv_small", "--calibrate", str(samples)]
 
 
-STRIDE = "stride 9 (the core takes up to 8); slice every n-th row and column of the input first"
+STRIDE = limits.CONV_STRIDE.broken(11)
 NO_SUCH = "the DLA has no int8 form of this operator; in a package (-o model.xpkg) it runs on the CPU"
 
 
@@ -154,13 +155,13 @@ NO_SUCH = "the DLA has no int8 form of this operator; in a package (-o model.xpk
     ("body", "refused", "engines"),
     [
         (
-            "c = Conv<strides=[9,9], pads=[1,1,1,1]>(x, w) r = Relu(c) y = MaxPool<kernel_shape=[2,2]>(r)",
+            "c = Conv<strides=[11,11], pads=[1,1,1,1]>(x, w) r = Relu(c) y = MaxPool<kernel_shape=[2,2]>(r)",
             [f"conv0 (Conv): {STRIDE}"],
             {"conv0": "refused", "relu1": "undecided", "maxpool2": "PDP"},
         ),
         (
-            "c = Conv<strides=[9,9], pads=[1,1,1,1]>(x, w) r = Relu(c) "
-            "y = Conv<strides=[9,9], pads=[1,1,1,1]>(r, v)",
+            "c = Conv<strides=[11,11], pads=[1,1,1,1]>(x, w) r = Relu(c) "
+            "y = Conv<strides=[11,11], pads=[1,1,1,1]>(r, v)",
             [f"conv0 (Conv): {STRIDE}", f"conv2 (Conv): {STRIDE}"],
             {"conv0": "refused", "relu1": "undecided", "conv2": "refused"},
         ),
@@ -205,7 +206,7 @@ def test_a_package_tells_root_causes_alone(tmp_path: Path, capsys: pytest.Captur
     # The Relu is on the CPU for its input, which is not rounded between the two: that is no refusal.
     model, rounding = chain(
         tmp_path,
-        "c = Conv<strides=[9,9], pads=[1,1,1,1]>(x, w) r = Relu(c) y = MaxPool<kernel_shape=[2,2]>(r)",
+        "c = Conv<strides=[11,11], pads=[1,1,1,1]>(x, w) r = Relu(c) y = MaxPool<kernel_shape=[2,2]>(r)",
     )
     table = str(tmp_path / "t.json")
     command = ["compile", str(model), "-o", str(tmp_path / "o.xpkg"), *rounding, "-q"]

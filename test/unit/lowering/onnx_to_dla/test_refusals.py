@@ -99,21 +99,29 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "the kernels must be a constant, found a computed value",
     ),
     (
-        "y = Conv<strides=[9,1]>(x, w)",
+        "y = Conv<strides=[11,1]>(x, w)",
         {"weights": {"w": (3, 3, 1, 1)}, "x": (1, 3, 20, 4)},
-        "stride 9 (the core takes up to 8)",
+        "stride 11 (the core takes up to 8)",
     ),
     *(
         (
             f"y = Conv<{given}>(x, w)",
             {"weights": {"w": (3, 3, 3)}, "x": (1, 3, size)},
-            "stride 9 (the core takes up",
+            "stride 11 (the core takes up",
         )
         for given, size in (
-            ("strides=[9]", 20),
-            ("strides=[9], pads=[3,0]", 18),
-            ("strides=[9], dilations=[2]", 18),
+            ("strides=[11]", 23),
+            ("strides=[11], pads=[3,0]", 22),
+            ("strides=[11], dilations=[2]", 22),
         )
+    ),
+    *(
+        (
+            f"y = Conv<strides=[1,{stride}], pads=[0,4,0,0]>(x, w)",
+            {"weights": {"w": (3, 3, 1, 2)}, "x": (1, 3, 4, 1)},
+            "windows that read padding alone; use fewer pads",
+        )
+        for stride in (8, 10)
     ),
     (
         "y = Conv<dilations=[60,1], pads=[50,0,40,0]>(x, w)",

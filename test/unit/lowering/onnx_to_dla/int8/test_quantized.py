@@ -263,6 +263,18 @@ def long_strides(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Add", z, y), 0.04), (1, 6, 160), (1, 8, 11))
 
 
+def wide_patches(net: Net) -> onnx.ModelProto:
+    """Strides beyond the core's in rows and columns, one tap, dilation, and pads that are no whole blocks."""
+    x = net.rounded("x0", zero=-5)
+    y = net("Conv", x, net.kernels(8, 6, 16, 14), net.numbers(8), strides=[16, 14], pads=[3, 0, 2, 5])
+    y = net("Conv", net.rounded(y, 0.1), net.kernels(8, 8, 2, 2), strides=[1, 9], dilations=[1, 2])
+    z = net("Conv", x, net.kernels(8, 3, 1, 2), net.numbers(8), strides=[10, 28], dilations=[1, 3], group=2)
+    z = net("Conv", net.rounded(z, 0.1), net.kernels(8, 8, 1, 2))
+    y = net("Concat", net.rounded(y, 0.05), net.rounded(z, 0.05), axis=2)
+    y = net("Add", net.rounded(y, 0.05), net.rounded("x1", 0.03))
+    return net.model(net.rounded(y, 0.05), (1, 6, 33, 44), (1, 8, 5, 1))
+
+
 def enlarged_much(net: Net) -> onnx.ModelProto:
     """More positions than an engine counts rows: views have them, engines do not."""
     y = net("Resize", net.rounded("x0"), "", net.held(np.array([1, 1, 2, 2], np.float32)))
@@ -303,6 +315,7 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "large kernels": (large_kernels, 2),
     "wide rows": (wide_rows, 2),
     "long strides": (long_strides, 2),
+    "wide patches": (wide_patches, 1),
     "greatest": (greatest, 1),
     "pooled": (pooled, 2),
     "classifier": (classifier, 2),
