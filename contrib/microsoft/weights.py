@@ -31,18 +31,22 @@ def unpacked_rows(packed: Array, bits: int) -> Array:
     return np.bitwise_and(found, (1 << bits) - 1, out=found)
 
 
-def block_weights(op: Any, packed: Array, scales: Array, zeros: Array | None) -> Array:
-    """Dequantize the weights of MatMulNBits; return them transposed, one row for each output column."""
+def block_weights(op: Any, packed: Array, scales: Array, zeros: Array | None, index: Array) -> Array:
+    """
+    Dequantize the weights of MatMulNBits; return them transposed, one row for each output column.
+
+    `index` is the block of each element along K, whose scale and zero point it has.
+    """
     rows, blocks = op.N, -(-op.K // op.block_size)
     values = unpacked(packed.reshape((rows, blocks, -1)), op.bits)[..., : op.block_size]
     if zeros is None:
         offset: Any = np.float32(1 << (op.bits - 1))
     elif zeros.dtype == np.uint8:
-        offset = unpacked(zeros.reshape((rows, -1)), op.bits)[:, :blocks, None].astype(np.float32)
+        offset = unpacked(zeros.reshape((rows, -1)), op.bits)[:, index].astype(np.float32)
     else:
-        offset = wide(zeros).reshape((rows, blocks, 1))
-    real = (values.astype(np.float32) - offset) * wide(scales).reshape((rows, blocks, 1))
-    return np.asarray(real, np.float32).reshape((rows, -1))[:, : op.K]
+        offset = wide(zeros).reshape((rows, blocks))[:, index]
+    integers = values.reshape((rows, -1))[:, : op.K].astype(np.float32)
+    return np.asarray((integers - offset) * wide(scales).reshape((rows, blocks))[:, index], np.float32)
 
 
 def integer_offsets(zeros: Array | None, shape: tuple[int, int], bits: int) -> tuple[Array, Array | None]:
@@ -98,35 +102,56 @@ class MatMulNBits:
     @staticmethod
     def reference(op: Any, a: Array, b: Array, scales: Array, *others: Array | None) -> Array:
         zeros, index, bias = others
-        if index is not None:
-            raise op.fail("g_idx (an order of the blocks) is not supported")
-        y = wide(a) @ block_weights(op, b, scales, zeros).T
+        y = wide(a) @ block_weights(op, b, scales, zeros, MatMulNBits.block_index(op, index)).T
         return np.asarray(y if bias is None else y + wide(bias)).astype(a.dtype)
 
     @staticmethod
     def decompose(op: Any, b: Builder) -> Value:
-        if op.g_idx is not None:
-            raise op.fail("g_idx (an order of the blocks) is not supported")
         packed, scales = op.constant(1), op.constant(2)
         zeros = None if op.zeros is None else op.constant(3)
-        if packed is None or scales is None or (op.zeros is not None and zeros is None):
+        given = None if op.g_idx is None else op.constant(4)
+        optionals = (op.zeros, zeros), (op.g_idx, given)
+        if packed is None or scales is None or any(a is not None and c is None for a, c in optionals):
             y = b.MatMul(op.a, MatMulNBits.unpack(op, b))
-        elif op.K % op.block_size == 0:
-            return MatMulNBits.packed_product(op, b, packed, wide(scales), zeros)
-        else:
-            real = block_weights(op, packed, scales, zeros).T
-            y = b.MatMul(op.a, b.constant(np.ascontiguousarray(real).astype(op.a.dtype)))
+            return y if op.bias is None else b.Add(y, op.bias)
+        index = MatMulNBits.block_index(op, given)
+        order = np.argsort(index, kind="stable")
+        if op.K % op.block_size == 0 and np.array_equal(index[order], MatMulNBits.block_index(op, None)):
+            return MatMulNBits.packed_product(op, b, packed, wide(scales), zeros, order)
+        real = block_weights(op, packed, scales, zeros, index).T
+        y = b.MatMul(op.a, b.constant(np.ascontiguousarray(real).astype(op.a.dtype)))
         return y if op.bias is None else b.Add(y, op.bias)
 
     @staticmethod
-    def packed_product(op: Any, b: Builder, packed: Array, scales: Array, zeros: Array | None) -> Value:
-        """Build the product with whole blocks of constant weights, packed in memory, in float32."""
+    def block_index(op: Any, given: Array | None) -> Array:
+        """Return the block of each element along K: `g_idx`, or else blocks of neighbours."""
+        if given is None:
+            return np.arange(op.K) // op.block_size
+        blocks = -(-op.K // op.block_size)
+        index = given.reshape(-1)
+        if index.size != op.K or (index.size and not 0 <= index.min() <= index.max() < blocks):
+            raise op.fail(f"g_idx has an index from 0 to {blocks - 1} for each of {op.K} rows, found {index}")
+        return index
+
+    @staticmethod
+    def packed_product(
+        op: Any, b: Builder, packed: Array, scales: Array, zeros: Array | None, order: Array
+    ) -> Value:
+        """
+        Build the product with whole blocks of constant weights, packed in memory, in float32.
+
+        `order` has the elements along K by their blocks: GPTQ quantizes columns in the order of their effect
+        on the result and so spreads a block over K. Weights and activations are taken in that order.
+        """
         a = op.a if op.a.dtype == np.float32 else b.Cast(op.a, to=np.float32)
-        if op.accuracy_level == INT8_ACTIVATIONS:
+        if not np.array_equal(order, np.arange(op.K)):
+            a = b.Gather(a, b.constant(order.astype(np.int64)), axis=-1)
+        # onnxruntime rounds no activations if there are indices of blocks.
+        if op.accuracy_level == INT8_ACTIVATIONS and op.g_idx is None:
             a = MatMulNBits.quantized(op, b, a)
         shape = op.N, op.K // op.block_size
         offsets, rest = integer_offsets(zeros, shape, op.bits)
-        y = b.MatMul(a, MatMulNBits.dequantize(op, b, packed, scales, offsets))
+        y = b.MatMul(a, MatMulNBits.dequantize(op, b, packed, scales, offsets, order))
         if rest is not None:
             # What a zero point is beyond the integer one is a product with the sums of the blocks.
             sums = b.ReduceSum(b.Reshape(a, MatMulNBits.blocks(op)), [-1], keepdims=0)
@@ -152,11 +177,11 @@ class MatMulNBits:
         return b.DequantizeLinear(b.QuantizeLinear(a, scale, output_dtype=INT8_TYPE, **given), scale, **given)
 
     @staticmethod
-    def dequantize(op: Any, b: Builder, packed: Array, scales: Array, offsets: Array) -> Value:
+    def dequantize(op: Any, b: Builder, packed: Array, scales: Array, offsets: Array, order: Array) -> Value:
         """Build a DequantizeLinear of the constant weights, `K×N`, with a scale for each block of rows."""
         # Weights of 2 bits are kept in 4, for which there are kernels.
         dtype = np.uint8 if op.bits == 8 else ml_dtypes.uint4
-        values = unpacked_rows(packed.reshape((op.N, -1)), op.bits)
+        values = unpacked_rows(packed.reshape((op.N, -1)), op.bits)[order]
         real_scales = np.ascontiguousarray(scales.reshape((op.N, -1)).T)
         constants = [b.constant(each) for each in (values.view(dtype), real_scales, offsets.view(dtype))]
         return b.DequantizeLinear(*constants, axis=0, block_size=op.block_size)
@@ -181,12 +206,16 @@ class MatMulNBits:
         else:
             offset = b.Cast(b.Reshape(op.zeros, [rows, blocks, 1]), to=np.float32)
         scales = b.Cast(b.Reshape(op.scales, [rows, blocks, 1]), to=np.float32)
+        if op.g_idx is not None:
+            values = b.Unsqueeze(b.Slice(b.Reshape(values, [rows, -1]), [0], [op.K], [1]), [-1])
+            scales = b.Gather(scales, op.g_idx, axis=1)
+            offset = offset if op.zeros is None else b.Gather(offset, op.g_idx, axis=1)
         real = b.Reshape(b.Mul(b.Sub(values, offset), scales), [rows, -1])
         return b.CastLike(b.Transpose(b.Slice(real, [0], [op.K], [1]), perm=[1, 0]), op.a)
 
     @staticmethod
     def samples(rng: np.random.Generator) -> Samples:
-        for bits, zero_kind, has_bias in ((4, 0, 0), (4, 1, 1), (8, 1, 0), (4, 2, 0), (4, 1, 0)):
+        for bits, zero_kind, has_bias in ((4, 0, 0), (4, 1, 1), (8, 1, 0), (4, 2, 0), (4, 1, 0), (4, 2, 1)):
             size = int(rng.choice([16, 32]))
             n, k = int(rng.integers(1, 9)), int(rng.integers(1, 4)) * size
             blocks = k // size
@@ -195,7 +224,10 @@ class MatMulNBits:
             packed = rng.integers(0, 256, (n, -(-blocks * bits // 8))).astype(np.uint8)
             zeros = (None, packed, rng.uniform(0, 15, (n, blocks)).astype(np.float32))[zero_kind]
             a = normal(rng, int(rng.integers(1, 4)), int(rng.integers(1, 4)), k)
-            operands: list[Array | None] = [a, b, scales, zeros, None, normal(rng, n) if has_bias else None]
+            # With integer zero points onnxruntime ignores these if there are indices of blocks.
+            has_index = bool(has_bias) and zero_kind != 1
+            index = (rng.permutation(k) // size).astype(np.int32) if has_index else None
+            operands: list[Array | None] = [a, b, scales, zeros, index, normal(rng, n) if has_bias else None]
             yield operands, {"K": k, "N": n, "bits": bits, "block_size": size}
 
 

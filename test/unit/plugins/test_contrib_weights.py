@@ -16,6 +16,7 @@ import pytest
 import xonnc
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
+from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.plugins import bundled
 from xonnc.plugins.operators import bind
@@ -113,6 +114,70 @@ def test_weights_stay_packed(bits: int, zero_points: str, dtype: str, rows: int)
     largest = float(np.abs(expected).max(initial=0))
     np.testing.assert_allclose(found.astype(float), expected.astype(float), atol=tolerance * largest)
     assert not session.host_calls()
+
+
+INDICES = {"in order": np.arange(64) // 32, "spread": np.arange(64) % 2, "unequal": np.arange(64) // 48}
+"""Blocks of the rows of B: of neighbours, of every second row, and not of the same size."""
+
+
+@pytest.mark.parametrize("index", INDICES)
+@pytest.mark.parametrize("has_constants", [True, False])
+def test_indices_of_blocks_as_gptq_writes_them(index: str, has_constants: bool):
+    model = weights_model("m", 4, 32, has_zero_points=False)
+    node, graph = model.graph.node[0], model.graph
+    node.input.extend(["", "i"])
+    # With indices onnxruntime rounds no activations.
+    node.attribute.append(onnx.helper.make_attribute("accuracy_level", 4))
+    graph.initializer.append(onnx.numpy_helper.from_array(INDICES[index].astype(np.int32), "i"))
+    context = new_context()
+    module = import_proto(model, context)
+    infer_shapes(module)
+    Decompose().apply(context, module)
+    stays_packed = any(isinstance(op, DequantizeLinearOp) for op in module.walk())
+    assert stays_packed == (index != "unequal")
+    x = np.random.default_rng(1).normal(size=(3, 64)).astype(np.float32)
+    expected, feeds = onnxruntime_result(model, x), dict[str, Array](x=x)
+    if not has_constants:
+        for held in graph.initializer:
+            feeds[held.name] = onnx.numpy_helper.to_array(held)
+            graph.input.append(onnx.helper.make_tensor_value_info(held.name, held.data_type, held.dims))
+        del graph.initializer[:]
+    session = xonnc.compile(model)
+    np.testing.assert_allclose(np.asarray(session.run(None, feeds)[0]), expected, rtol=1e-4, atol=1e-5)
+    assert not session.host_calls()
+
+
+@pytest.mark.parametrize("has_constants", [True, False])
+def test_integer_zero_points_with_indices_of_blocks(has_constants: bool):
+    """Compared with the product of the reordered model: onnxruntime ignores the zero points of such."""
+    model = weights_model("m", 4, 32, has_zero_points=True)
+    x = np.random.default_rng(1).normal(size=(3, 64)).astype(np.float32)
+    expected = onnxruntime_result(model, x)
+    order, graph = np.argsort(INDICES["spread"], kind="stable"), model.graph
+    feeds = dict[str, Array](x=np.empty_like(x))
+    feeds["x"][:, order] = x
+    weights = onnx.numpy_helper.to_array(graph.initializer[0])
+    rows = np.stack([weights & 15, weights >> 4], -1).reshape(5, 64)
+    rows[:, order] = rows.copy()
+    packed = (rows[:, ::2] | rows[:, 1::2] << 4).reshape(weights.shape)
+    graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(packed, "w"))
+    model.graph.node[0].input.append("i")
+    if has_constants:
+        graph.initializer.append(onnx.numpy_helper.from_array(INDICES["spread"].astype(np.int32), "i"))
+    else:
+        feeds["i"] = INDICES["spread"].astype(np.int32)
+        graph.input.append(onnx.helper.make_tensor_value_info("i", onnx.TensorProto.INT32, [64]))
+    found = np.asarray(xonnc.compile(model).run(None, feeds)[0])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("index", [np.full(64, 2), np.full(64, -1), np.zeros(63)])
+def test_indices_of_no_block_are_refused(index: Array):
+    model = weights_model(3, 4, 32, has_zero_points=False)
+    model.graph.node[0].input.extend(["", "i"])
+    model.graph.initializer.append(onnx.numpy_helper.from_array(index.astype(np.int32), "i"))
+    with pytest.raises(XonncError, match="g_idx has an index from 0 to 1 for each of 64 rows, found"):
+        xonnc.compile(model)
 
 
 def reference_result(model: onnx.ModelProto, x: Array) -> Array:
