@@ -228,6 +228,10 @@ class OperatorBuilder(DlaBuilder, ABC, Generic[TensorT]):
         """Return means of a cube: the pooling result times a factor for each position."""
 
     @abstractmethod
+    def spread(self, found: TensorT, factors: Array, addend: float) -> TensorT:
+        """Multiply the result of a convolution without bias by a factor for each position, then add."""
+
+    @abstractmethod
     def times(self, found: TensorT, factor: float) -> TensorT:
         """Multiply a mean by a factor."""
 

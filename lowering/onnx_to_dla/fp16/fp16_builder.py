@@ -316,6 +316,10 @@ class Fp16Builder(OperatorBuilder[Cube]):
         """
         return Cube(pooled, shape, None if np.all(factors == 1.0) else factors)
 
+    def spread(self, found: Cube, factors: Array, addend: float) -> Cube:
+        """Multiply by factors, like those of a mean; there is nothing to add to float numbers."""
+        return Cube(found.value, found.shape, factors)
+
     def times(self, found: Cube, factor: float) -> Cube:
         """Multiply a mean by a factor."""
         ones = np.ones((1, 1)) if found.factors is None else found.factors

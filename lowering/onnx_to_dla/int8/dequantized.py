@@ -487,14 +487,37 @@ class StoredIntegers:
     offset: int
 
 
-def mean_of(source: Cube, pooled: SSAValue, factors: Array, shape: tuple[int, ...]) -> Affine:
+def mean_of(
+    source: Cube, pooled: SSAValue, factors: Array, shape: tuple[int, ...], builder: DlaBuilder
+) -> Dequantized:
     """Return means of stored integers: the pooling result times a factor for each position."""
     assert source.qparams is not None, "integers have a scale"
     scale, largest = np.array([source.qparams.scale]), float(factors.max())
     bias = np.array([-source.qparams.zero_point * source.qparams.scale])
-    result = Affine(lambda: pooled, cube_of(pooled.type), shape, scale * largest, bias, False)
+    result = Affine(lambda: pooled, cube_of(pooled.type), shape, scale, bias, False)
     if np.all(factors == largest):
-        return result
-    shift = floor(log2(INT8_MAX / largest))
-    spread = np.rint(factors * 2.0**shift)
-    return replace(result, scale=scale * 2.0**-shift, is_fine=True, spread=spread)
+        return replace(result, scale=scale * largest)
+    return spread(result, factors, 0.0, builder)
+
+
+MAX_FACTOR_ERROR = 1 / 32
+"""The largest relative error of an 8-bit factor: those of windows that padding cuts much are too coarse."""
+
+
+def spread(found: Dequantized, factors: Array, addend: float, builder: DlaBuilder) -> Dequantized:
+    """
+    Multiply what the engines compute by a factor for each position, before the bias, to which `addend` is
+    added.
+    """
+    if isinstance(found, Concatenated):
+        return found.over(lambda part: spread(part, factors, addend, builder))
+    assert isinstance(found, Affine), "engines compute scaled integers"
+    shift = floor(log2(INT8_MAX / float(factors.max())))
+    integers, scale = np.rint(factors * 2.0**shift), found.scale * 2.0**-shift
+    if np.max(np.abs(integers * 2.0**-shift / factors - 1)) > MAX_FACTOR_ERROR:
+        least, most = float(factors.min()), float(factors.max())
+        builder.refuse(
+            f"factors of {least:.3g} to {most:.3g} for means whose windows padding cuts (8 bits are too "
+            "coarse for them); count padding"
+        )
+    return replace(found, scale=scale, bias=found.bias + addend, is_fine=True, spread=integers)

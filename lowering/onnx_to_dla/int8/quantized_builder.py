@@ -61,6 +61,7 @@ from xonnc.lowering.onnx_to_dla.int8.dequantized import (
     Selected,
     StoredIntegers,
     mean_of,
+    spread,
 )
 from xonnc.lowering.onnx_to_dla.int8.mixed_precision import MixedFp16Builder, RealCube
 from xonnc.lowering.onnx_to_dla.int8.normalized_integers import NormalizedIntegers
@@ -470,9 +471,13 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
         numbers = np.full((1, *cube), number, np.int8)
         return self.requantized(self.constant_cube(numbers), [], Converter())
 
-    def mean(self, source: Cube, pooled: SSAValue, factors: Array, shape: tuple[int, ...]) -> Affine:
+    def mean(self, source: Cube, pooled: SSAValue, factors: Array, shape: tuple[int, ...]) -> Dequantized:
         """Return means of stored integers: the pooling result times a factor for each position."""
-        return mean_of(source, pooled, factors, shape)
+        return mean_of(source, pooled, factors, shape, self)
+
+    def spread(self, found: Quantized, factors: Array, addend: float) -> Dequantized:
+        """Multiply sums of a convolution by a factor for each position, then add."""
+        return spread(self._real(found), factors, addend, self)
 
     def times(self, found: Quantized, factor: float) -> Affine:
         """Multiply a mean by a factor."""

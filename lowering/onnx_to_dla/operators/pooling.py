@@ -31,6 +31,10 @@ from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube, DlaBuil
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.builders.windows import WindowOp, output_size, trim_padding, window_of
 from xonnc.lowering.onnx_to_dla.operators.grouped_convolution import grouped
+from xonnc.targets import limits
+
+MAX_UNEVEN = 1 << 16
+"""Most elements of a window whose sums, times a factor of 8 bits, have 32 bits."""
 
 FINE_WEIGHT = 64
 """The weight instead of 1 that makes units of sums finer."""
@@ -58,15 +62,16 @@ def global_max_pool(op: GlobalMaxPoolOp, builder: OperatorBuilder[TensorT]) -> T
 def average_pool(op: AveragePoolOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """
     Lower AveragePool. The PDP divides by the full window; where ONNX divides by `n` elements, the SDP
-    multiplies by `kernel / n` afterwards, or in the pass of a 1x1 convolution that follows. Kernels of more
-    than 8 are depthwise convolutions, of means of blocks if windows lie side by side.
+    multiplies by `kernel / n` afterwards, or in the pass of a 1x1 convolution that follows. Kernels and
+    strides of more than 8 are depthwise convolutions, of means of blocks if windows lie side by side.
     """
     source, shape = builder.spatial_source(op.X), builder.result_shape(op)
     declared, window = pool_windows(op, source.cube, builder)
-    if window.kernel == source.cube[1:] and not any(window.pads):
-        if (exact := _exact_mean(source, op.Y, shape, builder)) is not None:
-            return exact
-    if max(window.kernel) > MAX_POOL and window.kernel != source.cube[1:]:
+    is_global = window.kernel == source.cube[1:] and not any(window.pads)
+    if is_global and (exact := _exact_mean(source, op.Y, shape, builder)) is not None:
+        return exact
+    is_wide = limits.POOL.broken(max(window.kernel)) or limits.POOL_STRIDE.broken(max(window.strides))
+    if is_wide and not is_global:
         return _wide_mean(op, source, window, declared, shape, builder)
     if source.zero_point and op.count_include_pad.value.data == 1 and any(window.pads):
         return _padded_mean(source, window, declared, shape, builder)
@@ -118,7 +123,7 @@ def _wide_mean(
     builder: OperatorBuilder[TensorT],
 ) -> TensorT:
     """
-    Return means over kernels that exceed the PDP's, by a depthwise convolution with equal weights.
+    Return means whose kernel or stride exceeds the PDP's, by a depthwise convolution with equal weights.
 
     Of windows side by side the PDP takes means of blocks first, as strides of convolutions are limited too.
     """
@@ -134,16 +139,33 @@ def _wide_mean(
             replace(source, value=blocks), Window2D(last, last), shape, builder, prod(last)
         )
     counts = _counts(window, declared, source.cube, include_pad, builder)
-    if np.any(counts != counts[0, 0]):
-        builder.refuse(
-            f"a kernel of {window.kernel[0]}x{window.kernel[1]} (above {MAX_POOL} all windows must have as "
-            "many elements); count padding"
-        )
     outputs = counts.shape[0], counts.shape[1]
     source = replace(source, value=_reached(source.value, window, outputs, builder))
     if 1 in outputs:
         window = _of_single_results(window, source.cube, outputs)
+    if np.any(counts != counts[0, 0]):
+        return _uneven_mean(source, window, counts, shape, builder)
     return _depthwise_mean(source, window, shape, builder, float(counts[0, 0]))
+
+
+def _uneven_mean(
+    source: Cube, window: Window2D, counts: Array, shape: tuple[int, ...], builder: OperatorBuilder[TensorT]
+) -> TensorT:
+    """
+    Return means over windows of `counts` elements, by a depthwise convolution and a factor for each position.
+
+    Sums are those of stored integers, with zeros as padding: the mean of their zero points is the zero point.
+    """
+    if (area := prod(window.kernel)) > MAX_UNEVEN:
+        builder.refuse(
+            f"a kernel of {window.kernel[0]}x{window.kernel[1]} (above {MAX_UNEVEN} elements all windows "
+            "must have as many); count padding"
+        )
+    zero = 0.0
+    if (qparams := source.qparams) is not None:
+        zero = qparams.scale * qparams.zero_point
+        source = replace(source, qparams=replace(qparams, zero_point=0))
+    return builder.spread(_depthwise_mean(source, window, shape, builder, area), area / counts, -zero)
 
 
 def _of_single_results(window: Window2D, cube: CubeShape, outputs: tuple[int, int]) -> Window2D:

@@ -256,6 +256,15 @@ POOLS = [
     case("average", "y = AveragePool<kernel_shape=[3,2], strides=[1,2]>(x)"),
     case("average padded", "y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>(x)"),
     case("average with pads", "y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1>(x)"),
+    case(
+        "average with long strides", "y = AveragePool<kernel_shape=[2,3], strides=[1,9]>(x)", x=(1, 3, 3, 22)
+    ),
+    case("average of all padded", "y = AveragePool<kernel_shape=[9,2], pads=[1,1,0,0]>(x)", x=(1, 3, 9, 2)),
+    case(
+        "wide average padded",
+        "a = AveragePool<kernel_shape=[9,3], pads=[4,1,4,1]>(x)\nc = Conv(a, w, b)\ny = Add(c, c)",
+        weights={"w": (4, 3, 1, 1), "b": (4,)},
+    ),
     case("average ceil", "y = AveragePool<kernel_shape=[3,3], strides=[2,2], ceil_mode=1>(x)", opset=19),
     case(
         "average padded before 1x1",

@@ -187,9 +187,9 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "dilations [2, 2] (the PDP takes 1)",
     ),
     (
-        "y = AveragePool<kernel_shape=[9,2], pads=[1,0,0,0]>(x)",
-        {"x": (1, 3, 12, 12)},
-        "a kernel of 9x2 (above 8 all windows must have as many elements); count padding",
+        "y = AveragePool<kernel_shape=[257,256], pads=[1,0,0,0]>(x)",
+        {"x": (1, 1, 257, 256)},
+        "a kernel of 257x256 (above 65536 elements all windows must have as many); count padding",
     ),
     (
         "y = AveragePool<kernel_shape=[320,320]>(x)",

@@ -172,7 +172,15 @@ def reordered(net: Net) -> onnx.ModelProto:
 def uneven_windows(net: Net) -> onnx.ModelProto:
     x = net.rounded("x0")
     y = net("AveragePool", x, kernel_shape=[3, 3], pads=[1] * 4)
-    return net.model(net.rounded(net("Relu", y), 0.015, -10), (1, 40, 5, 5))
+    y = net.rounded(net("Relu", y), 0.015, -10)
+    y = net("AveragePool", y, kernel_shape=[11, 4], pads=[6, 1, 6, 1])
+    return net.model(net.rounded(y, 0.01, -10), (1, 40, 5, 5))
+
+
+def windows_cut_much(net: Net) -> onnx.ModelProto:
+    pads = {"pads": [2, 7, 3, 12], "ceil_mode": 1}
+    y = net("AveragePool", net.rounded("x0"), kernel_shape=[14, 24], strides=[10, 10], **pads)
+    return net.model(net.rounded(y), (1, 33, 11, 16), (1, 33, 2, 3))
 
 
 def padded_mean(net: Net, *, include: int) -> onnx.ModelProto:
@@ -627,6 +635,7 @@ def late_quotient(net: Net) -> onnx.ModelProto:
             "[1, 4, 40, 36] to [1, 1, 1, 1]: a reduction of channels too (the PDP takes rows and columns)",
         ),
         (product, "both factors have zero points other than 0"),
+        (windows_cut_much, "factors of 1.91 to 37.3 for means whose windows padding cuts (8 bits are too"),
         *(
             (partial(with_row, op=op), "a selection of [8, 1, 1] to [8, 8, 8] that mixes channels, rows and")
             for op in ("Add", "Mul", "Max")
