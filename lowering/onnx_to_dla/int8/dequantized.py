@@ -26,8 +26,9 @@ from xonnc.dialects.dla.attributes import (
     SdpStage,
     StageFunction,
 )
-from xonnc.dialects.dla.storage import ReshapeOp
+from xonnc.dialects.dla.storage import ConstantOp, ReshapeOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
+from xonnc.dialects.onnx.elements import elements_array
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
 from xonnc.lowering.dla_planning.lookup_tables import Function, sums_lut
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube, DlaBuilder, Operand
@@ -307,10 +308,14 @@ class Affine:
 
 
 def viewed(value: SSAValue, cube: CubeShape | None, builder: DlaBuilder) -> SSAValue:
-    """Return a view of a cube with the rows and columns of another one, if these are others."""
+    """Return a cube with the rows and columns of another one, if these are others: a view, or a constant."""
     here = cube_of(value.type)
     if cube is None or here[1:] == cube[1:]:
         return value
+    if isinstance(value.owner, ConstantOp):
+        elements = elements_array(value.owner.value)
+        assert elements is not None, "constants have elements"
+        return builder.constant_cube(elements.reshape(1, here.channels, *cube[1:]))
     return builder(ReshapeOp(value, builder.cube_type(cube._replace(channels=here.channels))))
 
 

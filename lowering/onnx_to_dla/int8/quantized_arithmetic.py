@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import isfinite
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -18,8 +19,8 @@ from xonnc.dialects.dla.attributes import (
     StageFunction,
 )
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.formats.nvdla.quantization import QuantizationParameters
-from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube, DlaBuilder, Operand
+from xonnc.formats.nvdla.quantization import INT8_MAX, QuantizationParameters
+from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube, DlaBuilder, Operand, cube_shape
 from xonnc.lowering.onnx_to_dla.builders.sdp_operands import fixed_point_factors
 from xonnc.lowering.onnx_to_dla.builders.sdp_stages import PRELU, PRODUCT, SUM, channel_values, is_per_channel
 from xonnc.lowering.onnx_to_dla.builders.unary_functions import leaky_relu
@@ -54,6 +55,8 @@ def combine(
     builder: DlaBuilder,
 ) -> Dequantized:
     """Return what a stage of the SDP computes of tensors and constants."""
+    if stage in (SUM, PRODUCT):
+        parts, constants = _positions_stored(parts, constants, shape, builder)
     if stage == SUM:
         return total(parts, constants, shape, builder)
     if stage == PRODUCT:
@@ -61,6 +64,24 @@ def combine(
     if stage == PRELU:
         return sloped(source_of(parts[0], builder), constants[0], builder)
     return extremum(parts, constants, shape, stage.alu, builder)
+
+
+def _positions_stored(
+    parts: Sequence[Dequantized], constants: Sequence[Array], shape: tuple[int, ...], builder: DlaBuilder
+) -> tuple[list[Dequantized], list[Array]]:
+    """Return constants that differ between positions as stored integers among the parts."""
+    every, others, cube = list(parts), list[Array](), cube_shape(shape)
+    for constant in constants:
+        largest = float(np.max(np.abs(constant)))
+        is_stored = constant.size > 1 and isfinite(largest) and all(part.shape == shape for part in parts)
+        if not is_stored or cube is None or channel_values(constant, shape, cube) is not None:
+            others.append(constant)
+            continue
+        qparams = QuantizationParameters(largest / INT8_MAX)
+        integers = np.broadcast_to(qparams.quantize(constant), shape).reshape(1, *cube)
+        value = builder.constant_cube(np.ascontiguousarray(integers))
+        every.append(Affine.of(value, cube, shape, qparams))
+    return every, others
 
 
 def affine_of(found: Dequantized, builder: DlaBuilder) -> Affine:

@@ -283,6 +283,20 @@ def wide_patches(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(y, 0.05), (1, 6, 33, 44), (1, 8, 5, 1))
 
 
+def constants_by_position(net: Net) -> onnx.ModelProto:
+    """After a convolution, one in groups and one whose row is computed as several rows, and of integers."""
+    first, second, third = (net.numbers(*shape) for shape in ((1, 40, 4, 8), (1, 1, 4, 8), (1, 8, 2)))
+    y = net.rounded(net("Add", net("Conv", net.rounded("x0", zero=3), net.kernels(40, 6, 1, 1)), first))
+    y = net.rounded(net("Mul", second, y))
+    y = net.rounded(net("Sub", net("Conv", y, net.kernels(40, 1, 1, 1), group=40), first), 0.1)
+    y = net(
+        "Reshape", net.rounded(net("Conv", y, net.kernels(2, 40, 1, 1)), 0.1), net.held(np.array([1, 2, 32]))
+    )
+    y = net("Conv", y, net.kernels(8, 2, 16), strides=[16])
+    y = net.rounded(net("Add", net.rounded(net("Add", y, third), 0.1), net.rounded("x1", 0.03)), 0.1)
+    return net.model(y, (1, 6, 4, 8), (1, 8, 2))
+
+
 def enlarged_much(net: Net) -> onnx.ModelProto:
     """More positions than an engine counts rows: views have them, engines do not."""
     y = net("Resize", net.rounded("x0"), "", net.held(np.array([1, 1, 2, 2], np.float32)))
@@ -324,6 +338,7 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "wide rows": (wide_rows, 2),
     "long strides": (long_strides, 2),
     "wide patches": (wide_patches, 1),
+    "constants by position": (constants_by_position, 2),
     "greatest": (greatest, 1),
     "pooled": (pooled, 2),
     "classifier": (classifier, 2),
