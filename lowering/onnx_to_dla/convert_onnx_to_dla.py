@@ -303,10 +303,12 @@ def rule_of(op: Operation, refusal: str) -> str:
 
 def title_of(op: Operation) -> str:
     """Return name and operator of a node: `conv1 (Conv)`."""
-    name = op.OP_TYPE if isinstance(op, OnnxOp) else ""
+    name = op.name
     if isinstance(op, CustomOp):
         name = f"{op.domain}.{op.function_name.data}"
-    return f"{describe(op)} ({name or op.name})"
+    elif isinstance(op, OnnxOp):
+        name = op.OP_TYPE or _operator(op)
+    return f"{describe(op)} ({name})"
 
 
 def has_dynamic_inputs(refused: RefusalError) -> bool:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +59,9 @@ from xonnc.targets.limits import DIMENSION
 
 Array: TypeAlias = npt.NDArray[Any]
 Operand: TypeAlias = tuple[SdpStage, SSAValue | None]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 ENGINES: tuple[tuple[type[Operation], str], ...] = (
@@ -228,6 +231,19 @@ class DlaBuilder:
         """The engine of the current operator, by the operations inserted for it; `view` for none."""
         added = {type(op) for op in self._added}
         return next((name for op_type, name in ENGINES if op_type in added), "view")
+
+    def later(self, action: Callable[P, R]) -> Callable[P, R]:
+        """Return an action of the current operator for a later one; it is the cause of refusals."""
+        owner = self._at
+
+        def run(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return action(*args, **kwargs)
+            except UnsupportedOperator as refused:
+                refused.cause = refused.cause or owner
+                raise
+
+        return run
 
     def finish(self, value: SSAValue) -> None:
         """Give the operation that produces `value`, if new, the node's location with its result names."""

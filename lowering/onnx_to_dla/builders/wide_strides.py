@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from math import inf
 
 import numpy as np
 
@@ -122,7 +123,7 @@ def _in_depth(
         )
 
     tiles = min(_choices(cube, window), key=cycles, default=None)
-    if tiles is None:
+    if tiles is None or cycles(tiles) == inf:
         return None
     depth, moved = _one_hot_layer(cube, tiles)
     read, value = _read(cube, tiles), source.value

@@ -73,7 +73,7 @@ from xonnc.lowering.onnx_to_dla.int8.quantized_constants import (
     offset_of,
     qparams_of,
 )
-from xonnc.lowering.onnx_to_dla.int8.quantized_convolution import convolution
+from xonnc.lowering.onnx_to_dla.int8.quantized_convolution import check_fits, convolution
 from xonnc.lowering.onnx_to_dla.int8.quantized_image_convolution import check_pixels, convolution_of_pixels
 from xonnc.lowering.onnx_to_dla.int8.table_lookup import BINARY_TABLE_OPS, TableLookup, elementwise_function
 from xonnc.targets import NvdlaTarget
@@ -382,7 +382,7 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
 
         if isinstance(source, StoredIntegers):
             return StoredIntegers(checked(source.value), shape, source.offset)
-        return Moved(source, shape, checked)
+        return Moved(source, shape, self.later(checked))
 
     def selected(
         self,
@@ -400,7 +400,7 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
             case Affine(stored=QuantizedCube(value=value, qparams=qparams)) if not fill:
                 return self.stored(select(value, qparams.zero_point), shape, qparams)
             case _:
-                return Selected(self._real(source), shape, select, fill)
+                return Selected(self._real(source), shape, self.later(select), fill)
 
     def joined(
         self,
@@ -419,7 +419,7 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
             )
 
         reals = tuple(self._real(part) for part in parts)
-        return Concatenated(reals, shape, join, beside if group_channels else None)
+        return Concatenated(reals, shape, self.later(join), beside if group_channels else None)
 
     def kernels_of(self, value: SSAValue, outputs: int, what: str) -> Kernels:
         """Return constant weights as integers with axis `outputs` first."""
@@ -462,6 +462,7 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
         padding: int = 0,
     ) -> SSAValue:
         """Build a convolution with one-hot kernels, whose sums are the integers of the result."""
+        check_fits(cube_of(source.type), weights, window, self)
         sums = self.conv(source, self.kernels(weights), window, padding)
         stages: list[Operand] = [] if added is None else [(ADDED, self.per_kernel(added.astype(np.int16)))]
         return self.requantized(sums, stages, Converter())

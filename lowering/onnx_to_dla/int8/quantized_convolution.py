@@ -59,12 +59,7 @@ def convolution(
     if (square := _shorter_rows(cube, weights.shape[0], window, builder)) is not None:
         source = replace(source, value=viewed(source.value, square, builder))
         cube = computed = square
-    builder.check(conv_limits(cube, weights.shape[0], window))
-    if kernels_at_once(builder.target, builder.precision, cube, weights.shape[0], window) is None:
-        builder.refuse(
-            f"a {weights.shape[1]}x{weights.shape[2]}x{weights.shape[3]} kernel does not fit the convolution "
-            f"buffer of {builder.target.cbuf_bytes} bytes (partial sums would be quantized to int8)"
-        )
+    check_fits(cube, weights, window, builder)
     zero, scale = qparams.zero_point, qparams.scale * kernels.scales
     shift = scale * (zero * weights.sum(axis=(1, 2, 3), dtype=np.int64))
 
@@ -74,6 +69,16 @@ def convolution(
     given = np.zeros(1) if bias is None else bias.astype(np.float64).reshape(-1)
     made = Affine(make, CubeShape(weights.shape[0], rows, columns), shape, scale, given - shift)
     return replace(made, computed=computed)
+
+
+def check_fits(cube: CubeShape, weights: Array, window: Window2D, builder: OperatorBuilder[Any]) -> None:
+    """Refuse a convolution that the registers or the buffer of the core do not take."""
+    builder.check(conv_limits(cube, weights.shape[0], window))
+    if kernels_at_once(builder.target, builder.precision, cube, weights.shape[0], window) is None:
+        builder.refuse(
+            f"a {weights.shape[1]}x{weights.shape[2]}x{weights.shape[3]} kernel does not fit the convolution "
+            f"buffer of {builder.target.cbuf_bytes} bytes (partial sums would be quantized to int8)"
+        )
 
 
 def _shorter_rows(

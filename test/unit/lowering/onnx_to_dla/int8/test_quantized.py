@@ -177,6 +177,11 @@ def uneven_windows(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(y, 0.01, -10), (1, 40, 5, 5))
 
 
+def refused_when_quantized(net: Net, op: str, **attributes: object) -> onnx.ModelProto:
+    """Data movement is lowered with the QuantizeLinear after it, which is not the cause of a refusal."""
+    return net.model(net.rounded(net(op, net.rounded("x0"), **attributes), 0.1), (1, 2, 18, 18))
+
+
 def windows_cut_much(net: Net) -> onnx.ModelProto:
     pads = {"pads": [2, 7, 3, 12], "ceil_mode": 1}
     y = net("AveragePool", net.rounded("x0"), kernel_shape=[14, 24], strides=[10, 10], **pads)
@@ -650,6 +655,17 @@ def late_quotient(net: Net) -> onnx.ModelProto:
             "[1, 4, 40, 36] to [1, 1, 1, 1]: a reduction of channels too (the PDP takes rows and columns)",
         ),
         (product, "both factors have zero points other than 0"),
+        *(
+            (partial(refused_when_quantized, op=op, **attributes), message)
+            for op, attributes, message in (
+                (
+                    "MaxPool",
+                    {"kernel_shape": [2, 2], "strides": [9, 9]},
+                    "maxpool2 (MaxPool): pooling stride 9",
+                ),
+                ("SpaceToDepth", {"blocksize": 9}, "spacetodepth2 (SpaceToDepth): stride 9"),
+            )
+        ),
         (windows_cut_much, "factors of 1.91 to 37.3 for means whose windows padding cuts (8 bits are too"),
         *(
             (partial(with_row, op=op), "a selection of [8, 1, 1] to [8, 8, 8] that mixes channels, rows and")
