@@ -12,14 +12,15 @@ from dataclasses import replace
 import numpy as np
 from xdsl.ir import SSAValue
 
+from xonnc.dialects.dla.types import CubeShape
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.formats.nvdla.quantization import INT8_MAX
 from xonnc.lowering.dla_planning.window import Window2D
-from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube, DlaBuilder
+from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube, DlaBuilder, cube_shape
 from xonnc.lowering.onnx_to_dla.builders.kernels import Kernels, tiled
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder, TensorT, lowers
-from xonnc.lowering.onnx_to_dla.builders.windows import window_of
+from xonnc.lowering.onnx_to_dla.builders.windows import output_size, window_of
 from xonnc.lowering.onnx_to_dla.operators.grouped_convolution import grouped
 from xonnc.lowering.onnx_to_dla.operators.image_convolution import image_convolution
 from xonnc.lowering.onnx_to_dla.operators.wide_dilation import (
@@ -48,6 +49,10 @@ def conv(op: ConvOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     batch = batch_of(source.shape, builder)
     if window != Window2D((1, 1)) and not source.has_one_factor:
         source = builder.source(op.X)
+    if (inner := _in_channels(source, kernels, window)) is not None:
+        across = _across_channels(kernels.dense(op.group.value.data), inner, window, builder)
+        repeated = None if bias is None else bias.repeat(across.array.shape[0] // bias.size)
+        return builder.convolution(source, across, repeated, Window2D((1, 1)), builder.result_shape(op))
     builder.check_spatial(source)
     groups, bias = op.group.value.data * batch, None if bias is None else tiled(bias, batch)
     shape = builder.result_shape(op)
@@ -59,6 +64,47 @@ def conv(op: ConvOp, builder: OperatorBuilder[TensorT]) -> TensorT:
         dense = kernels.dense(groups)
         return convolved_by_regions(builder.source(op.X), dense, bias, window, shape, builder)
     return grouped(source, kernels, bias, window, groups, shape, builder)
+
+
+MAX_ACROSS = 1 << 24
+"""Most weights of a convolution over elements of one position: they are quadratic in those elements."""
+
+
+def _in_channels(source: Cube, kernels: Kernels, window: Window2D) -> CubeShape | None:
+    """
+    Return channels, rows and columns of one image whose elements are all channels of one position in memory.
+
+    ECA blocks convolve the means of channels so.
+    """
+    cube = cube_shape(source.shape)
+    if cube in (None, source.cube) or source.cube.positions > 1 or source.shape[0] != 1:
+        return None
+    rows, columns = window.output_size(cube)
+    results = kernels.array.shape[0] * rows * columns
+    return cube if min(rows, columns) > 0 and results * cube.elements <= MAX_ACROSS else None
+
+
+def _across_channels(kernels: Kernels, inner: CubeShape, window: Window2D, builder: DlaBuilder) -> Kernels:
+    """Return 1x1 kernels over the elements of one position that compute a convolution over `inner`."""
+    rows, columns = output_size(window, inner, builder)
+    outputs, *_ = kernels.array.shape
+    matrix = np.zeros((outputs, rows, columns, *inner), kernels.array.dtype)
+    for tap in np.ndindex(window.kernel):
+        results, read = list[Array](), list[Array]()
+        for axis, count in enumerate((rows, columns)):
+            at = (
+                np.arange(count) * window.strides[axis]
+                - window.pads[axis]
+                + tap[axis] * window.dilations[axis]
+            )
+            inside = np.flatnonzero((at >= 0) & (at < inner[1 + axis]))
+            results.append(inside)
+            read.append(at[inside])
+        (down, right), (y, x) = np.ix_(*results), np.ix_(*read)
+        # Indices on both sides of a slice come first in the result.
+        matrix[:, down, right, :, y, x] = kernels.array[:, :, tap[0], tap[1]]
+    scales = kernels.scales if kernels.scales.size == 1 else kernels.scales.repeat(rows * columns)
+    return Kernels(matrix.reshape(outputs * rows * columns, inner.elements, 1, 1), scales)
 
 
 @lowers(GemmOp)

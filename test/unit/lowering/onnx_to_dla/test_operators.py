@@ -153,6 +153,12 @@ CONVOLUTIONS = [
         weights={"w": (4, 3, 20), "b": (4,)},
         x=(1, 6, 90),
     ),
+    case(
+        "channels of one position",
+        "g = GlobalAveragePool(x)\nr = Reshape(g, s)\ny = Conv<dilations=[2], pads=[1,2]>(r, w, b)",
+        weights={"s": np.array([1, 2, 6]), "w": (3, 2, 3), "b": (3,)},
+        x=(1, 12, 3, 3),
+    ),
     case("one dimension", "y = Conv<pads=[1,1]>(x, w)", weights={"w": (8, 4, 3)}, x=(1, 4, 20)),
     case("70 channels", "y = Conv(x, w)", weights={"w": (33, 70, 2, 2)}, x=(1, 70, 5, 6)),
     case(

@@ -98,6 +98,17 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         {"inputs": {"x": (1, 2, 4, 4), "z": (1, 2, 3, 3)}},
         "the kernels must be a constant, found a computed value",
     ),
+    *(
+        (
+            "r = Reshape(x, s)\ny = Conv(r, w)",
+            {
+                "weights": {"s": np.array([batch, 1, 4100 // batch]), "w": (1, 1, 3)},
+                "x": (batch, 4100 // batch, 1, 1),
+            },
+            f"the reshape to [{batch}, 1, {4100 // batch}] moves data",
+        )
+        for batch in (1, 2)
+    ),
     (
         "y = Conv<strides=[11,1]>(x, w)",
         {"weights": {"w": (3, 3, 1, 1)}, "x": (1, 3, 20, 4)},

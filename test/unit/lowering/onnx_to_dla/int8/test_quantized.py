@@ -302,6 +302,14 @@ def constants_by_position(net: Net) -> onnx.ModelProto:
     return net.model(y, (1, 6, 4, 8), (1, 8, 2))
 
 
+def convolved_channels(net: Net) -> onnx.ModelProto:
+    """A convolution over the channels of one position, as in ECA blocks."""
+    y = net.rounded(net("Reshape", net.rounded("x0", zero=3), net.held(np.array([1, 2, 2, 10]))), zero=3)
+    y = net("Conv", y, net.kernels(6, 1, 2, 3), net.numbers(6), group=2, pads=[1, 0, 0, 2], strides=[1, 2])
+    y = net("Reshape", net.rounded(y, 0.05), net.held(np.array([1, 60, 1, 1])))
+    return net.model(net.rounded(net("Mul", y, net.rounded("x1")), 0.05), (1, 40, 1, 1), (1, 60, 3, 1))
+
+
 def enlarged_much(net: Net) -> onnx.ModelProto:
     """More positions than an engine counts rows: views have them, engines do not."""
     y = net("Resize", net.rounded("x0"), "", net.held(np.array([1, 1, 2, 2], np.float32)))
@@ -344,6 +352,7 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "long strides": (long_strides, 2),
     "wide patches": (wide_patches, 1),
     "constants by position": (constants_by_position, 2),
+    "convolved channels": (convolved_channels, 2),
     "greatest": (greatest, 1),
     "pooled": (pooled, 2),
     "classifier": (classifier, 2),
