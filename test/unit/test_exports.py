@@ -23,13 +23,13 @@ EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 NAMES = (
     *("tf_combined_nms", "tf_while", "keras_norms", "keras_causal", "keras_bidirectional"),
     *("paddle_image", "paddle_sequence", "jax_functions", "jax_einsum", "jax_scatter"),
-    "tf_crops",
+    *("tf_crops", "torch_index"),
 )
 
 SIZES = (3, 1, 2)
 """Of symbolic dimensions."""
 
-ELEMENTS = {"tensor(float)": np.float32, "tensor(int32)": np.int32}
+ELEMENTS = {"tensor(float)": np.float32, "tensor(int32)": np.int32, "tensor(int64)": np.int64}
 
 
 def inputs_of(session: Any, size: int) -> dict[str, Array]:
@@ -57,4 +57,6 @@ def test_an_export_is_valid_and_computes_what_onnxruntime_does(name: str, tmp_pa
         assert differences(simplified.run(None, feeds), expected) == ""
         assert differences(native.run(None, feeds), expected) == ""
     assert native.host_calls() == []
+    # One program serves all sizes.
+    assert native.compiled == 1
     assert not any(node.engine == "refused" for node in explain_native(path).nodes)

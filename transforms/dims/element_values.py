@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import StringAttr, i1, i64
 
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.transforms.dims.dim_context import DimContext, Element, Elements, elements_of, integer
@@ -85,6 +85,24 @@ def gather(ctx: DimContext) -> Sequence[Elements | None]:
     if data is None or indices is None or any(not -len(data) <= index < len(data) for index in indices):
         return []
     return [tuple(data[index] for index in indices)]
+
+
+@elements_of("ScatterElements", "ScatterND")
+def scatter(ctx: DimContext) -> Sequence[Elements | None]:
+    """A vector with elements at constant indices replaced; torch builds the shapes of indices so."""
+    data, indices, updates = ctx.elements(0), ctx.numbers(1), ctx.elements(2)
+    reduction = ctx.op.properties.get("reduction")
+    if len(ctx.sizes(0) or ()) != 1 or (isinstance(reduction, StringAttr) and reduction.data != "none"):
+        return []
+    if data is None or indices is None or updates is None or len(indices) != len(updates):
+        return []
+    if any(not -len(data) <= index < len(data) for index in indices):
+        return []
+    replaced = {index % len(data): element for index, element in zip(indices, updates, strict=True)}
+    # Which of several elements for one index counts is undefined.
+    if len(replaced) != len(indices):
+        return []
+    return [tuple(replaced.get(index, element) for index, element in enumerate(data))]
 
 
 @elements_of("Slice")

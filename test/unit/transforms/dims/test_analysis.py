@@ -187,6 +187,19 @@ MODELS = {
         ones = ConstantOfShape<value = int64[1] {1}>(j)  tiled = Tile(ones, j)
         wide = Expand(tiled, j)  both = Mul(back, wide)  r = Reshape(x, both)
         big = Tile(v, three) }""",
+    "scattered": """(float[N, S] x) => (float[A, 3] a, float[B, C] b, float[D, 3] c, float[E, 3] d,
+        float[F, G, H, I] e) {
+        s = Shape(x)  i = Constant<value = int64[1] {0}>()  j = Constant<value = int64[1] {1}>()
+        n = Gather(s, i)  q = Gather(s, j)  three = Constant<value = int64[1] {3}>()
+        mixed = Concat<axis = 0>(n, three)  moved = ScatterElements(mixed, i, q)  a = ConstantOfShape(moved)
+        last = Constant<value = int64[1, 1] {-1}>()  all = ScatterND(mixed, last, q)  b = ConstantOfShape(all)
+        sum = ScatterElements<reduction = "add">(mixed, i, q)  c = ConstantOfShape(sum)
+        same = Constant<value = int64[2] {0, 0}>()  any = ScatterElements(mixed, same, s)
+        d = ConstantOfShape(any)  square = Constant<value = int64[2] {2, 2}>()
+        both = Concat<axis = 0>(mixed, mixed)  rows = Reshape(both, square)
+        column = Constant<value = int64[2, 1] {0, 1}>()  sizes = Unsqueeze(s, j)
+        diagonal = ScatterElements<axis = 1>(rows, column, sizes)  minus = Constant<value = int64[1] {-1}>()
+        flat = Reshape(diagonal, minus)  e = ConstantOfShape(flat) }""",
     "loops": """(float[N, S] x, float[S] v, bool go) => (float[A, B] y, float[C, D] z, float[E, F] w) {
         s = Shape(x)  i = Constant<value = int64 {0}>()  n = Gather(s, i)  yes = Constant<value = int64 {1}>()
         always = Cast<to = 9>(yes)
@@ -377,6 +390,16 @@ KNOWN = {
         {"g.0"},
         {"big.0"},
     ],
+    "scattered": [
+        {"x.0", "b.0"},
+        {"x.1", "a.0", "b.1"},
+        {"c.0"},
+        {"d.0"},
+        {"e.0"},
+        {"e.1"},
+        {"e.2"},
+        {"e.3"},
+    ],
     "loops": [
         {"x.0", "y.0", "w.0", "u.0", "z.0"},
         {"x.1", "y.1", "w.1", "u.1", "z.1", "v.0", "state.0", "grown.1"},
@@ -414,6 +437,21 @@ def test_the_name_of_a_result_gives_way_to_what_is_known() -> None:
     values = {name: value for value, name in named_values(made, onnx.parser.parse_model(text)).items()}
     assert not analysis.same_dim(values["x"], 0, values["y"], 0)
     assert analysis.same_dim(values["z"], 1, values["w"], 1)
+
+
+@pytest.mark.parametrize("operands", ["far, q", "i, s"])
+def test_invalid_indices_scatter_nothing(operands: str) -> None:
+    """Models that fail at runtime, of an index out of range and of fewer indices than updates."""
+    text = f"""<ir_version: 10, opset_import: ["" : 20]> main (float[N, S] x) => (float[A, B] y) {{
+        s = Shape(x)  i = Constant<value = int64[1] {{0}}>()  q = Gather(s, i)
+        far = Constant<value = int64[1] {{3}}>()  moved = ScatterElements(s, {operands})
+        y = ConstantOfShape(moved) }}"""
+    proto = onnx.parser.parse_model(text)
+    made = module(proto)
+    analysis = DimAnalysis(made)
+    values = {name: value for value, name in named_values(made, proto).items()}
+    assert not analysis.same_dim(values["x"], 0, values["y"], 1)
+    assert not analysis.same_dim(values["x"], 0, values["y"], 0)
 
 
 def test_sizes_that_may_be_zero_are_not_divided_out() -> None:
