@@ -30,6 +30,7 @@ from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import DlaBuilder, cube_shape
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.operators.pooling import pool
+from xonnc.targets.limits import DIMENSION
 
 Indices = npt.NDArray[np.int64]
 
@@ -187,10 +188,19 @@ class SelectedAxes:
 
     @staticmethod
     def of(indices: Indices, source: CubeShape, builder: DlaBuilder) -> SelectedAxes:
-        """Separate an index array into its axes; refuse if channels, rows and columns mix."""
+        """
+        Separate an index array into its axes; refuse if channels, rows and columns mix.
+
+        Some elements of one position stay channels where their shape would have them at several positions.
+        """
         result = cube_shape(indices.shape)
         assert result is not None, "the result has elements"
         cube = indices.reshape(result)
+        highest = cube.max(axis=(1, 2), keepdims=True)
+        is_part = source.positions == 1 and indices.size <= min(source.channels, DIMENSION.most)
+        if is_part and np.any((cube != FILL) & (cube != highest)):
+            result = CubeShape(indices.size, 1, 1)
+            cube = indices.reshape(result)
         is_fill = cube == FILL
         picked: list[Indices] = []
         for axis, coordinates in enumerate(

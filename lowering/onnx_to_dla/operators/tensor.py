@@ -62,6 +62,11 @@ MAX_PARTS = 64
 
 def side_by_side(sources: Sequence[Cube], axis: int, shape: tuple[int, ...], builder: DlaBuilder) -> SSAValue:
     """Concatenate tensors to one of `shape` along an axis."""
+    values = [source.value for source in sources]
+    is_moved = any(source.cube != cube_shape(source.shape) for source in sources)
+    if is_moved and prod(shape[:axis]) == 1 and all(source.cube.positions == 1 for source in sources):
+        # Elements that are channels of one position stay channels, whatever their shape.
+        return builder(DlaConcatOp(values, 1, builder.cube_type(CubeShape(prod(shape), 1, 1))))
     for source in sources:
         builder.check_spatial(source)
     if len(sources) == 1:
@@ -69,7 +74,6 @@ def side_by_side(sources: Sequence[Cube], axis: int, shape: tuple[int, ...], bui
     cube = cube_shape(shape)
     if cube is None:
         builder.refuse(f"an empty result of shape {list(shape)}")
-    values = [source.value for source in sources]
     if is_position(axis, shape):
         return builder(DlaConcatOp(values, 3 if axis == len(shape) - 1 else 2, builder.cube_type(cube)))
     outer = prod(shape[:axis])

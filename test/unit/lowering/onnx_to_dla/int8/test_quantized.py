@@ -310,6 +310,20 @@ def convolved_channels(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Mul", y, net.rounded("x1")), 0.05), (1, 40, 1, 1), (1, 60, 3, 1))
 
 
+def split_attention(net: Net) -> onnx.ModelProto:
+    """Parts of the channels of one position, as in split attention, in shapes of several columns."""
+    shape, whole = net.held(np.array([1, 2, 1, 20])), net.held(np.array([1, 40, 1, 1]))
+    x = net.rounded(net("Reshape", net.rounded("x0", zero=3), shape), zero=3)
+    first, second = (
+        net.rounded(net("Slice", x, *(net.held(np.array([each])) for each in (begin, begin + 1, 1))))
+        for begin in (0, 1)
+    )
+    weight = net.rounded(net("Sigmoid", net.rounded(net("Sub", first, second), 0.05)), 0.01)
+    y = net.rounded(net("Concat", weight, second, axis=1), 0.05)
+    y = net.rounded(net("Reshape", y, whole), 0.05)
+    return net.model(net.rounded(net("Mul", y, net.rounded("x1")), 0.05), (1, 40, 1, 1), (1, 40, 3, 1))
+
+
 def enlarged_much(net: Net) -> onnx.ModelProto:
     """More positions than an engine counts rows: views have them, engines do not."""
     y = net("Resize", net.rounded("x0"), "", net.held(np.array([1, 1, 2, 2], np.float32)))
@@ -353,6 +367,7 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "wide patches": (wide_patches, 1),
     "constants by position": (constants_by_position, 2),
     "convolved channels": (convolved_channels, 2),
+    "split attention": (split_attention, 2),
     "greatest": (greatest, 1),
     "pooled": (pooled, 2),
     "classifier": (classifier, 2),
