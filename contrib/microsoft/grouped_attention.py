@@ -238,11 +238,24 @@ class GroupQueryAttention:
             return GroupQueryAttention.attend_window(op, b, [query, key, value], tokens, starts)
         if op.past_key is not None:
             total = b.Reshape(b.Cast(op.total, to=np.int64), [1])
-            added_rows = b.Max(b.Sub(total, b.Shape(op.past_key, start=2, end=3)), np.int64(0))
-            keys = build_with_new_rows(b, op.past_key, key, starts, added_rows)
-            values = build_with_new_rows(b, op.past_value, value, starts, added_rows)
+            past_keys, past_values = GroupQueryAttention.pasts(op, b)
+            added_rows = b.Max(b.Sub(total, b.Shape(past_keys, start=2, end=3)), np.int64(0))
+            keys = build_with_new_rows(b, past_keys, key, starts, added_rows)
+            values = build_with_new_rows(b, past_values, value, starts, added_rows)
         y = merge_heads(b, GroupQueryAttention.attend(op, b, [query, keys, values], starts))
         return [y, keys, values]
+
+    @staticmethod
+    def pasts(op: Any, b: Builder) -> list[Value]:
+        """
+        Return the cached keys and values, with heads of static size.
+
+        onnxruntime-genai declares a name for that size. Kernels for all lengths need it to be static.
+        """
+        given = [op.past_key, op.past_value]
+        if op.past_key.shape is None or isinstance(op.past_key.shape[3], int):
+            return given
+        return [b.Reshape(each, [0, 0, 0, GroupQueryAttention.size(op)]) for each in given]
 
     @staticmethod
     def epsilons(op: Any) -> list[float]:
@@ -273,11 +286,11 @@ class GroupQueryAttention:
     ) -> list[Value | None]:
         """Build the attention over caches of the last tokens alone, and these caches with the new tokens."""
         query, *new = parts
-        capacity, length = b.Shape(op.past_key, start=2, end=3), b.Shape(query, start=2, end=3)
+        pasts = GroupQueryAttention.pasts(op, b)
+        capacity, length = b.Shape(pasts[0], start=2, end=3), b.Shape(query, start=2, end=3)
         rows, remaining = (
             build_resident(b, each, capacity, op.local_window_size) for each in (starts, tokens)
         )
-        pasts = (op.past_key, op.past_value)
         staged = [
             build_with_new_rows(b, past, each, rows, length) for past, each in zip(pasts, new, strict=True)
         ]

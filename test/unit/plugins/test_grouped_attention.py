@@ -99,6 +99,27 @@ def test_chunks_of_a_prompt_that_are_padded(attributes: str):
     assert session.host_calls() == []
 
 
+def test_one_program_serves_all_lengths_of_caches_with_heads_of_named_size():
+    """As onnxruntime-genai 0.18 declares caches; the number of tokens is the width of the mask."""
+    text = CACHED.replace("ATTRIBUTES", "").replace("int32 t,", "int64[b, m] mask,").replace(", c]", ", 16]")
+    text = text.replace("1, p, 32]", "1, p, h]").replace("QW, KW, VALID", ", ,")
+    text = text.replace("float[32] qw, float[32] kw, int32[b] valid", "float[1] unused")
+    sizes = "wide = Shape<start = 1>(mask)  narrow = Cast<to = 6>(wide)  t = Squeeze(narrow)"
+    model = onnx.parser.parse_model(text.replace("{ y,", f"{{ {sizes}  y,"))
+    session, peer, rng = xonnc.compile(model), peer_of(model), np.random.default_rng(4)
+    feeds: dict[str, Any] = {}
+    for past, length in ((0, 3), (5, 1), (6, 1)):
+        tokens = past + length
+        feeds = step(rng, 1, length, 16) | {"unused": np.zeros(1, np.float32)}
+        feeds |= {"n": np.full(1, tokens - 1, np.int32), "mask": np.ones((1, tokens), np.int64)}
+        feeds |= {name: rng.normal(size=(1, 1, past, 32)).astype(np.float32) for name in ("pk", "pv")}
+        for one, other in zip(results(session, feeds), results(peer, feeds), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    assert session.compiled == 1
+    with pytest.raises(XonncError):
+        results(session, feeds | {name: np.zeros((1, 1, 6, 24), np.float32) for name in ("pk", "pv")})
+
+
 @pytest.mark.parametrize("interleaved", [0, 1])
 def test_tables_for_a_part_of_the_head_rotate_that_part(interleaved: int):
     model = grouped(f", rotary_interleaved = {interleaved}", 8)
