@@ -115,7 +115,7 @@ class MatMulNBits:
             y = b.MatMul(op.a, MatMulNBits.unpack(op, b))
             return y if op.bias is None else b.Add(y, op.bias)
         index = MatMulNBits.block_index(op, given)
-        order = np.argsort(index, kind="stable")
+        order: Array = np.argsort(index, kind="stable")
         if op.K % op.block_size == 0 and np.array_equal(index[order], MatMulNBits.block_index(op, None)):
             return MatMulNBits.packed_product(op, b, packed, wide(scales), zeros, order)
         real = block_weights(op, packed, scales, zeros, index).T
@@ -126,7 +126,8 @@ class MatMulNBits:
     def block_index(op: Any, given: Array | None) -> Array:
         """Return the block of each element along K: `g_idx`, or else blocks of neighbours."""
         if given is None:
-            return np.arange(op.K) // op.block_size
+            neighbours: Array = np.arange(op.K, dtype=np.int64) // int(op.block_size)
+            return neighbours
         blocks = -(-op.K // op.block_size)
         index = given.reshape(-1)
         if index.size != op.K or (index.size and not 0 <= index.min() <= index.max() < blocks):
@@ -144,7 +145,7 @@ class MatMulNBits:
         on the result and so spreads a block over K. Weights and activations are taken in that order.
         """
         a = op.a if op.a.dtype == np.float32 else b.Cast(op.a, to=np.float32)
-        if not np.array_equal(order, np.arange(op.K)):
+        if np.any(order[1:] < order[:-1]):
             a = b.Gather(a, b.constant(order.astype(np.int64)), axis=-1)
         # onnxruntime rounds no activations if there are indices of blocks.
         if op.accuracy_level == INT8_ACTIVATIONS and op.g_idx is None:
@@ -159,7 +160,7 @@ class MatMulNBits:
             y = b.Sub(y, b.MatMul(sums, b.constant(np.ascontiguousarray(moved.T))))
         if op.bias is not None:
             y = b.Add(y, op.bias if op.a.dtype == np.float32 else b.Cast(op.bias, to=np.float32))
-        return y if op.a.dtype == np.float32 else b.CastLike(y, op.a)
+        return y if op.a.dtype == np.float32 else b.Cast(y, to=op.a.dtype)
 
     @staticmethod
     def blocks(op: Any) -> list[int]:
@@ -388,7 +389,7 @@ class GatherBlockQuantized:
         elif is_packed:
             real = b.Sub(real, float(1 << (op.bits - 1)))
         real = b.Mul(real, b.Gather(b.Cast(op.scales, to=np.float32), blocks, axis=axis))
-        return b.CastLike(b.Gather(real, op.indices, axis=op.gather_axis), op.scales)
+        return b.Cast(b.Gather(real, op.indices, axis=op.gather_axis), to=op.scales.dtype)
 
     @staticmethod
     def samples(rng: np.random.Generator) -> Samples:

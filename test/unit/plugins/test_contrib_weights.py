@@ -222,3 +222,22 @@ def test_dequantized_weights_stay_quantized():
     x = np.array([[1, 2, -3], [0, 4, 5]], np.float32)
     (found,) = xonnc.compile(model, cache=False).run(None, {"x": x})
     np.testing.assert_allclose(np.asarray(found), x @ np.array([[0.5, -1], [1.5, 2], [2.5, -3]], np.float32))
+
+
+def test_one_program_gathers_any_number_of_quantized_rows():
+    """As tied embeddings of onnxruntime-genai: the scales have another shape than the result."""
+    text = """<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>
+        g (int64[b, s] i, uint8[6, 16] w, float[6, 2] scales) => (float[b, s, 32] y) {
+        y = com.microsoft.GatherBlockQuantized <bits = 4, block_size = 16, quantize_axis = 1>
+            (w, i, scales) }"""
+    model, rng = onnx.parser.parse_model(text), np.random.default_rng(5)
+    arrays = {"w": rng.integers(0, 256, (6, 16), np.uint8), "scales": rng.random((6, 2)).astype(np.float32)}
+    for port in list(model.graph.input)[1:]:
+        model.graph.input.remove(port)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(arrays[port.name], port.name))
+    session = xonnc.compile(model)
+    peer = import_module("onnxruntime").InferenceSession(model.SerializeToString())
+    for shape in ((1, 5), (2, 1), (1, 0)):
+        feeds = {"i": rng.integers(0, 6, shape)}
+        np.testing.assert_array_equal(session.run(None, feeds)[0], peer.run(None, feeds)[0])
+    assert session.compiled == 1
