@@ -213,10 +213,11 @@ class ConvOp(IRDLOperation):
     With `groups`, equal numbers of consecutive blocks of `x` and `y` form a group, with panels of its own,
     and `depth` is that of one. Groups of a part of a block have as many filters, and panels of one block.
 
-    Iterations are rows of `out` of each panel of each image; `range` selects some. `images` is the number of
-    images if it is dynamic. The epilogue is a scalar function, applied in registers; bounds are its most
-    frequent form. With `products`, the LLVM intrinsic of a dot product, `x` and `w` hold the bits of bfloat16
-    values, and `w` has pairs of input channels side by side.
+    Iterations are rows of `out` of each panel of each image; `range` selects some. The number of images and
+    `out` are dynamic if `-9223372036854775808`; they are given in `dynamic_sizes`. The epilogue is a scalar
+    function, applied in registers; bounds are its most frequent form. With `products`, the LLVM intrinsic of
+    a dot product, `x` and `w` hold the bits of bfloat16 values, and `w` has pairs of input channels side by
+    side.
 
     ```mlir
     "krnl.conv"(%y, %x, %w) {kernel = array<i64: 1, 1>, …} : …
@@ -231,7 +232,7 @@ class ConvOp(IRDLOperation):
     bias = opt_operand_def(MemRefType)
     residual = opt_operand_def(MemRefType)
     range = var_operand_def(IndexType)
-    images = var_operand_def(IndexType)
+    dynamic_sizes = var_operand_def(IndexType)
     depth = prop_def(IntegerAttr)
     kernel = prop_def(DenseArrayBase.constr(i64))
     strides = prop_def(DenseArrayBase.constr(i64))
@@ -298,23 +299,23 @@ class ConvOp(IRDLOperation):
         return shape_of(self.y)[1]
 
     @property
-    def iterations_per_image(self) -> int:
-        """Iterations for one image."""
-        return self.panels * int(self.out.get_values()[0])
+    def sizes(self) -> list[int]:
+        """Images, and rows and columns that are computed; `-9223372036854775808` if dynamic."""
+        return [shape_of(self.y)[0], *(int(size) for size in self.out.get_values())]
 
     @property
     def iterations(self) -> int:
-        """Iterations; those of one image if the number of images is dynamic."""
-        return self.iterations_per_image * (1 if self.images else shape_of(self.y)[0])
+        """Iterations; those of one image if images are dynamic, of one row if rows are."""
+        images, rows, _ = self.sizes
+        return self.panels * prod(1 if size == DYNAMIC_INDEX else size for size in (images, rows))
 
     def verify_(self) -> None:
         """Ranks, positive sizes, a range of two, a position for a residual."""
         if len(shape_of(self.y)) != 5 or len(shape_of(self.x)) not in (4, 5):
             raise VerifyException("krnl.conv: y has 5 axes, x 4 or 5")
-        require_pairs(self, ("kernel", "strides", "dilations", "out", "out_strides", "tile"))
+        require_pairs(self, ("kernel", "strides", "dilations", "out_strides", "tile"))
+        self._verify_sizes()
         require_range(self, self.range)
-        if len(self.images) != (shape_of(self.y)[0] == DYNAMIC_INDEX):
-            raise VerifyException(f"krnl.conv: images are in {self.y.type}, found {len(self.images)} numbers")
         if (self.residual is None) != (self.residual_start is None):
             raise VerifyException("krnl.conv: a residual and where it starts come together")
         if self.prefetch is not None and (len(shape_of(self.x)) != 5 or self.prefetch.value.data < 1):
@@ -343,6 +344,17 @@ class ConvOp(IRDLOperation):
             _require_bf16(self, (self.y, self.x, self.w), self.depth.value.data)
         if self.epilogue is not None:
             self._verify_epilogue(self.epilogue)
+
+    def _verify_sizes(self) -> None:
+        """Positive sizes of results, and the dynamic ones of them."""
+        out = [int(size) for size in self.out.get_values()]
+        if len(out) != 2 or min(1 if size == DYNAMIC_INDEX else size for size in out) < 1:
+            raise VerifyException(f"krnl.conv: out holds two sizes above 0, found {out}")
+        count = self.sizes.count(DYNAMIC_INDEX)
+        if len(self.dynamic_sizes) != count:
+            raise VerifyException(
+                f"krnl.conv: {count} dynamic sizes, found {len(self.dynamic_sizes)} operands"
+            )
 
     def _verify_groups(self, groups: int) -> None:
         """Groups of whole blocks of `x` and `y`, or of equal parts of a block."""

@@ -14,18 +14,22 @@ from math import prod
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import I64, DenseArrayBase, FloatAttr, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, I64, DenseArrayBase, FloatAttr, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import ConvOp
 from xonnc.dialects.krnl.types import is_buffer, size_of
+from xonnc.lowering.krnl_to_llvm import llvm_ops
 from xonnc.lowering.krnl_to_llvm.conv_tiles import TileGrid, TileOrigin, emit_tiles
 from xonnc.lowering.krnl_to_llvm.gemm import multiply_add
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 from xonnc.lowering.krnl_to_llvm.next_panel import ahead_of, prefetch_share, share_of_next_panel
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import MAX_UNROLLED_WINDOW
+
+ConvBuffer: TypeAlias = tuple[SSAValue, Sequence[int | SSAValue]]
+"""A buffer in memory: its address, and the distance of elements along each axis."""
 
 Epilogue: TypeAlias = Callable[[SSAValue, int], SSAValue]
 """Compute the vector to store from a vector of results and its number of lanes."""
@@ -36,28 +40,22 @@ class _FeatureMap:
     """A feature map in memory: NCHWc, or NCHW with `lanes` = 1."""
 
     pointer: SSAValue
-    blocks: int
-    rows: int
-    columns: int
+    image: int | SSAValue
+    """Distance between images, in elements."""
+    block: int | SSAValue
+    """Distance between channel blocks, in elements."""
+    row: int | SSAValue
+    """Distance between rows, in elements."""
     lanes: int
     """Channels in a block (the c of NCHWc); 1 for plain NCHW."""
     element: Attribute
 
-    @property
-    def row(self) -> int:
-        """Distance between rows, in elements."""
-        return self.columns * self.lanes
 
-    @property
-    def block(self) -> int:
-        """Distance between channel blocks, in elements."""
-        return self.rows * self.row
-
-
-def _feature_map(buffer: SSAValue, pointer: SSAValue) -> _FeatureMap:
+def _feature_map(buffer: SSAValue, memory: ConvBuffer) -> _FeatureMap:
     assert is_buffer(buffer.type)
-    _, blocks, rows, columns, *lanes = buffer.type.get_shape()
-    return _FeatureMap(pointer, blocks, rows, columns, lanes[0] if lanes else 1, buffer.type.element_type)
+    pointer, (image, block, row, *_) = memory
+    lanes = buffer.type.get_shape()[4:]
+    return _FeatureMap(pointer, image, block, row, lanes[0] if lanes else 1, buffer.type.element_type)
 
 
 @dataclass(frozen=True)
@@ -93,14 +91,14 @@ def _sizes(attribute: DenseArrayBase[I64]) -> tuple[int, int]:
 def emit_conv(
     builder: LLVMBuilder,
     op: ConvOp,
-    pointers: Sequence[SSAValue],
+    buffers: Sequence[ConvBuffer],
     iterations: tuple[SSAValue, SSAValue],
-    dynamic_images: Sequence[SSAValue] = (),
+    dynamic_sizes: Sequence[SSAValue] = (),
     epilogue: Epilogue | None = None,
 ) -> None:
     """Emit a `krnl.conv` for the parallel range `iterations` (begin, end)."""
-    y, x, w, *rest = pointers
-    bias = rest.pop(0) if op.bias is not None else None
+    y, x, (w, _), *rest = buffers
+    bias = rest.pop(0)[0] if op.bias is not None else None
     residual = _feature_map(op.residual, rest[0]) if op.residual is not None else None
     conv = _Conv(
         builder,
@@ -117,8 +115,9 @@ def emit_conv(
     def tile(origin: TileOrigin, pixels: int, width: int) -> None:
         _emit_tile(conv, origin, pixels, width)
 
-    images = dynamic_images[0] if dynamic_images else op.iterations // op.iterations_per_image
-    grid = TileGrid(images, op.blocks, _sizes(op.out), _sizes(op.tile), op.block_groups)
+    given = iter(dynamic_sizes)
+    images, rows, columns = (next(given) if size == DYNAMIC_INDEX else size for size in op.sizes)
+    grid = TileGrid(images, op.blocks, (rows, columns), _sizes(op.tile), op.block_groups)
     emit_tiles(builder, iterations, grid, tile)
 
 
@@ -132,12 +131,12 @@ def _pixel_address(
     """Return the address of the pixel at `start` + (row, column) * `strides`."""
     builder = conv.builder
     number, block, row, column = origin
-    offset = builder.imul(builder.iadd(builder.imul(number, image.blocks), block), image.block)
-    offset = builder.iadd(offset, builder.imul(row, strides[0] * image.row))
+    offset = builder.iadd(builder.imul(number, image.image), builder.imul(block, image.block))
+    offset = builder.iadd(offset, builder.imul(row, builder.mul_sizes(image.row, strides[0])))
     offset = builder.iadd(offset, builder.imul(column, strides[1] * image.lanes))
-    constant = start[0] * image.row + start[1] * image.lanes
     pointer = builder.address(image.pointer, offset, image.element)
-    return builder.address(pointer, constant, image.element)
+    pointer = builder.address(pointer, builder.mul_sizes(image.row, start[0]), image.element)
+    return builder.address(pointer, start[1] * image.lanes, image.element)
 
 
 def _emit_tile(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> None:
@@ -178,7 +177,7 @@ def _accumulate_dense(
     terms, depth = op.terms, op.depth.value.data
 
     def nest(
-        levels: Sequence[tuple[int, int]], pointer: SSAValue, carried: Sequence[SSAValue]
+        levels: Sequence[tuple[int, int | SSAValue]], pointer: SSAValue, carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         """Emit nested loops; a level is a number of iterations and their distance in elements."""
         if not levels:
@@ -199,7 +198,7 @@ def _accumulate_dense(
         return builder.loop(builder.constant(0), builder.constant(count), 1, carried, body)
 
     window = [
-        (kernel[0], dilations[0] * x.row),
+        (kernel[0], builder.mul_sizes(x.row, dilations[0])),
         (kernel[1], dilations[1] * x.lanes),
     ]
     # The last input block may be partly filled; its unused channels have no weights, so that it has a
@@ -211,7 +210,7 @@ def _accumulate_dense(
     if full_vectors:
         carried = nest([(full_vectors, x.block), *window, (x.lanes // terms, terms)], corner, carried)
     if rest:
-        remainder = builder.address(corner, full_vectors * x.block, x.element)
+        remainder = builder.address(corner, builder.mul_sizes(x.block, full_vectors), x.element)
         carried = nest([*window, (rest // terms, terms)], remainder, carried)
     return carried[1 + len(aheads) :]
 
@@ -329,9 +328,17 @@ def _prefetch_block(conv: _Conv, pointer: SSAValue, pixels: int) -> None:
         for pixel in range(pixels)
         for step in range(kernel[1])
     }
+    # Not `inbounds`, as in `prefetch`: the next block of the last one is past the end.
+    pointer = conv.builder.add(llvm_ops.address(pointer, x.block, x.element, inbounds=False))
     for row in range(kernel[0]):
+        distance = conv.builder.mul_sizes(x.row, row * dilations[0])
+        start = (
+            conv.builder.add(llvm_ops.address(pointer, distance, x.element, inbounds=False))
+            if row
+            else pointer
+        )
         for column in sorted(columns):
-            conv.builder.prefetch(pointer, (x.block + row * dilations[0] * x.row) * size + column * line)
+            conv.builder.prefetch(start, column * line)
 
 
 MAX_UNROLLED_COLUMNS = 32
@@ -367,7 +374,10 @@ def _accumulate_depthwise(conv: _Conv, origin: TileOrigin, totals: Sequence[SSAV
     def of_row(row: SSAValue | int, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:
         pixels, factors = (
             builder.address(start, builder.mul_sizes(row, distance), element)
-            for start, distance in ((corner, dilations[0] * x.row), (weights, kernel[1] * lanes))
+            for start, distance in (
+                (corner, builder.mul_sizes(x.row, dilations[0])),
+                (weights, kernel[1] * lanes),
+            )
         )
         if is_unrolled or kernel[1] <= MAX_UNROLLED_COLUMNS:
             return part(pixels, factors, kernel[1], totals)
@@ -401,22 +411,26 @@ def _store(conv: _Conv, origin: TileOrigin, sums: Sequence[SSAValue], width: int
     builder, op, element = conv.builder, conv.op, conv.element
     strides = _sizes(op.out_strides)
     target = _pixel_address(conv, conv.y, origin, _sizes(op.out_start), strides)
-    added = None
+    targets = [
+        builder.address(target, builder.mul_sizes(conv.y.block, each), element) for each in range(width)
+    ]
+    added: Sequence[SSAValue] = []
     if conv.residual is not None and op.residual_start is not None:
-        added = _pixel_address(conv, conv.residual, origin, _sizes(op.residual_start), (1, 1))
+        first, block = (
+            _pixel_address(conv, conv.residual, origin, _sizes(op.residual_start), (1, 1)),
+            conv.residual.block,
+        )
+        added = [builder.address(first, builder.mul_sizes(block, each), element) for each in range(width)]
     for number, total in enumerate(sums):
         pixel, block = divmod(number, width)
-        if added is not None and conv.residual is not None:
-            offset = pixel * conv.lanes + block * conv.residual.block
-            total = builder.fadd(
-                total, builder.load(builder.address(added, offset, element), element, conv.lanes)
-            )
+        if added:
+            read = builder.address(added[block], pixel * conv.lanes, element)
+            total = builder.fadd(total, builder.load(read, element, conv.lanes))
         for limit, predicate in ((op.low, "olt"), (op.high, "ogt")):
             total = _clamp(builder, total, limit, predicate)
         if conv.epilogue is not None:
             total = conv.epilogue(total, conv.lanes)
-        offset = pixel * strides[1] * conv.lanes + block * conv.y.block
-        builder.store(total, builder.address(target, offset, element))
+        builder.store(total, builder.address(targets[block], pixel * strides[1] * conv.lanes, element))
 
 
 def _clamp(builder: LLVMBuilder, total: SSAValue, limit: FloatAttr | None, predicate: str) -> SSAValue:

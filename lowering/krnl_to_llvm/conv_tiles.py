@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects import llvm
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
@@ -28,7 +29,7 @@ class TileGrid(NamedTuple):
     images: int | SSAValue
     vectors: int
     """Channel vectors of a pixel."""
-    out: tuple[int, int | SSAValue]
+    out: tuple[int | SSAValue, int | SSAValue]
     """Output rows and columns."""
     tile: tuple[int, int]
     """Pixels and channel vectors of a tile."""
@@ -53,7 +54,9 @@ def emit_tiles(
         return
     # Full panels are iterations [0, middle), the narrower last one those from `middle` on. A chunk of
     # the parallel range may contain both, so each part clamps the range to its own iterations.
-    middle = builder.size(builder.mul_sizes(grid.images, grid.groups * full_tiles * grid.out[0]))
+    middle = builder.size(
+        builder.mul_sizes(builder.mul_sizes(grid.images, grid.out[0]), grid.groups * full_tiles)
+    )
     if full_tiles:
         _emit_rows(
             builder,
@@ -83,7 +86,7 @@ def _emit_rows(
     """
     first, panels, width = part
     rows, groups = grid.out[0], grid.groups
-    skipped = builder.size(builder.mul_sizes(grid.images, groups * first * rows))
+    skipped = builder.size(builder.mul_sizes(builder.mul_sizes(grid.images, rows), groups * first))
 
     def body(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
         number = builder.add(llvm.SubOp(number, skipped)) if first else number
@@ -128,10 +131,6 @@ def _emit_row_of_tiles(
         tile((*origin, builder.constant(tiled)), columns - tiled, width)
 
 
-REMAINDER_PIXELS = (4, 2, 1)
-"""Tile widths for the remainder of a row of dynamic length; the last one must be 1."""
-
-
 def _emit_dynamic_row(
     builder: LLVMBuilder,
     origin: tuple[SSAValue, SSAValue, SSAValue],
@@ -140,15 +139,33 @@ def _emit_dynamic_row(
     width: int,
     tile: EmitTile,
 ) -> None:
-    """Emit a row of dynamic length: full tiles, then tiles of decreasing width for the remainder."""
-    first = builder.constant(0)
-    for count in (pixels, *(size for size in REMAINDER_PIXELS if size < pixels)):
+    """
+    Emit a row of dynamic length: full tiles, then tiles of half the pixels, and so on, for the remainder.
 
-        def one(column: SSAValue, _: Sequence[SSAValue], count: int = count) -> Sequence[SSAValue]:
-            tile((*origin, column), count, width)
+    The last tile of a size ends with the row if that leaves nothing for smaller ones but half a tile or less:
+    it computes some pixels again, in less time than several narrow tiles take.
+    """
+    first = builder.constant(0)
+    while True:
+        half = -(-pixels // 2) if pixels > 1 else 0
+        count, size = pixels, builder.constant(pixels)
+        last = builder.add(llvm.SubOp(columns, size))
+
+        def one(
+            column: SSAValue, _: Sequence[SSAValue], count: int = count, last: SSAValue = last
+        ) -> Sequence[SSAValue]:
+            tile((*origin, builder.intrinsic("smin", column, last)), count, width)
             return []
 
-        left = builder.add(llvm.SDivOp(builder.add(llvm.SubOp(columns, first)), builder.constant(count)))
-        end = builder.iadd(first, builder.imul(left, count))
-        builder.loop(first, end, count, [], one)
-        first = end
+        left = builder.add(llvm.SubOp(columns, first))
+        full = builder.add(llvm.SDivOp(left, size))
+        rest = builder.add(llvm.SubOp(left, builder.imul(full, pixels)))
+        # A row of fewer pixels than a tile has none that ends with it.
+        is_wide = builder.icmp("sge", columns, size)
+        overlaps = builder.select(is_wide, builder.icmp("sgt", rest, builder.constant(half)), is_wide)
+        more = builder.add(llvm.ZExtOp(overlaps, i64))
+        end = builder.iadd(first, builder.imul(builder.iadd(full, more), pixels))
+        builder.loop(first, end, pixels, [], one)
+        if not half:
+            return
+        first, pixels = builder.intrinsic("smin", end, columns), half

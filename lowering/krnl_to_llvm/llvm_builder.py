@@ -217,11 +217,11 @@ class LLVMBuilder:
         """`a + b` of integers."""
         return self.add(llvm_ops.binary(llvm.AddOp, a, b))
 
-    def delinearize(self, index: SSAValue, size: int) -> tuple[SSAValue, SSAValue]:
+    def delinearize(self, index: SSAValue, size: int | SSAValue) -> tuple[SSAValue, SSAValue]:
         """Split a linear index over two axes: quotient and remainder by `size`, the inner extent."""
         if size == 1:
             return index, self.constant(0)
-        quotient = self.add(llvm_ops.binary(llvm.UDivOp, index, self.constant(size)))
+        quotient = self.add(llvm_ops.binary(llvm.UDivOp, index, self.size(size)))
         return quotient, self.add(llvm_ops.binary(llvm.SubOp, index, self.imul(quotient, size)))
 
     def address(self, buffer: SSAValue, index: SSAValue | int, element: Attribute) -> SSAValue:

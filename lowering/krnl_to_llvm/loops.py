@@ -159,9 +159,11 @@ class BodyLowering:
                 sizes = [self.values[size] for size in op.dynamic_sizes]
                 emit_quantized_gemm(self.builder, op, self._buffers(op), self._iteration_range(op), sizes)
             case ConvOp():
-                images = [self.values[count] for count in op.images]
+                sizes = [self.values[size] for size in op.dynamic_sizes]
                 epilogue = None if op.epilogue is None else self._scalar_function(op.epilogue)
-                emit_conv(self.builder, op, self._buffers(op), self._iteration_range(op), images, epilogue)
+                buffers = [value for value in op.operands if is_buffer(value.type)]
+                memory = [(self.values[each], self.strides(each)) for each in buffers]
+                emit_conv(self.builder, op, memory, self._iteration_range(op), sizes, epilogue)
             case Int8ConvOp():
                 sizes = [self.values[size] for size in op.dynamic_sizes]
                 iterations, epilogue = self._iteration_range(op), self._epilogue_of(op)
@@ -278,11 +280,14 @@ class BodyLowering:
         kind = llvm.SExtOp if widths[0] < widths[1] else llvm.TruncOp
         return self.builder.add(kind(value, IntegerType(widths[1])))
 
+    def strides(self, buffer: SSAValue) -> Sequence[int | SSAValue]:
+        """Return the distance of elements of a buffer along each axis."""
+        return self._strides.get(buffer) or [stride or 0 for stride in buffer_strides(buffer)]
+
     def address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         """Return the address of the element at `indices`."""
         offset: SSAValue | None = None
-        strides = self._strides.get(buffer) or [stride or 0 for stride in buffer_strides(buffer)]
-        for index, stride in zip(indices, strides, strict=True):
+        for index, stride in zip(indices, self.strides(buffer), strict=True):
             part = self.builder.imul(self.values[index], stride)
             offset = part if offset is None else self.builder.iadd(offset, part)
         pointer = self.values[buffer]

@@ -61,6 +61,7 @@ from xonnc.lowering.onnx_to_krnl.planning.layout_plan import (
     pool_window,
 )
 from xonnc.lowering.onnx_to_krnl.planning.session_ops import CONTROL
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import is_static, volume
 from xonnc.lowering.onnx_to_krnl.planning.tile_selection import Tiles, conv_tiles
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.rewriting.editing import erase, replace_uses, retype
@@ -150,12 +151,15 @@ def _parts(fusion: ConvFusion, pool: PoolOp, layouts: LayoutPlan, builder: Lower
     weights = constant_elements(fusion.conv.W)
     if image is None or pooled is None or weights is None or image[1] % layouts.lanes:
         return 1
+    columns, whole, small = image[3], volume(image[1:]), volume(pooled[1:])
+    if not is_static(columns) or not is_static(whole) or not is_static(small):
+        return 1
     blocks = image[1] // layouts.lanes
-    _, width = conv_tiles(image[3], blocks, prod(weights.shape[1:]), builder.target)[0]
+    _, width = conv_tiles(columns, blocks, prod(weights.shape[1:]), builder.target)[0]
     panels = 0 if blocks % width else blocks // width
     parts = next((count for count in range(2, panels + 1) if panels % count == 0), 1)
     # The results of all pools are alive beside one part.
-    return parts if prod(image[1:]) > prod(image[1:]) // parts + prod(pooled[1:]) else 1
+    return parts if whole > whole // parts + small else 1
 
 
 def _split(fusion: ConvFusion, pool: PoolOp, parts: int, groups: Groups, builder: LoweringBuilder) -> None:

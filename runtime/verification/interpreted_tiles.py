@@ -75,10 +75,10 @@ def convolve(op: ConvOp, values: Mapping[SSAValue, Any], epilogue: Callable[[Any
     """
     Run all iterations of a convolution; `epilogue` evaluates its region on one element.
 
-    Raises `NotInterpretedError` for a part of them or a dynamic number of images.
+    Raises `NotInterpretedError` for a part of them or dynamic sizes.
     """
-    if op.images:
-        raise NotInterpretedError("krnl.conv of dynamic images")
+    if op.dynamic_sizes:
+        raise NotInterpretedError("krnl.conv of dynamic sizes")
     _require_all_iterations(op, values)
     y, x = values[op.y], values[op.x]
     images, blocks, _, _, lanes = y.shape

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import BufferType, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.planning.layout_plan import ImageBuffer
-from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, static_sizes
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size
 
 Read: TypeAlias = Callable[[KernelBuilder, SSAValue], SSAValue]
 """Converts a loaded element to the value that is stored."""
@@ -28,7 +28,7 @@ def fill_halo(
 
     `shape` is that of the buffer as four axes: planes, rows, columns, and contiguous elements of a pixel.
     """
-    planes, (rows, columns, lanes) = shape[0], static_sizes(shape[1:])
+    planes, rows, columns, lanes = shape
     types: list[BufferType] = [buffer_type([planes, rows, columns * lanes], element)]
     if isinstance(number, tuple):
         types.append(buffer_type([1], element))
@@ -55,7 +55,7 @@ def _store_halo(
     kernel: KernelBuilder,
     plane: SSAValue,
     fill: SSAValue,
-    sizes: Sequence[int],
+    sizes: Sequence[Size],
     halo: Sequence[int],
 ) -> None:
     """Store a value in the halo of a plane of rows, columns, and contiguous elements of a pixel."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import inf, prod
 
 import numpy as np
@@ -40,14 +41,22 @@ from xonnc.lowering.onnx_to_krnl.planning.element_types import (
     is_unsigned_element,
     storage_type,
 )
-from xonnc.lowering.onnx_to_krnl.planning.layout_plan import BlockedBuffer
-from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, are_static, is_static, static_sizes
+from xonnc.lowering.onnx_to_krnl.planning.layout_plan import BlockedBuffer, has_static_counts
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
+    Size,
+    are_static,
+    is_static,
+    static_sizes,
+    volume,
+)
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import (
     MAX_UNROLLED_WINDOW,
     WindowGeometry,
+    has_static_pads,
     window_of,
 )
 from xonnc.lowering.onnx_to_krnl.tensor.padding import padded
+from xonnc.rewriting.patterns import Array
 
 
 def with_pads(
@@ -80,46 +89,42 @@ def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
     if builder.element(op.X) not in (f32, f64):
         return "not of f32 or f64"
     shape, out, weights = builder.sizes(op.X), builder.sizes(op.Y), static_sizes(builder.sizes(op.W))
-    if not are_static((*shape[1:], *out[1:])):
+    if len(weights) != len(shape) or not has_static_pads(op, shape[2:]):
         return NO_DYNAMIC_KERNEL
-    images, (channels, *pixels), (filters, *results) = (
-        shape[0],
-        static_sizes(shape[1:]),
-        static_sizes(out[1:]),
-    )
-    window = window_of(op, weights[2:], pixels, results)
+    window, filters = window_of(op, weights[2:], shape[2:], out[2:]), weights[0]
     groups = op.group.value.data
     is_depthwise = (
         weights[1] == 1
-        and groups == channels
+        and groups == shape[1]
         and (groups > 1 or filters == 1)
         and window.kernel[-1] <= MAX_UNROLLED_WINDOW
     )
-    if groups > 1 and not is_depthwise and not is_static(images):
+    if groups > 1 and not is_depthwise and not are_static(shape):
         return NO_DYNAMIC_KERNEL
     source = with_pads(op.X, shape, window, 0.0, builder)
     if is_depthwise:
         return _depthwise(op, source, window, builder)
-    count, depth = prod(results), prod(weights[1:])
+    depth, each = prod(weights[1:]), filters // groups
     is_plain = prod(window.kernel) == 1 and set(window.strides) <= {1}
-    if is_static(images) and not is_plain:
-        image = 1, 1, *results
+    if are_static(shape) and not is_plain:
+        image = static_sizes((1, 1, *out[2:]))
         size = size_of(builder.element(op.X))
-        found = builder.tiles.of_pixels(size, filters // groups, (image[-2], image[-1]))
+        found = builder.tiles.of_pixels(size, each, (image[-2], image[-1]))
         if found is not None:
             return _in_panels(op, source, window, found, builder)
     columns = source if is_plain else columns_of(source, shape, out, window, builder)
-    each = filters // groups
-    sizes = each, count, depth
-    if groups > 1 and op.B.type != NONE:
-        return _grouped(op, columns, sizes, builder)
     buffers = [builder.buffer(op.W), columns]
     if op.B.type != NONE:
         buffers.append(builder.buffer(op.B))
     properties: dict[str, Attribute] = {"bias_of_rows": UnitAttr()}
-    if not is_static(images):
-        dynamic_matmul(op.Y, buffers, sizes, (images, (False, True)), builder, properties)
+    images, count = shape[0], volume(out[2:])
+    if not is_static(images) or not is_static(count):
+        batch = images, (False, True)
+        dynamic_matmul(op.Y, buffers, (each, count, depth), batch, builder, properties)
         return None
+    sizes = each, count, depth
+    if groups > 1 and op.B.type != NONE:
+        return _grouped(op, columns, sizes, builder)
     starts_a = [group * each * depth for _ in range(images) for group in range(groups)]
     starts_b = [number * depth * count for number in range(images * groups)]
     batched_matmul(op.Y, buffers, sizes, (starts_a, starts_b), builder, properties)
@@ -359,33 +364,20 @@ def _is_byte(element: Attribute) -> bool:
 @lowers(nn.AveragePoolOp)
 def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
     """Mean of each window. Pads count with `count_include_pad`; what `ceil_mode` adds does not."""
-    shape, out = static_sizes(builder.sizes(op.X)[2:]), static_sizes(builder.sizes(op.Y)[2:])
+    shape, out = builder.sizes(op.X)[2:], builder.sizes(op.Y)[2:]
     kernel = int_values(op.kernel_shape) or ()
-    if len(shape) < len(kernel) or len(out) < len(kernel):
+    if not has_static_pads(op, shape):
         return NO_DYNAMIC_KERNEL
     window = window_of(op, kernel, shape, out)
     if not _is_unrolled(op.X, kernel, builder):
         if not are_static(builder.sizes(op.X)):
             return NO_DYNAMIC_KERNEL
         return generic_average_pool(op, window, builder)
-    given = int_values(op.pads) or (0,) * (2 * len(shape))
-    ends = given[len(shape) :] if op.auto_pad.data == "NOTSET" else window.ends
-    inside = np.zeros(window.padded)
-    if op.count_include_pad.value.data:
-        sizes = zip(shape, window.begins, ends, strict=True)
-        inside[tuple(slice(0, begin + size + end) for size, begin, end in sizes)] = 1
-    else:
-        sizes = zip(shape, window.begins, strict=True)
-        inside[tuple(slice(begin, begin + size) for size, begin in sizes)] = 1
-    counts = np.zeros(out)
-    for index in itertools.product(*(range(size) for size in kernel)):
-        parts = zip(index, window.dilations, window.strides, out, strict=True)
-        counts += inside[
-            tuple(
-                slice(at * step, at * step + (size - 1) * stride + 1, stride)
-                for at, step, stride, size in parts
-            )
-        ]
+    if not are_static(shape) and not has_static_counts(op, window):
+        return NO_DYNAMIC_KERNEL
+    counts = reduce(
+        np.multiply.outer, [_counts_of(op, window, axis, shape, out) for axis in range(len(shape))]
+    )
     inverse_counts = np.float32(1) / np.maximum(counts, 1).astype(np.float32)
     if prod(kernel) == 1 and not window.is_padded:
         # The mean of one element: a copy, also of -0.
@@ -395,6 +387,22 @@ def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
         return total + x
 
     return _pool("averagepool", op, op.X, op.Y, 0.0, combine, inverse_counts, builder)
+
+
+def _counts_of(
+    op: nn.AveragePoolOp, window: WindowGeometry, axis: int, shape: Sequence[Size], out: Sequence[Size]
+) -> Array:
+    """Return how many elements windows count along an axis; for a dynamic size, the number of all."""
+    size, count, length = shape[axis], out[axis], window.kernel[axis]
+    if not is_static(size) or not is_static(count):
+        return np.array([length])
+    given = int_values(op.pads) or (0,) * (2 * len(shape))
+    end = given[len(shape) + axis] if op.auto_pad.data == "NOTSET" else window.ends[axis]
+    includes_pads = bool(op.count_include_pad.value.data)
+    first = 0 if includes_pads else window.begins[axis]
+    last = window.begins[axis] + size + (end if includes_pads else 0)
+    at = np.arange(count)[:, np.newaxis] * window.strides[axis] + np.arange(length) * window.dilations[axis]
+    return ((first <= at) & (at < last)).sum(axis=1)
 
 
 def _is_unrolled(value: SSAValue, kernel: Sequence[int], builder: LoweringBuilder) -> bool:
@@ -409,13 +417,13 @@ def _pool(
     result: SSAValue,
     start: float,
     combine: Combine,
-    inverse_counts: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
+    inverse_counts: Array | None,
     builder: LoweringBuilder,
 ) -> str | None:
     shape, out = builder.sizes(value), builder.sizes(result)
-    if not are_static((*shape[2:], *out[2:])):
+    if not has_static_pads(op, shape[2:]):
         return NO_DYNAMIC_KERNEL
-    window = window_of(op, int_values(op.kernel_shape) or (), static_sizes(shape[2:]), static_sizes(out[2:]))
+    window = window_of(op, int_values(op.kernel_shape) or (), shape[2:], out[2:])
     if result in builder.layouts.blocked:
         counts = None if inverse_counts is None else np.atleast_2d(inverse_counts)
         _blocked_pool(name, (value, result), window.of_image, (start, combine), counts, builder)
@@ -428,7 +436,7 @@ def _pool(
         number = kernel.constant(start, storage_type(target.element))
         total = _over_window(window, indices, source, number, combine)
         for factor in factors:
-            total = total * factor[*indices[2:]]
+            total = total * factor[factor.broadcast(indices[2:])]
         target.store(total, *indices)
     kernel.call()
     return None
@@ -439,7 +447,7 @@ def _blocked_pool(
     values: tuple[SSAValue, SSAValue],
     window: WindowGeometry,
     over: tuple[float, Combine],
-    inverse_counts: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
+    inverse_counts: Array | None,
     builder: LoweringBuilder,
 ) -> None:
     """
@@ -457,19 +465,25 @@ def _blocked_pool(
         total = kernel.constant(start, f32)
         for number, steps in enumerate(itertools.product(*(range(size) for size in window.kernel))):
             y, x = (
-                _inside(index, axis, steps[axis], window, source, is_clamped=inverse_counts is None)
+                _inside(kernel, index, axis, steps[axis], window, source, is_clamped=inverse_counts is None)
                 for axis, index in enumerate((row, column))
             )
             total = combine(total, read[image, block, y, x, lane], number)
         for factor in factors:
-            total = total * factor[row, column]
+            total = total * factor[factor.broadcast((row, column))]
         y, x = (index.offset_by(first) for index, first in zip((row, column), target.start, strict=True))
         out[image, block, y, x, lane] = total
     kernel.call()
 
 
 def _inside(
-    index: Scalar, axis: int, step: int, window: WindowGeometry, source: BlockedBuffer, is_clamped: bool
+    kernel: Kernel,
+    index: Scalar,
+    axis: int,
+    step: int,
+    window: WindowGeometry,
+    source: BlockedBuffer,
+    is_clamped: bool,
 ) -> Scalar:
     """Return a row or column of the source under the window, clamped to the image if asked for."""
     first = source.start[axis]
@@ -478,5 +492,5 @@ def _inside(
     if is_clamped and step * window.dilations[axis] < window.begins[axis]:
         position = position.maximum(first)
     if is_clamped and window.ends[axis]:
-        position = position.minimum(first + source.sizes[2:][axis] - 1)
+        position = position.minimum(kernel.size(first + source.sizes[2:][axis] - 1))
     return position

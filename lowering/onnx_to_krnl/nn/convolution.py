@@ -14,10 +14,10 @@ from typing import TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
-    MemRefType,
     StringAttr,
     UnitAttr,
     bf16,
@@ -33,7 +33,7 @@ from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.builders.bf16_operands import bf16_operand
 from xonnc.lowering.onnx_to_krnl.builders.channel_blocking import blocked, blocked_result, channel_constants
-from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import BufferType, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.nn.conv_and_pooling import with_pads
@@ -150,7 +150,7 @@ def _lower_phase(
         "strides": pair(strides),
         "dilations": pair(dilations),
         "start": pair(_ordered(is_transposed, _moved(source.start, sub_convolution.first))),
-        "out": pair((rows, columns)),
+        "out": pair([size if is_static(size) else DYNAMIC_INDEX for size in (rows, columns)]),
         "out_start": pair(_ordered(is_transposed, _moved(target.start, sub_convolution.out_first))),
         "out_strides": pair(_ordered(is_transposed, sub_convolution.out_strides)),
         "tile": pair(tile),
@@ -166,7 +166,9 @@ def _lower_phase(
             "prefetch": builder.tiles.prefetched_line(kernel_shape, source.shape),
             "next_panel_prefetch": builder.tiles.next_panel_prefetch(
                 steps, blocks, tile[1], rows * -(-columns // tile[0])
-            ),
+            )
+            if is_static(rows) and is_static(columns)
+            else 0,
             "weight_prefetch": builder.tiles.weight_prefetch(4 * prod(taps.shape[1:]), tile),
         }
         properties |= {name: IntegerAttr(distance, i64) for name, distance in distances.items() if distance}
@@ -175,31 +177,29 @@ def _lower_phase(
             properties[name] = FloatAttr(bound, f32)
     buffers = [target.buffer, source.buffer, packed]
     assert is_buffer(packed.type)
-    types = [
-        _type([*shape[:2], *_ordered(is_transposed, shape[2:4]), *shape[4:]], element)
+    types: list[BufferType] = [
+        buffer_type([*shape[:2], *_ordered(is_transposed, shape[2:4]), *shape[4:]], element)
         for shape, element in ((target.blocks, f32), (source.shape, bf16 if is_bf16 else f32))
     ]
     types.append(packed.type)
     if bias is not None:
         buffers.append(bias)
-        types.append(_type([blocks, lanes]))
+        types.append(buffer_type([blocks, lanes], f32))
     if residual is not None:
         properties["residual_start"] = pair(
             _ordered(is_transposed, _moved(residual.start, sub_convolution.out_first))
         )
         buffers.append(residual.buffer)
         shape = residual.blocks
-        types.append(_type([*shape[:2], *_ordered(is_transposed, shape[2:4]), *shape[4:]]))
+        types.append(buffer_type([*shape[:2], *_ordered(is_transposed, shape[2:4]), *shape[4:]], f32))
     kernel = KernelBuilder(types)
     y, x, w, *rest = kernel.buffers
     biases = rest[: bias is not None]
     panels = block_groups * -(-(blocks // block_groups) // tile[1])
-    count, iterations = target.sizes[0], target.sizes[0] * (panels * rows)
-    counts: list[SSAValue] = []
-    if not is_static(count):
-        counts.append(kernel.size(count))
-        # The call passes the number of iterations as an argument; make the kernel take it.
-        kernel.size(iterations)
+    iterations = target.sizes[0] * (rows * panels)
+    counts = [kernel.size(size) for size in (target.sizes[0], rows, columns) if not is_static(size)]
+    # The call passes the number of iterations as an argument; make the kernel take it.
+    kernel.size(iterations)
     operands = [y, x, w, biases, rest[len(biases) :], kernel.add_range_arguments(), counts]
     regions = [[_epilogue(fusion, kernel)] if fusion.epilogue else []]
     kernel.block.add_op(ConvOp(operands=operands, properties=properties, regions=regions))
@@ -229,12 +229,6 @@ def _epilogue(fusion: ConvFusion, kernel: KernelBuilder) -> Region:
     block.add_op(YieldOp.create(operands=[result.value]))
     kernel.block = outside
     return Region(block)
-
-
-def _type(shape: Sequence[Size], element: Attribute = f32) -> MemRefType:
-    """Return a buffer type whose first size, on which no stride depends, may be dynamic."""
-    type_ = buffer_type(shape, element)
-    return type_.type if isinstance(type_, DynamicBuffer) else type_
 
 
 SizeT = TypeVar("SizeT")

@@ -80,7 +80,10 @@ class _Winograd:
         self.fusion, self.tile, self.operands, self.builder = fusion, tile, operands, builder
         self.size = transformed_size(tile)
         self.lanes = builder.layouts.lanes
-        self.images, _, self.rows, self.columns = operands.result.sizes
+        self.images, _, rows, columns = operands.result.sizes
+        assert is_static(rows)
+        assert is_static(columns)
+        self.rows, self.columns = rows, columns
         self.blocks = operands.weights.shape[1] // self.lanes
         self.tiles_of_row = -(-self.columns // tile)
         self.tiles = -(-self.rows // tile) * self.tiles_of_row

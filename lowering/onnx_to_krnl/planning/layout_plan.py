@@ -34,16 +34,17 @@ from xonnc.lowering.onnx_to_krnl.planning.subpixel_convolution import (
     dilated_sub_convolutions,
     transposed_sub_convolutions,
 )
-from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, are_static, is_static, volume
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import (
     MAX_UNROLLED_WINDOW,
     WindowGeometry,
+    has_static_pads,
     window_of,
 )
 from xonnc.rewriting.patterns import Array
 
-ImageSizes: TypeAlias = tuple[Size, int, int, int]
-"""Images (may be dynamic), channels, rows and columns."""
+ImageSizes: TypeAlias = tuple[Size, int, Size, Size]
+"""Images, channels, rows and columns; all but channels may be dynamic."""
 
 
 class Halo(NamedTuple):
@@ -85,10 +86,12 @@ class BlockedBuffer(ImageBuffer):
     """Images, channels, rows and columns, without the halo."""
 
     @property
-    def blocks(self) -> tuple[Size, int, int, int, int]:
-        """The shape of the buffer; the number of images may be dynamic."""
-        _, blocks, rows, columns, lanes = self.shape
-        return self.sizes[0], blocks, rows, columns, lanes
+    def blocks(self) -> tuple[Size, int, Size, Size, int]:
+        """The shape of the buffer, of which all but channels may be dynamic."""
+        _, blocks, _, _, lanes = self.shape
+        images, _, rows, columns = self.sizes
+        top, left, bottom, right = self.halo
+        return images, blocks, rows + (top + bottom), columns + (left + right), lanes
 
 
 @dataclass
@@ -157,21 +160,19 @@ class LayoutPlan:
         return self.halos.get(value, Halo())
 
     def images_of(self, value: SSAValue) -> ImageSizes | None:
-        """Return the sizes of non-empty f32 images, whose number may be dynamic; None for other tensors."""
+        """Return the sizes of non-empty f32 images, of known channels; None for other tensors."""
         sizes = self.sizes_of(value)
         if sizes is None or len(sizes) not in (3, 4) or 0 in sizes or element_type(value.type) != f32:
             return None
         images, channels, rows, columns = sizes if len(sizes) == 4 else (*sizes[:2], 1, sizes[2])
-        if not (is_static(channels) and is_static(rows) and is_static(columns)):
-            return None
-        return images, channels, rows, columns
+        return (images, channels, rows, columns) if is_static(channels) else None
 
-    def shape(self, value: SSAValue) -> tuple[Size, int, int, int, int]:
+    def shape(self, value: SSAValue) -> tuple[Size, int, Size, Size, int]:
         """Return the shape of the NCHWc buffer of a value, with the halo: `[N][C/L][H][W][L]`."""
         sizes, halo = self.images_of(value), self.halo(value)
         assert sizes is not None
         images, channels, rows, columns = sizes
-        height, width = halo.top + rows + halo.bottom, halo.left + columns + halo.right
+        height, width = rows + (halo.top + halo.bottom), columns + (halo.left + halo.right)
         return images, -(-channels // self.lanes), height, width, self.lanes
 
 
@@ -227,6 +228,8 @@ def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
     if not is_grouped or not (is_long or _fills_blocks(op, y[1], layouts)):
         return
     window = image_window(op, weights.shape[2:], x, y)
+    if window is None:
+        return
     sub_convolutions = dilated_sub_convolutions(
         window.kernel, window.strides, window.dilations, window.begins, x[2:], y[2:]
     )
@@ -253,9 +256,15 @@ def _is_grouped_by_blocks(groups: int, channels: tuple[int, int], lanes: int) ->
     return groups == 1 or is_part or not (depth % lanes or filters % lanes)
 
 
-def image_window(op: WindowOp, kernel: Sequence[int], x: ImageSizes, y: ImageSizes) -> WindowGeometry:
-    """Return the window of an op on images; that of an op with one spatial axis is a row."""
+def image_window(op: WindowOp, kernel: Sequence[int], x: ImageSizes, y: ImageSizes) -> WindowGeometry | None:
+    """
+    Return the window of an op on images; that of an op with one spatial axis is a row.
+
+    None if its pads depend on dynamic sizes.
+    """
     axes = slice(-len(kernel), None)
+    if not has_static_pads(op, x[2:][axes]):
+        return None
     return window_of(op, kernel, x[2:][axes], y[2:][axes]).of_image
 
 
@@ -279,8 +288,13 @@ def _begin_transposed(op: nn.ConvTransposeOp, layouts: LayoutPlan, ends: dict[SS
     sub_convolutions = transposed_sub_convolutions(
         (*(1,) * row, *kernel), (*(1,) * row, *strides), (*(0,) * row, *begins), y[2:]
     )
+    halo = layouts.halo(op.X)
     for sub_convolution in sub_convolutions:
-        layouts.halos[op.X] = layouts.halo(op.X).around(Halo(*sub_convolution.beyond(x[2:])))
+        beyond = sub_convolution.beyond(x[2:])
+        if beyond is None:
+            return
+        halo = halo.around(Halo(*beyond))
+    layouts.halos[op.X] = halo
     ends[op.Y] = ConvFusion(op, [op], sub_convolutions)
     layouts.blocked.add(op.Y)
 
@@ -446,11 +460,20 @@ def pool_window(op: PoolOp, layouts: LayoutPlan) -> WindowGeometry | None:
     if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE:
         return None
     window = image_window(op, int_values(op.kernel_shape) or (), x, y)
+    if window is None or not (is_static(volume(x[2:])) or has_static_counts(op, window)):
+        return None
     # Padding is replaced by re-reading the edge, which is correct only if the window covers the edge: without
     # gaps (dilation), and not lying in the pads entirely.
     has_gaps = window.is_padded and max(window.dilations) > 1 and not isinstance(op, nn.AveragePoolOp)
     reaches = all(begin < size for begin, size in zip(window.begins, window.kernel, strict=True))
     return window if prod(window.kernel) <= MAX_UNROLLED_WINDOW and not has_gaps and reaches else None
+
+
+def has_static_counts(op: PoolOp, window: WindowGeometry) -> bool:
+    """Whether a pool is no mean, or one whose windows all count as many elements."""
+    if not isinstance(op, nn.AveragePoolOp) or not window.is_padded:
+        return True
+    return bool(op.count_include_pad.value.data) and not op.ceil_mode.value.data
 
 
 def _concat(op: tensor.ConcatOp, layouts: LayoutPlan) -> None:
@@ -463,9 +486,11 @@ def _concat(op: tensor.ConcatOp, layouts: LayoutPlan) -> None:
     if len(channels) != len(op.inputs) or any(count % layouts.lanes for count in channels):
         return
     layouts.blocked.add(op.concat_result)
+    # Views of a result lie at a static offset in it.
+    is_one = shape[0] == 1 and are_static(shape)
     block = 0
     for value, count in zip(op.inputs, channels, strict=True):
-        if shape[0] == 1 and value not in layouts.joined:
+        if is_one and value not in layouts.joined:
             layouts.joined[value] = op.concat_result, block
         block += count // layouts.lanes
 

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, are_static, is_static, static_sizes
+
 
 @dataclass(frozen=True)
 class SubConvolution:
@@ -23,7 +25,7 @@ class SubConvolution:
     first: tuple[int, int]
     """Position of the first window, relative to the first pixel."""
     out_first: tuple[int, int]
-    out: tuple[int, int]
+    out: tuple[Size, Size]
     """Rows and columns that are computed."""
     out_strides: tuple[int, int] = (1, 1)
 
@@ -32,13 +34,20 @@ class SubConvolution:
         """Rows and columns of the window."""
         return max(1, len(self.rows)), max(1, len(self.columns))
 
-    def beyond(self, sizes: Sequence[int]) -> tuple[int, int, int, int]:
-        """Return rows and columns that windows reach beyond an image: top, left, bottom, right."""
+    def beyond(self, sizes: Sequence[Size]) -> tuple[int, int, int, int] | None:
+        """
+        Return rows and columns that windows reach beyond an image: top, left, bottom, right.
+
+        None if they depend on dynamic sizes.
+        """
         ends = [
             first + count - 1 + length - size
             for first, count, length, size in zip(self.first, self.out, self.kernel, sizes, strict=True)
         ]
-        top, left, bottom, right = (max(0, each) for each in (*(-first for first in self.first), *ends))
+        if not are_static(ends):
+            return None
+        starts = (-first for first in self.first)
+        top, left, bottom, right = (max(0, each) for each in (*starts, *static_sizes(ends)))
         return top, left, bottom, right
 
 
@@ -49,11 +58,11 @@ class _Residue:
     number: int
     taps: Sequence[int]
     first: int
-    count: int
+    count: Size
 
 
 def transposed_sub_convolutions(
-    kernel: Sequence[int], strides: Sequence[int], begins: Sequence[int], out: Sequence[int]
+    kernel: Sequence[int], strides: Sequence[int], begins: Sequence[int], out: Sequence[Size]
 ) -> list[SubConvolution]:
     """
     Return the sub-convolutions of a transposed convolution with pads `begins`.
@@ -62,7 +71,10 @@ def transposed_sub_convolutions(
     stride use every `stride`-th `k`; a larger `i` meets a smaller `k`, so the weights are reversed.
     """
     axes = [
-        [_residue(number, *each) for number in range(min(each[1], each[3]))]
+        [
+            _residue(number, *each)
+            for number in range(min(each[1], each[3]) if is_static(each[3]) else each[1])
+        ]
         for each in zip(kernel, strides, begins, out, strict=True)
     ]
     return _sub_convolutions(axes, (strides[0], strides[1]))
@@ -77,8 +89,8 @@ def dilated_sub_convolutions(
     strides: Sequence[int],
     dilations: Sequence[int],
     begins: Sequence[int],
-    sizes: Sequence[int],
-    out: Sequence[int],
+    sizes: Sequence[Size],
+    out: Sequence[Size],
 ) -> list[SubConvolution] | None:
     """
     Return the sub-convolutions of a dilated convolution that read no pads; None if not worthwhile.
@@ -86,11 +98,14 @@ def dilated_sub_convolutions(
     Weight row `k` of output row `o` reads image row `o stride + k dilation - begin`; outside, its products
     are 0. Each part has output rows and columns whose windows have the same rows and columns inside.
     """
-    axes = [_parts(*each) for each in zip(kernel, strides, dilations, begins, sizes, out, strict=True)]
+    if not are_static((*sizes, *out)):
+        return None
+    image, count = static_sizes(sizes), static_sizes(out)
+    axes = [_parts(*each) for each in zip(kernel, strides, dilations, begins, image, count, strict=True)]
     if not all(part.taps for parts in axes for part in parts):
         return None
-    used = [sum(part.count * len(part.taps) for part in parts) for parts in axes]
-    dense_taps = [length * count for length, count in zip(kernel, out, strict=True)]
+    used = [sum(is_static(part.count) and part.count * len(part.taps) for part in parts) for parts in axes]
+    dense_taps = [length * each for length, each in zip(kernel, count, strict=True)]
     if used[0] * used[1] > (1 - MIN_SAVED) * dense_taps[0] * dense_taps[1]:
         return None
     return _sub_convolutions(axes, (1, 1))
@@ -130,7 +145,7 @@ def _parts(length: int, stride: int, dilation: int, begin: int, size: int, out: 
     ]
 
 
-def _residue(number: int, length: int, stride: int, begin: int, size: int) -> _Residue:
+def _residue(number: int, length: int, stride: int, begin: int, size: Size) -> _Residue:
     taps = [index for index in reversed(range(length)) if (number + begin - index) % stride == 0]
     first = (number + begin - taps[0]) // stride if taps else 0
-    return _Residue(number, taps, first, -(-(size - number) // stride))
+    return _Residue(number, taps, first, (size - number + stride - 1) // stride)

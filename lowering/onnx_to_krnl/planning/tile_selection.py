@@ -62,6 +62,9 @@ The sums fill the registers. Rows of A that are a multiple of 4 KB apart compete
 ASSUMED_COLUMNS = 4096
 """Columns for which a B of dynamic width has to fit into L2, so that all its panels are an inner loop."""
 
+ASSUMED_WIDTHS = (7, 8, 10, 14, 16, 20, 28, 32, 40, 56, 64, 80, 112, 160)
+"""Pixels of a row of images of dynamic width: a tile for all of them wastes as little as possible on each."""
+
 MAX_PANEL_COST = 1.25
 """
 Cycles of a product in panels of rows of pixels at most, as a multiple of those of full tiles: gathering
@@ -80,11 +83,11 @@ class Tiles:
     measured: Mapping[str, Tile] = field(default_factory=dict[str, Tile])
     """Measured tiles by kernel (`tile_keys.py`), which override computed ones."""
 
-    def conv(self, key: str, columns: int, blocks: int, steps: int, shuffles: int = 0) -> Tile:
+    def conv(self, key: str, columns: Size, blocks: int, steps: int, shuffles: int = 0) -> Tile:
         """Return pixels of a row and vectors of channels of a convolution; the rest as in `conv_tiles`."""
         return self._measured(key) or conv_tiles(columns, blocks, steps, self.target, shuffles)[0]
 
-    def depthwise(self, key: str, columns: int) -> Tile:
+    def depthwise(self, key: str, columns: Size) -> Tile:
         """Return pixels of a row of a depthwise convolution; tiles are one vector wide."""
         pixels, _ = self._measured(key) or depthwise_tiles(columns, self.target)[0]
         return pixels, 1
@@ -224,11 +227,12 @@ class Tiles:
         Return the cache line size if a convolution of NCHWc f32 images should prefetch, or 0.
 
         A 1x1 tile takes few cycles per block of channels, and the next block is too far away for the hardware
-        prefetcher. Larger windows take long enough for out-of-order execution to read ahead.
+        prefetcher. Larger windows take long enough for out-of-order execution to read ahead. Images of
+        dynamic size are assumed not to fit L1.
         """
         core, (_, *sizes) = self.target.core, image
         size = 4 * volume(sizes)
-        is_far = len(sizes) == 4 and is_static(size) and size > core.l1_bytes
+        is_far = len(sizes) == 4 and not (is_static(size) and size <= core.l1_bytes)
         return core.line_bytes if is_far and prod(kernel) == 1 else 0
 
     def _measured(self, key: str) -> Tile | None:
@@ -304,22 +308,59 @@ Relative cost of tiles whose panel of weights, from beyond L2, is too large to b
 """
 
 
-def conv_tiles(columns: int, blocks: int, steps: int, target: CpuTarget, shuffles: int = 0) -> list[Tile]:
+def dynamic_row(columns: int, pixels: int) -> list[int]:
+    """
+    Return the pixels of the tiles of a row whose width is found at run time.
+
+    Full tiles, then tiles of half the pixels, and so on, for the remainder. The last tile of a size ends with
+    the row, so that it computes some pixels again, if otherwise more than half a tile were left.
+    """
+    tiles: list[int] = []
+    left = columns
+    while left > 0:
+        half = -(-pixels // 2) if pixels > 1 else 0
+        full, left = divmod(left, pixels)
+        overlaps = left > half and columns >= pixels
+        tiles += [pixels] * (full + overlaps)
+        left, pixels = 0 if overlaps else left, half
+    return tiles
+
+
+def _dynamic_cost(tile: Tile, widths: int, target: CpuTarget) -> float:
+    """Return the cycles per reduction step and pixel, summed over rows of the widths assumed."""
+    count, width = tile
+    panels, rest = divmod(widths, width)
+    return sum(
+        number * sum(step_cycles(pixels, own, target) for pixels in dynamic_row(columns, count)) / columns
+        for columns in ASSUMED_WIDTHS
+        for number, own in ((panels, width), (1 if rest else 0, rest))
+        if number
+    )
+
+
+def conv_tiles(columns: Size, blocks: int, steps: int, target: CpuTarget, shuffles: int = 0) -> list[Tile]:
     """
     Return tiles (pixels, vectors of channels) that fit the registers, fastest first.
 
     `steps` is the number of multiplications for each result. Where a block has the channels of several
     groups, tiles are one vector wide, and the indices of `shuffles` take a register each.
     """
+    most = min(columns, target.registers) if is_static(columns) else target.registers
+
+    def row_cost(tile: Tile, blocks: int) -> float:
+        if is_static(columns):
+            return _cost(tile, columns, blocks, target)
+        return _dynamic_cost(tile, blocks, target)
+
     if shuffles:
-        fitting = _fitting(min(columns, target.registers), 1, max(4, target.registers - shuffles - 1))
-        return sorted(fitting, key=lambda tile: _cost(tile, columns, 1, target))
-    fitting = _fitting(min(columns, target.registers), blocks, target.registers)
+        fitting = _fitting(most, 1, max(4, target.registers - shuffles - 1))
+        return sorted(fitting, key=lambda tile: row_cost(tile, 1))
+    fitting = _fitting(most, blocks, target.registers)
     are_far = target.core.next_panel_bytes > 0 and _are_far(steps, blocks, target)
 
     def cost(tile: Tile) -> float:
         is_slow = are_far and not _two_panels_fit(steps, tile[1], target)
-        return _cost(tile, columns, blocks, target) * (FAR_PANEL_COST if is_slow else 1.0)
+        return row_cost(tile, blocks) * (FAR_PANEL_COST if is_slow else 1.0)
 
     return sorted(fitting, key=cost)
 
@@ -340,12 +381,14 @@ Pixels of a depthwise tile: enough accumulators to hide the latency of additions
 """
 
 
-def depthwise_tiles(columns: int, target: CpuTarget) -> list[Tile]:
+def depthwise_tiles(columns: Size, target: CpuTarget) -> list[Tile]:
     """
     Return depthwise tiles, fastest first; they are one vector wide.
 
     Each pixel of a row is loaded once and stays in a register until its last use.
     """
+    if not is_static(columns):
+        return [(DEPTHWISE_SUMS, 1)]
     first = min(columns, DEPTHWISE_SUMS)
     others = sorted(range(1, min(columns, target.registers // 2) + 1), key=lambda count: -(-columns // count))
     return [(count, 1) for count in dict.fromkeys([first, *others])]
@@ -429,6 +472,7 @@ def tiles_for(op: GemmOp | ConvOp | Int8ConvOp, target: CpuTarget) -> list[Tile]
         assert DYNAMIC_INDEX not in (m, n, k), "tiles of dynamic sizes are not compared"
         return gemm_tiles(size_of(element_of(op.c)), (m, n, k), target)
     columns = int(op.out.get_values()[1])
+    assert columns != DYNAMIC_INDEX, "tiles of dynamic sizes are not compared"
     if isinstance(op, Int8ConvOp):
         return conv_tiles(columns, op.vectors // op.group_count, 0, target)
     if op.depthwise is None:

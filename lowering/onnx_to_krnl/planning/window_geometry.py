@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import IntegerAttr
+
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.window_ops import WindowOp
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static, max_size
 
 MAX_UNROLLED_WINDOW = 64
 """Elements of a window that is unrolled at most."""
@@ -21,7 +24,7 @@ class WindowGeometry:
     dilations: tuple[int, ...]
     begins: tuple[int, ...]
     ends: tuple[int, ...]
-    padded: tuple[int, ...]
+    padded: tuple[Size, ...]
 
     @property
     def is_padded(self) -> bool:
@@ -43,26 +46,46 @@ class WindowGeometry:
         )
 
 
+def has_static_pads(op: WindowOp, shape: Sequence[Size]) -> bool:
+    """Whether the pads of an op are the same for all sizes of an input of a shape."""
+    if all(map(is_static, shape)):
+        return True
+    strides = int_values(op.strides) or (1,) * len(shape)
+    if op.auto_pad.data not in ("NOTSET", "VALID"):
+        return all(is_static(size) or stride == 1 for size, stride in zip(shape, strides, strict=True))
+    return min(int_values(op.pads) or (0,)) >= 0
+
+
 def window_of(
-    op: WindowOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]
+    op: WindowOp, kernel: Sequence[int], shape: Sequence[Size], out: Sequence[Size]
 ) -> WindowGeometry:
-    """Return the window of an op; pads at the end are what the last window needs."""
+    """
+    Return the window of an op; pads at the end are what the last window needs.
+
+    On an axis of dynamic size they are what it needs at most.
+    """
     rank = len(kernel)
     strides = int_values(op.strides) or (1,) * rank
     dilations = int_values(op.dilations) or (1,) * rank
-    # Input elements that all output windows span: (out - 1) stride + (kernel - 1) dilation + 1.
-    needed = [
-        (size - 1) * stride + (length - 1) * dilation + 1
-        for size, stride, length, dilation in zip(out, strides, kernel, dilations, strict=True)
-    ]
-    begins = (int_values(op.pads) or (0,) * (2 * rank))[:rank]
-    if op.auto_pad.data == "VALID":
-        begins = (0,) * rank
-    elif op.auto_pad.data != "NOTSET":
-        totals = [max(size - length, 0) for size, length in zip(needed, shape, strict=True)]
-        upper = op.auto_pad.data == "SAME_UPPER"
-        begins = tuple(total // 2 if upper else -(-total // 2) for total in totals)
-    # The last window may end before the input does (stride remainder) or after it (implicit end pads).
-    sizes = [max(begin + length, size) for begin, length, size in zip(begins, shape, needed, strict=True)]
-    ends = tuple(size - begin - length for size, begin, length in zip(sizes, begins, shape, strict=True))
-    return WindowGeometry(tuple(kernel), strides, dilations, begins, ends, tuple(sizes))
+    given = int_values(op.pads) or (0,) * (2 * rank)
+    if op.auto_pad.data != "NOTSET":
+        given = (0,) * (2 * rank)
+    ceil_mode = getattr(op, "ceil_mode", None)
+    rounds_up = isinstance(ceil_mode, IntegerAttr) and ceil_mode.value.data != 0
+    begins: list[int] = []
+    ends: list[int] = []
+    for axis, (size, count) in enumerate(zip(shape, out, strict=True)):
+        # Input elements that all output windows span.
+        needed = (count - 1) * strides[axis] + (kernel[axis] - 1) * dilations[axis] + 1
+        begin = given[axis]
+        if op.auto_pad.data.startswith("SAME"):
+            total = max_size(needed - size, 0)
+            assert is_static(total), "pads depend on dynamic sizes"
+            begin = total // 2 if op.auto_pad.data == "SAME_UPPER" else -(-total // 2)
+        beyond = needed - begin - size
+        begins.append(begin)
+        # The last window may end before the input does (stride remainder) or after it (implicit end pads).
+        limit = given[rank + axis] + (strides[axis] - 1 if rounds_up else 0)
+        ends.append(max(beyond, 0) if is_static(beyond) else limit)
+    padded = tuple(begin + size + end for begin, size, end in zip(begins, shape, ends, strict=True))
+    return WindowGeometry(tuple(kernel), strides, dilations, tuple(begins), tuple(ends), padded)

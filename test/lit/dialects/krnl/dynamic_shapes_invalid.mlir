@@ -58,7 +58,7 @@ func.func @f(%c: memref<4x4xf32>, %n: index) {
 // -----
 
 func.func @f(%y: memref<?x1x4x4x16xf32>, %w: memref<256xf32>) {
-  // expected-error @+1 {{krnl.conv: images are in memref<?x1x4x4x16xf32>, found 0 numbers}}
+  // expected-error @+1 {{krnl.conv: 1 dynamic sizes, found 0 operands}}
   "krnl.conv"(%y, %y, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 4, 4>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 4, 1>}> : (memref<?x1x4x4x16xf32>, memref<?x1x4x4x16xf32>, memref<256xf32>) -> ()
   return
 }

@@ -171,11 +171,11 @@ func.func private @row_by_row(%c: memref<6x8xf32>, %a: memref<6x5xf32>, %b: memr
 // 1x1 convolution: pixels of the next channel block are prefetched by cache lines: three pixels of
 // 16 channels of 4 bytes; 4 pixels of one block before the next.
 // CHECK-LABEL: llvm.func internal @announced
-// CHECK:         llvm.getelementptr %{{.*}}[256]
+// CHECK:         llvm.getelementptr %{{.*}}[64]
 // CHECK:         "llvm.prefetch.p0"
-// CHECK:         llvm.getelementptr %{{.*}}[320]
+// CHECK:         llvm.getelementptr %{{.*}}[64]
 // CHECK:         "llvm.prefetch.p0"
-// CHECK:         llvm.getelementptr %{{.*}}[384]
+// CHECK:         llvm.getelementptr %{{.*}}[128]
 // CHECK:         "llvm.prefetch.p0"
 // CHECK-NOT:     "llvm.prefetch.p0"
 // CHECK:         llvm.return

@@ -25,9 +25,10 @@ CASES = {
     ),
     "an operator without dynamic kernel": (
         '<ir_version: 8, opset_import: ["": 17]> g (float[1, 3, h, 4] x, float[1, 3, 1, 1] w) => '
-        "(float[n, c, h2, w2] y) { [conv1] a = Conv (x, w)  y = Neg (a) }",
+        '(float[n, c, h2, w2] y) { [conv1] a = Conv <auto_pad = "SAME_UPPER", strides = [2, 2]> (x, w)'
+        "  y = Neg (a) }",
         "Neg",
-        "'a' is tensor<1x1x?x4xf32>, and 'conv1' (Conv) needs static sizes: a run compiles for its own "
+        "'a' is tensor<1x1x?x2xf32>, and 'conv1' (Conv) needs static sizes: a run compiles for its own "
         "sizes, so give those of the inputs",
     ),
     "dimensions that only some inputs have equal": (

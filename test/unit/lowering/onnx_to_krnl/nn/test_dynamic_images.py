@@ -1,0 +1,142 @@
+"""Convolutions and pools of images of dynamic height and width: one program for all sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+from onnx import numpy_helper
+
+from xonnc.errors import XonncError
+from xonnc.lowering.onnx_to_krnl.planning.tile_selection import dynamic_row
+from xonnc.native import compile_native
+from xonnc.runtime.native.session import Session
+
+RANDOM = np.random.default_rng(5)
+
+IMAGES = {
+    "dense": "a# = Conv<pads=[1,1,1,1]>(x, w, b)",
+    "strided": "a# = Conv<pads=[1,1,1,1], strides=[2,2]>(x, w)",
+    "point": "a# = Conv<strides=[2,2]>(x, point)",
+    "dilated": "a# = Conv<pads=[2,2,2,2], dilations=[2,2]>(x, w)",
+    "depthwise": "a# = Conv<pads=[1,1,1,1], group=32>(x, deep)",
+    "large window": "a# = Conv<pads=[4,4,4,4], group=32>(x, large)",
+    "groups": "a# = Conv<pads=[1,1,1,1], group=4>(x, parts)",
+    "few filters": "a# = Conv<pads=[1,1,1,1]>(x, few)",
+    "few channels": "c# = Conv(x, to3)\n a# = Conv<pads=[1,1,1,1]>(c#, from3)",
+    "same": 'a# = Conv<auto_pad="SAME_UPPER">(x, even)',
+    "residual": "c# = Conv<pads=[1,1,1,1]>(x, w)\n d# = Conv<pads=[1,1,1,1]>(c#, w)\n a# = Add(d#, c#)",
+    "epilogue": "c# = Conv<pads=[1,1,1,1]>(x, w)\n a# = LeakyRelu<alpha=0.1>(c#)",
+    "pools": """c# = Conv<pads=[1,1,1,1]>(x, w)
+        e# = Relu(c#)
+        d# = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(e#)
+        a# = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1>(d#)""",
+    "rows pooled": "a# = AveragePool<kernel_shape=[1,1], strides=[2,2]>(x)",
+    "global": "c# = Conv<pads=[1,1,1,1]>(x, w)\n d# = GlobalAveragePool(c#)\n a# = Mul(c#, d#)",
+    "joined": "c# = Conv<pads=[1,1,1,1]>(x, w)\n d# = Concat<axis=1>(c#, x, c#)\n a# = Conv(d#, joined)",
+    "transposed": "a# = ConvTranspose<strides=[2,2], pads=[1,1,1,1], output_padding=[1,1]>(x, w)",
+}
+
+ROWS = {
+    "dense": "a# = Conv<pads=[2,2], dilations=[2]>(x, w, b)",
+    "strided": "c# = Conv(x, one)\n a# = Conv<pads=[5,5], strides=[5]>(c#, wave)",
+    "transposed": "a# = ConvTranspose<strides=[4], pads=[2,2]>(x, up)",
+}
+
+WEIGHTS = {
+    "w": (32, 32, 3, 3),
+    "b": (32,),
+    "point": (32, 32, 1, 1),
+    "deep": (32, 1, 3, 3),
+    "large": (32, 1, 9, 9),
+    "parts": (32, 8, 3, 3),
+    "few": (3, 32, 3, 3),
+    "to3": (3, 32, 1, 1),
+    "from3": (32, 3, 3, 3),
+    "even": (32, 32, 4, 3),
+    "joined": (32, 96, 1, 1),
+}
+
+WEIGHTS_OF_ROWS = {"w": (32, 32, 3), "b": (32,), "one": (1, 32, 1), "wave": (32, 1, 10), "up": (32, 16, 8)}
+
+
+def joined(cases: Mapping[str, str], weights: Mapping[str, tuple[int, ...]], axes: str) -> onnx.ModelProto:
+    """Return a model of all cases, each with an output of its own."""
+    body = "\n".join(text.replace("#", str(number)) for number, text in enumerate(cases.values()))
+    outputs = ", ".join(
+        f"float[{', '.join(f'{axis}{number}' for axis in 'nc' + axes)}] a{number}"
+        for number in range(len(cases))
+    )
+    head = f'<ir_version: 8, opset_import: ["" : 17]>\nm (float[n,32,{",".join(axes)}] x) => ({outputs})'
+    model = onnx.parser.parse_model(f"{head} {{\n{body}\n}}")
+    for name, shape in weights.items():
+        array = RANDOM.normal(size=shape) / np.sqrt(np.prod(shape[1:]))
+        model.graph.initializer.append(numpy_helper.from_array(array.astype(np.float32), name))
+    return model
+
+
+def check(model: onnx.ModelProto, shapes: Sequence[tuple[int, ...]], threads: int = 1) -> Session:
+    """Compare results for inputs of some shapes with onnxruntime; return the session."""
+    session = compile_native(model, threads=threads)
+    reference = import_module("onnxruntime").InferenceSession(model.SerializeToString())
+    for shape in shapes:
+        x = RANDOM.normal(size=shape).astype(np.float32)
+        x.reshape(-1)[:1], x.reshape(-1)[-1:] = -0.0, np.inf
+        expected = reference.run(None, {"x": x})
+        for found, wanted in zip(session.run(None, {"x": x}), expected, strict=True):
+            np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-4, atol=1e-4)
+    return session
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_images(threads: int):
+    shapes = [(1, 32, 7, 15), (2, 32, 3, 29), (1, 32, 1, 2), (1, 32, 33, 8)]
+    session = check(joined(IMAGES, WEIGHTS, "hw"), shapes, threads)
+    assert session.compiled == 1
+    assert not session.host_calls()
+
+
+def test_rows():
+    session = check(joined(ROWS, WEIGHTS_OF_ROWS, "l"), [(1, 32, 9), (2, 32, 133), (1, 32, 1)])
+    assert session.compiled == 1
+    assert not session.host_calls()
+
+
+def test_empty():
+    session = check(joined({"dense": IMAGES["dense"]}, WEIGHTS, "hw"), [(0, 32, 4, 5)])
+    assert np.asarray(session.run(None, {"x": np.zeros((1, 32, 0, 5), np.float32)})[0]).shape == (1, 32, 0, 5)
+    plain = compile_native(joined({"plain": "a# = Conv(x, even)"}, WEIGHTS, "hw"))
+    with pytest.raises(XonncError, match="a window of 4 does not fit into axis 2 of 1"):
+        plain.run(None, {"x": np.zeros((1, 32, 1, 1), np.float32)})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'a# = Conv<auto_pad="SAME_LOWER", strides=[2,2]>(x, w)',
+        "a# = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>(x)",
+        "a# = Conv<pads=[1,1,1,1], group=2>(x, twin)",
+    ],
+)
+def test_compiled_for_each_size(text: str):
+    """Pads and counts that depend on sizes, and groups that are no blocks."""
+    session = check(
+        joined({"case": text}, {**WEIGHTS, "twin": (6, 16, 3, 3)}, "hw"), [(1, 32, 5, 8), (1, 32, 4, 7)]
+    )
+    assert session.compiled == 3
+
+
+def test_tiles_cover_each_row_once_or_overlap_at_its_end():
+    for pixels in (1, 6, 8, 14, 29):
+        for columns in range(1, 70):
+            tiles = dynamic_row(columns, pixels)
+            first = 0
+            for number, tile in enumerate(tiles):
+                first = min(first, columns - tile) + tile
+                assert first <= columns
+                assert number == len(tiles) - 1 or sum(tiles[: number + 1]) <= columns
+            assert first == columns
