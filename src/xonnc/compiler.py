@@ -44,6 +44,7 @@ from xonnc.lowering.onnx_to_dla.graph.layer_norm_to_conv_onnx import LayerNormTo
 from xonnc.lowering.onnx_to_dla.graph.matmul_to_conv_onnx import matmul_to_conv
 from xonnc.lowering.onnx_to_dla.graph.response_norm_to_conv_onnx import ResponseNormToConv
 from xonnc.lowering.onnx_to_dla.graph.split_sums import split_products, split_sums
+from xonnc.lowering.onnx_to_dla.quantization.legalize_qdq_onnx import legalize_pairs
 from xonnc.lowering.onnx_to_dla.quantization.propagate_qdq_onnx import propagate_pairs
 from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import quantize
 from xonnc.lowering.onnx_to_dla.split_softmax_onnx import split_softmax
@@ -316,6 +317,7 @@ def prepare(
         if split_softmax(module, pool):
             Simplify().apply(context, module)
         split_products(module, pool)
+        legalize_pairs(module, pool, nvdla)
     if calibrate is not None:
         if not is_quantized(module):
             prepare_quantization(module, context)

@@ -74,6 +74,7 @@ PASSES: Mapping[str, str] = {
     "krnl-attach-core": "lowering.onnx_to_krnl.planning.krnl_attach_core:KrnlAttachCore",
     "layer-norm-to-conv-onnx": "lowering.onnx_to_dla.graph.layer_norm_to_conv_onnx:LayerNormToConv",
     "legalize-onnx": "transforms.legalize_onnx:Legalize",
+    "legalize-qdq-onnx": "lowering.onnx_to_dla.quantization.legalize_qdq_onnx:LegalizeQdq",
     "legalize-versions-onnx": "transforms.legalize_versions_onnx:LegalizeVersions",
     "matmul-to-conv-onnx": "lowering.onnx_to_dla.graph.matmul_to_conv_onnx:MatMulToConv",
     "move-transposes-onnx": "transforms.move_transposes_onnx:MoveTransposes",

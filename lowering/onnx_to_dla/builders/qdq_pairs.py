@@ -177,11 +177,20 @@ def is_constant(value: SSAValue) -> bool:
 def insert_pair(value: SSAValue, pair: QdqPair, pool: DisposablePool) -> SSAValue:
     """Insert a pair after `value`; what read it reads the dequantized value, which is returned."""
     if isinstance(value, OpResult):
-        where, location = InsertPoint.after(value.op), derived(value.op.location)
+        where = InsertPoint.after(value.op)
     else:
         assert isinstance(value.owner, Block), "an argument belongs to a block"
-        where, location = InsertPoint.at_start(value.owner), UNKNOWN
+        where = InsertPoint.at_start(value.owner)
     readers = list(value.uses)
+    read = pair_at(where, value, pair, pool)
+    for use in readers:
+        use.operation.operands[use.index] = read
+    return read
+
+
+def pair_at(where: InsertPoint, value: SSAValue, pair: QdqPair, pool: DisposablePool) -> SSAValue:
+    """Insert a pair of `value`, which nothing reads yet; return the dequantized value."""
+    location = derived(value.op.location) if isinstance(value, OpResult) else UNKNOWN
     element = element_type(value.type)
     assert is_ranked(value.type), "what is quantized has a shape"
     assert element is not None, "what is quantized has numbers"
@@ -211,8 +220,6 @@ def insert_pair(value: SSAValue, pair: QdqPair, pool: DisposablePool) -> SSAValu
     for op in (quantized, read):
         op.attributes[INSERTED] = UnitAttr()
     Builder(where).insert([*added, quantized, read])
-    for use in readers:
-        use.operation.operands[use.index] = read.y
     return read.y
 
 
