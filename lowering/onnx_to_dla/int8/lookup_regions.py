@@ -47,7 +47,7 @@ class LookupRegion:
 def lookup_regions(block: Block) -> list[LookupRegion]:
     """Return the maximal regions of `block`: a region that ends earlier is part of a later one."""
     parents: dict[SSAValue, tuple[SSAValue, ...]] = {
-        op.results[0]: found for op in block.ops if (found := _computed(op)) is not None
+        op.results[0]: found for op in block.ops if (found := computed_operands(op)) is not None
     }
     positions = {op: index for index, op in enumerate(block.ops)}
     regions: list[LookupRegion] = []
@@ -67,7 +67,7 @@ def lookup_regions(block: Block) -> list[LookupRegion]:
     return regions
 
 
-def _computed(op: Operation) -> tuple[SSAValue, ...] | None:
+def computed_operands(op: Operation) -> tuple[SSAValue, ...] | None:
     """Return the operands of an elementwise operator without scalar constants; `None` for other operators."""
     if not isinstance(op, OnnxOp) or not is_elementwise(op):
         return None

@@ -13,7 +13,8 @@
   gets the scale that covers the ranges of all channels.
 * **Two factors with zero points**, as a sigmoid in `uint8` times another activation in `uint8`: without a Y
   stage the SDP subtracts the zero point of one factor only, the one of full shape. The other factor gets a
-  pair in `int8` with zero point 0 and nearly twice the step.
+  pair in `int8` with zero point 0 and nearly twice the step. Products of functions of one value are lookup
+  tables, which take any.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import (
     pair_at,
     pair_of,
 )
+from xonnc.lowering.onnx_to_dla.int8.lookup_regions import computed_operands
 from xonnc.targets import NvdlaTarget, load_target
 
 MAX_RATIO = 64.0
@@ -274,9 +276,27 @@ def _legalize_product(op: MulOp, pool: DisposablePool) -> None:
     else:
         index = 0 if _is_read_once(op.operands[0]) else 1
     pair = pairs[index]
-    if pair is None or is_centred[index]:
-        return
-    _centre(op, index, pair, pool)
+    if pair is not None and not is_centred[index] and not _is_function_of_one(op):
+        _centre(op, index, pair, pool)
+
+
+def _is_function_of_one(op: MulOp) -> bool:
+    """Whether both factors are functions of one value, rounded or not: the product is a lookup table."""
+    ends: set[SSAValue] = set()
+    stack, seen = list(op.operands), set[SSAValue]()
+    while stack:
+        value = stack.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        maker = value.owner
+        if isinstance(maker, DequantizeLinearOp) and isinstance(maker.x.owner, QuantizeLinearOp):
+            stack.append(maker.x.owner.x)
+        elif isinstance(maker, Operation) and (operands := computed_operands(maker)) is not None:
+            stack += operands
+        else:
+            ends.add(value)
+    return len(ends) == 1
 
 
 def _pair_read(value: SSAValue) -> QdqPair | None:
