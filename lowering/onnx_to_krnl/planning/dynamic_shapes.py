@@ -10,10 +10,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.dynamic_shapes import RequireOp
+from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.types import is_ranked
+from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvIntegerOp, ConvOp, MaxPoolOp, QLinearConvOp
+from xonnc.dialects.onnx.types import is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
     Size,
     SymbolicSize,
@@ -26,6 +29,9 @@ from xonnc.transforms.dims.expressions import DimExpr, FloorDiv, MinMax
 from xonnc.transforms.dims.symbol_names import NamedDimension
 
 INDEX = IndexType()
+
+WINDOW_OPS = (AveragePoolOp, ConvIntegerOp, ConvOp, MaxPoolOp, MaxPoolSingleOutOp, QLinearConvOp)
+"""Operators whose windows must fit into the padded input."""
 
 
 class DynamicShapes:
@@ -100,7 +106,32 @@ class DynamicShapes:
                 if not self._is_computable(form):
                     return False
                 self._require(self._dim(argument, axis), self.value(form), f"axis {axis} of input '{name}'")
+        self._require_windows()
         return all(self._settle(*pair) for pair in self._dims.symbols.equated)
+
+    def _require_windows(self) -> None:
+        """
+        Emit run-time checks that windows fit into images of dynamic size.
+
+        Rounded down, the number of windows would be 0 for an image that lacks less than a stride.
+        """
+        for op in self._block.ops:
+            if not isinstance(op, WINDOW_OPS) or op.auto_pad.data.startswith("SAME"):
+                continue
+            sizes = self.of(op.operands[0])
+            kernel = int_values(op.kernel_shape) or (static_shape(op.operands[1].type) or ())[2:]
+            if sizes is None or len(sizes) - 2 != len(kernel):
+                continue
+            given = int_values(op.pads) if op.auto_pad.data == "NOTSET" else None
+            pads, dilations = (
+                given or (0,) * (2 * len(kernel)),
+                int_values(op.dilations) or (1,) * len(kernel),
+            )
+            for axis, (size, length, dilation) in enumerate(zip(sizes[2:], kernel, dilations, strict=True)):
+                span = (length - 1) * dilation + 1
+                padded = size + (pads[axis] + pads[axis + len(kernel)])
+                if not is_static(size) and span > 1:
+                    self.at_most(span, padded, f"{describe(op)}: a window of {span} on axis {axis + 2}")
 
     def _settle(self, left: DimExpr, right: DimExpr) -> bool:
         """Emit a run-time check that two expressions are equal; whether they can be computed."""

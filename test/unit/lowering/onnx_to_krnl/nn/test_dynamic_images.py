@@ -106,12 +106,30 @@ def test_rows():
     assert not session.host_calls()
 
 
-def test_empty():
-    session = check(joined({"dense": IMAGES["dense"]}, WEIGHTS, "hw"), [(0, 32, 4, 5)])
-    assert np.asarray(session.run(None, {"x": np.zeros((1, 32, 0, 5), np.float32)})[0]).shape == (1, 32, 0, 5)
-    plain = compile_native(joined({"plain": "a# = Conv(x, even)"}, WEIGHTS, "hw"))
-    with pytest.raises(XonncError, match="a window of 4 does not fit into axis 2 of 1"):
-        plain.run(None, {"x": np.zeros((1, 32, 1, 1), np.float32)})
+def test_no_images():
+    check(joined({"dense": IMAGES["dense"]}, WEIGHTS, "hw"), [(0, 32, 4, 5)])
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "message"),
+    [
+        ("a# = Conv(x, even)", (1, 1), "a window of 4 does not fit into axis 2 of 1"),
+        ("a# = Conv<strides=[4,4]>(x, even)", (3, 9), "a window of 4 does not fit into axis 2 of 3"),
+        ("a# = Conv<pads=[1,1,1,1]>(x, w)", (0, 5), "a window of 3 does not fit into axis 2 of 0"),
+        ("a# = Conv<dilations=[1,3]>(x, w)", (9, 6), "a window of 7 does not fit into axis 3 of 6"),
+        (
+            "c# = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)\n a# = GlobalAveragePool(c#)",
+            (1, 8),
+            "a window of 2 does not fit into axis 2 of 1",
+        ),
+    ],
+)
+def test_windows_that_do_not_fit(text: str, shape: tuple[int, int], message: str):
+    """Rounded down, their number would be 0: results without elements, and means of none."""
+    plain = compile_native(joined({"plain": text}, WEIGHTS, "hw"))
+    with pytest.raises(XonncError, match=message):
+        plain.run(None, {"x": np.zeros((1, 32, *shape), np.float32)})
+    assert plain.compiled == 1
 
 
 @pytest.mark.parametrize(
