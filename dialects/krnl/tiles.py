@@ -248,7 +248,10 @@ class ConvOp(IRDLOperation):
     weight_prefetch = opt_prop_def(IntegerAttr)
     """The prefetch distance of weights, in bytes ahead of their loads."""
     next_panel_prefetch = opt_prop_def(IntegerAttr)
-    """Bytes of the next panel of weights that each step of a tile prefetches; columns are static."""
+    """
+    Bytes of the next panel of weights that each step of a tile prefetches; `-9223372036854775808` where `out`
+    is dynamic: they follow from the number of tiles.
+    """
     depthwise = opt_prop_def(UnitAttr)
     groups = opt_prop_def(IntegerAttr)
     """Groups of channels that are convolved apart; one if absent."""
@@ -326,12 +329,8 @@ class ConvOp(IRDLOperation):
             raise VerifyException(
                 "krnl.conv: weight_prefetch is a number of bytes above 0, and no depthwise convolution has it"
             )
-        if self.next_panel_prefetch is not None and (
-            self.depthwise is not None or self.next_panel_prefetch.value.data < 1
-        ):
-            raise VerifyException(
-                "krnl.conv: next_panel_prefetch is a number of bytes above 0, not of a depthwise convolution"
-            )
+        if self.next_panel_prefetch is not None:
+            self._verify_next_panel(self.next_panel_prefetch.value.data)
         if self.depthwise is not None and (len(shape_of(self.x)) != 5 or self.tile.get_values()[1] != 1):
             raise VerifyException("krnl.conv: depthwise takes a channel-blocked x, and tiles of one block")
         if self.groups is not None:
@@ -344,6 +343,15 @@ class ConvOp(IRDLOperation):
             _require_bf16(self, (self.y, self.x, self.w), self.depth.value.data)
         if self.epilogue is not None:
             self._verify_epilogue(self.epilogue)
+
+    def _verify_next_panel(self, size: int) -> None:
+        """Bytes above 0, dynamic where the tiles are, of a convolution of all channels."""
+        is_dynamic = DYNAMIC_INDEX in self.out.get_values()
+        if self.depthwise is not None or (size < 1 if not is_dynamic else size != DYNAMIC_INDEX):
+            raise VerifyException(
+                "krnl.conv: next_panel_prefetch is a number of bytes above 0, dynamic where out is, not of a "
+                "depthwise convolution"
+            )
 
     def _verify_sizes(self) -> None:
         """Positive sizes of results, and the dynamic ones of them."""

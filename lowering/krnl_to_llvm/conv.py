@@ -25,7 +25,12 @@ from xonnc.lowering.krnl_to_llvm.conv_tiles import TileGrid, TileOrigin, emit_ti
 from xonnc.lowering.krnl_to_llvm.gemm import multiply_add
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
-from xonnc.lowering.krnl_to_llvm.next_panel import ahead_of, prefetch_share, share_of_next_panel
+from xonnc.lowering.krnl_to_llvm.next_panel import (
+    ahead_of,
+    dynamic_step,
+    prefetch_share,
+    share_of_next_panel,
+)
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import MAX_UNROLLED_WINDOW
 
 ConvBuffer: TypeAlias = tuple[SSAValue, Sequence[int | SSAValue]]
@@ -58,6 +63,14 @@ def _feature_map(buffer: SSAValue, memory: ConvBuffer) -> _FeatureMap:
     return _FeatureMap(pointer, image, block, row, lanes[0] if lanes else 1, buffer.type.element_type)
 
 
+class _NextPanel(NamedTuple):
+    """The prefetches of the next panel of weights that the tiles of a panel share."""
+
+    tiles_of_row: int | SSAValue
+    step_bytes: int | SSAValue
+    """Bytes that each step of a tile prefetches."""
+
+
 @dataclass(frozen=True)
 class _Conv:
     """The state that all tiles of a convolution share."""
@@ -71,6 +84,7 @@ class _Conv:
     bias: SSAValue | None
     residual: _FeatureMap | None
     epilogue: Epilogue | None
+    next_panel: _NextPanel | None
 
     @property
     def lanes(self) -> int:
@@ -100,6 +114,9 @@ def emit_conv(
     y, x, (w, _), *rest = buffers
     bias = rest.pop(0)[0] if op.bias is not None else None
     residual = _feature_map(op.residual, rest[0]) if op.residual is not None else None
+    given = iter(dynamic_sizes)
+    images, rows, columns = (next(given) if size == DYNAMIC_INDEX else size for size in op.sizes)
+    grid = TileGrid(images, op.blocks, (rows, columns), _sizes(op.tile), op.block_groups)
     conv = _Conv(
         builder,
         op,
@@ -110,15 +127,29 @@ def emit_conv(
         bias,
         residual,
         epilogue,
+        _next_panel(builder, op, grid),
     )
 
     def tile(origin: TileOrigin, pixels: int, width: int) -> None:
         _emit_tile(conv, origin, pixels, width)
 
-    given = iter(dynamic_sizes)
-    images, rows, columns = (next(given) if size == DYNAMIC_INDEX else size for size in op.sizes)
-    grid = TileGrid(images, op.blocks, (rows, columns), _sizes(op.tile), op.block_groups)
     emit_tiles(builder, iterations, grid, tile)
+
+
+def _next_panel(builder: LLVMBuilder, op: ConvOp, grid: TileGrid) -> _NextPanel | None:
+    """Return how tiles prefetch the next panel of weights; None if they do not."""
+    if op.next_panel_prefetch is None:
+        return None
+    (rows, columns), (pixels, width) = grid.out, grid.tile
+    tiles = builder.ceil_div(columns, pixels)
+    size: int | SSAValue = op.next_panel_prefetch.value.data
+    if size == DYNAMIC_INDEX:
+        assert is_buffer(op.y.type)
+        row_bytes = width * op.y.type.get_shape()[-1] * size_of(op.y.type.element_type)
+        # Images without pixels have no tiles.
+        count = builder.size(builder.mul_sizes(rows, tiles))
+        size = dynamic_step(builder, row_bytes, builder.intrinsic("smax", count, builder.constant(1)))
+    return _NextPanel(tiles, size)
 
 
 def _pixel_address(
@@ -258,8 +289,8 @@ def _accumulate_terms(
     # Weights are packed in the order of the loops: one running offset reaches them all.
     results = [builder.iadd(at, builder.constant(width * conv.lanes * terms))]
     for ahead in aheads:
-        assert op.next_panel_prefetch is not None
-        step_bytes = op.next_panel_prefetch.value.data
+        assert conv.next_panel is not None
+        step_bytes = conv.next_panel.step_bytes
         prefetch_share(builder, ahead, step_bytes)
         results.append(ahead_of(builder, ahead, step_bytes))
     distance_of_pixels = _sizes(op.strides)[1] * x.lanes
@@ -305,14 +336,15 @@ def _share_of_next_panel(
 ) -> Sequence[SSAValue]:
     """Return where a tile prefetches the next panel of weights, if it does; a narrower panel is the last."""
     builder, op = conv.builder, conv.op
-    (_, columns), (pixels, full_width) = _sizes(op.out), _sizes(op.tile)
-    if op.next_panel_prefetch is None or width < full_width:
+    pixels, full_width = _sizes(op.tile)
+    if conv.next_panel is None or width < full_width:
         return []
     _, _, row, column = origin
     tile = builder.iadd(
-        builder.imul(row, -(-columns // pixels)), builder.add(llvm.UDivOp(column, builder.constant(pixels)))
+        builder.imul(row, conv.next_panel.tiles_of_row),
+        builder.add(llvm.UDivOp(column, builder.constant(pixels))),
     )
-    share = conv.weights_per_channel // op.terms * op.next_panel_prefetch.value.data
+    share = builder.mul_sizes(conv.next_panel.step_bytes, conv.weights_per_channel // op.terms)
     size = conv.weights_per_channel * width * conv.lanes * size_of(element_of(conv.op.w))
     return [share_of_next_panel(builder, weights, size, tile, share)]
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
@@ -21,6 +20,10 @@ TileOrigin: TypeAlias = tuple[SSAValue, SSAValue, SSAValue, SSAValue]
 
 EmitTile: TypeAlias = Callable[[TileOrigin, int, int], None]
 """Emit a tile at an origin, of a number of pixels and a number of channel vectors."""
+
+
+RowTiles: TypeAlias = Sequence[tuple[int, int | SSAValue]]
+"""Pixels of the tiles of a row, and the column where those of that many end; they begin where others end."""
 
 
 class TileGrid(NamedTuple):
@@ -47,10 +50,10 @@ def emit_tiles(
     iterations of full panels, over all images, precede those of the narrow last panels. Each part has code of
     its own, for the intersection of the range with that part.
     """
-    width = grid.tile[1]
+    width, tiles = grid.tile[1], tiles_of_row(builder, grid.out[1], grid.tile[0])
     full_tiles, rest_width = divmod(grid.vectors // grid.groups, width)
     if not rest_width:
-        _emit_rows(builder, iterations, grid, (0, full_tiles, width), tile)
+        _emit_rows(builder, iterations, grid, (0, full_tiles, width), (tiles, tile))
         return
     # Full panels are iterations [0, middle), the narrower last one those from `middle` on. A chunk of
     # the parallel range may contain both, so each part clamps the range to its own iterations.
@@ -63,15 +66,40 @@ def emit_tiles(
             (iterations[0], builder.intrinsic("smin", iterations[1], middle)),
             grid,
             (0, full_tiles, width),
-            tile,
+            (tiles, tile),
         )
     _emit_rows(
         builder,
         (builder.intrinsic("smax", iterations[0], middle), iterations[1]),
         grid,
         (full_tiles, 1, rest_width),
-        tile,
+        (tiles, tile),
     )
+
+
+def tiles_of_row(builder: LLVMBuilder, columns: int | SSAValue, pixels: int) -> RowTiles:
+    """
+    Return the tiles of a row: full ones, then a narrower one for the remaining pixels.
+
+    A row of dynamic length is divided into as few tiles as possible of nearly equal size, so that none is
+    narrower than half a tile; a row that is has tiles of one pixel (`tile_selection.dynamic_row`).
+    """
+    if isinstance(columns, int):
+        full = columns // pixels * pixels
+        return [(pixels, full)] + ([(columns - full, columns)] if columns > full else [])
+    # An image without columns has no tiles to divide by.
+    count = builder.intrinsic("smax", builder.size(builder.ceil_div(columns, pixels)), builder.constant(1))
+    size = builder.add(llvm.SDivOp(columns, count))
+    longer = builder.add(llvm.SubOp(columns, builder.imul(size, count)))
+    shorter = builder.add(llvm.SubOp(count, longer))
+    tiles: list[tuple[int, int | SSAValue]] = []
+    none = end = builder.constant(0)
+    for each in range(pixels, max(-(-pixels // 2), 2) - 1, -1):
+        own = builder.select(builder.icmp("eq", size, builder.constant(each)), shorter, none)
+        is_longer = builder.icmp("eq", size, builder.constant(each - 1))
+        end = builder.iadd(end, builder.imul(builder.select(is_longer, longer, own), each))
+        tiles.append((each, end))
+    return [*tiles, (1, columns)]
 
 
 def _emit_rows(
@@ -79,7 +107,7 @@ def _emit_rows(
     iterations: tuple[SSAValue, SSAValue],
     grid: TileGrid,
     part: tuple[int, int, int],
-    tile: EmitTile,
+    tiles: tuple[RowTiles, EmitTile],
 ) -> None:
     """
     Emit the rows of a part of the panels of each group: the first panel, the number of panels, their width.
@@ -99,7 +127,7 @@ def _emit_rows(
         vector = builder.iadd(builder.imul(panel, width), builder.constant(first * grid.tile[1]))
         if groups > 1:
             vector = builder.iadd(vector, builder.imul(group, grid.vectors // groups))
-        _emit_row_of_tiles(builder, (image, vector, row), grid, width, tile)
+        _emit_row_of_tiles(builder, (image, vector, row), tiles, width)
         return []
 
     builder.loop(*iterations, 1, [], body)
@@ -108,64 +136,20 @@ def _emit_rows(
 def _emit_row_of_tiles(
     builder: LLVMBuilder,
     origin: tuple[SSAValue, SSAValue, SSAValue],
-    grid: TileGrid,
+    tiles: tuple[RowTiles, EmitTile],
     width: int,
-    tile: EmitTile,
 ) -> None:
-    """Emit one row: full tiles, then one narrower tile for the remaining pixels."""
-    (pixels, _), (_, columns) = grid.tile, grid.out
-    if not isinstance(columns, int):
-        _emit_dynamic_row(builder, origin, columns, pixels, width, tile)
-        return
-    tiled = columns // pixels * pixels
+    """Emit the tiles of one row."""
+    divided, tile = tiles
+    first: int | SSAValue = 0
+    for pixels, end in divided:
 
-    def one(column: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        tile((*origin, column), pixels, width)
-        return []
-
-    if tiled == pixels:
-        one(builder.constant(0), [])
-    elif tiled:
-        builder.loop(builder.constant(0), builder.constant(tiled), pixels, [], one)
-    if columns > tiled:
-        tile((*origin, builder.constant(tiled)), columns - tiled, width)
-
-
-def _emit_dynamic_row(
-    builder: LLVMBuilder,
-    origin: tuple[SSAValue, SSAValue, SSAValue],
-    columns: SSAValue,
-    pixels: int,
-    width: int,
-    tile: EmitTile,
-) -> None:
-    """
-    Emit a row of dynamic length: full tiles, then tiles of half the pixels, and so on, for the remainder.
-
-    The last tile of a size ends with the row if that leaves nothing for smaller ones but half a tile or less:
-    it computes some pixels again, in less time than several narrow tiles take.
-    """
-    first = builder.constant(0)
-    while True:
-        half = -(-pixels // 2) if pixels > 1 else 0
-        count, size = pixels, builder.constant(pixels)
-        last = builder.add(llvm.SubOp(columns, size))
-
-        def one(
-            column: SSAValue, _: Sequence[SSAValue], count: int = count, last: SSAValue = last
-        ) -> Sequence[SSAValue]:
-            tile((*origin, builder.intrinsic("smin", column, last)), count, width)
+        def one(column: SSAValue, _: Sequence[SSAValue], pixels: int = pixels) -> Sequence[SSAValue]:
+            tile((*origin, column), pixels, width)
             return []
 
-        left = builder.add(llvm.SubOp(columns, first))
-        full = builder.add(llvm.SDivOp(left, size))
-        rest = builder.add(llvm.SubOp(left, builder.imul(full, pixels)))
-        # A row of fewer pixels than a tile has none that ends with it.
-        is_wide = builder.icmp("sge", columns, size)
-        overlaps = builder.select(is_wide, builder.icmp("sgt", rest, builder.constant(half)), is_wide)
-        more = builder.add(llvm.ZExtOp(overlaps, i64))
-        end = builder.iadd(first, builder.imul(builder.iadd(full, more), pixels))
-        builder.loop(first, end, pixels, [], one)
-        if not half:
-            return
-        first, pixels = builder.intrinsic("smin", end, columns), half
+        if end == pixels or (isinstance(first, int) and isinstance(end, int) and end - first == pixels):
+            one(builder.size(first), [])
+        elif end != first:
+            builder.loop(builder.size(first), builder.size(end), pixels, [], one)
+        first = end

@@ -21,7 +21,12 @@ from xonnc.dialects.krnl.tiles import GemmOp, batch_axes
 from xonnc.dialects.krnl.types import size_of
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of
 from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
-from xonnc.lowering.krnl_to_llvm.next_panel import ahead_of, prefetch_share, share_of_next_panel
+from xonnc.lowering.krnl_to_llvm.next_panel import (
+    ahead_of,
+    dynamic_step,
+    prefetch_share,
+    share_of_next_panel,
+)
 
 
 @dataclass(frozen=True)
@@ -105,11 +110,7 @@ def emit_gemm(
 
 def step_range(builder: LLVMBuilder, size: int | SSAValue, step: int) -> IterationRange:
     """Return the range of all steps that cover a size."""
-    if isinstance(size, int):
-        return builder.constant(0), builder.constant(-(-size // step))
-    return builder.constant(0), builder.add(
-        llvm.SDivOp(builder.iadd(size, builder.constant(step - 1)), builder.constant(step))
-    )
+    return builder.constant(0), builder.size(builder.ceil_div(size, step))
 
 
 Axis: TypeAlias = tuple[int, int | SSAValue]
@@ -395,12 +396,8 @@ def _share_of_next_panel(
         return None
     row_bytes = columns * size_of(element_of(op.b))
     step_bytes: int | SSAValue = op.next_panel_prefetch.value.data
-    if isinstance(gemm.m, SSAValue):
-        # All tiles together prefetch the panel: its bytes a step, divided by the number of tiles.
-        _, tiles = step_range(builder, gemm.m, rows)
-        last = builder.add(llvm.SubOp(tiles, builder.constant(1)))
-        total = builder.iadd(last, builder.constant(row_bytes * op.terms))
-        step_bytes = builder.add(llvm.UDivOp(total, tiles))
+    if step_bytes == DYNAMIC_INDEX:
+        step_bytes = dynamic_step(builder, row_bytes * op.terms, builder.ceil_div(gemm.m, rows))
     tile = builder.add(llvm.UDivOp(row, builder.constant(rows)))
     share = builder.mul_sizes(step_bytes, k // op.terms)
     return share_of_next_panel(builder, panel, k * row_bytes, tile, share), step_bytes

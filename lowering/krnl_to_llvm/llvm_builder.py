@@ -213,6 +213,14 @@ class LLVMBuilder:
             return 0
         return self.imul(self.size(a), b)
 
+    def ceil_div(self, size: int | SSAValue, step: int | SSAValue) -> int | SSAValue:
+        """Return how many steps cover a size, static if both are."""
+        if isinstance(size, int) and isinstance(step, int):
+            return -(-size // step)
+        before = step - 1 if isinstance(step, int) else self.iadd(step, self.constant(-1))
+        rounded = self.iadd(self.size(size), self.size(before))
+        return self.add(llvm_ops.binary(llvm.SDivOp, rounded, self.size(step)))
+
     def iadd(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a + b` of integers."""
         return self.add(llvm_ops.binary(llvm.AddOp, a, b))

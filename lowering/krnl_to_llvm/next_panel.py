@@ -25,6 +25,15 @@ def share_of_next_panel(
     return ahead_of(builder, ahead_of(builder, panel, panel_bytes), builder.imul(tile, share))
 
 
+def dynamic_step(builder: LLVMBuilder, row_bytes: int, tiles: int | SSAValue) -> SSAValue:
+    """
+    Return the bytes that each step of a tile fetches where the number of tiles is found at run time.
+
+    All tiles together fetch the panel: its `row_bytes` of a step, divided by the number of tiles.
+    """
+    return builder.size(builder.ceil_div(row_bytes, tiles))
+
+
 def ahead_of(builder: LLVMBuilder, pointer: SSAValue, distance: int | SSAValue) -> SSAValue:
     """Return an address that may be past the end of the buffer, which `inbounds` would make poison."""
     return builder.add(llvm_ops.address(pointer, distance, i8, inbounds=False))

@@ -124,9 +124,7 @@ def _have_same_shape(written: SSAValue, read: SSAValue) -> bool:
 def _reads_residual_in_place(op: ConvOp, residual: SSAValue) -> bool:
     """Whether a convolution reads its residual only at the elements that it stores."""
     is_beside = op.residual_start == op.out_start and set(op.out_strides.get_values()) == {1}
-    # Tiles of a row of dynamic width overlap, so that some elements are read twice.
-    is_read_once = op.sizes[-1] != DYNAMIC_INDEX
-    return op.residual is residual and residual not in (op.x, op.w, op.bias) and is_beside and is_read_once
+    return op.residual is residual and residual not in (op.x, op.w, op.bias) and is_beside
 
 
 def _reads_before_write(load: LoadOp, store: StoreOp, iterations: Sequence[SSAValue]) -> bool:

@@ -162,13 +162,10 @@ def _lower_phase(
     if fusion.is_depthwise:
         properties["depthwise"] = UnitAttr()
     elif not shares_blocks:
+        tiles = rows * -(-columns // tile[0]) if is_static(rows) and is_static(columns) else None
         distances = {
             "prefetch": builder.tiles.prefetched_line(kernel_shape, source.shape),
-            "next_panel_prefetch": builder.tiles.next_panel_prefetch(
-                steps, blocks, tile[1], rows * -(-columns // tile[0])
-            )
-            if is_static(rows) and is_static(columns)
-            else 0,
+            "next_panel_prefetch": builder.tiles.next_panel_prefetch(steps, blocks, tile[1], tiles),
             "weight_prefetch": builder.tiles.weight_prefetch(4 * prod(taps.shape[1:]), tile),
         }
         properties |= {name: IntegerAttr(distance, i64) for name, distance in distances.items() if distance}

@@ -65,6 +65,14 @@ ASSUMED_COLUMNS = 4096
 ASSUMED_WIDTHS = (7, 8, 10, 14, 16, 20, 28, 32, 40, 56, 64, 80, 112, 160)
 """Pixels of a row of images of dynamic width: a tile for all of them wastes as little as possible on each."""
 
+L2_BYTES = 32
+"""Bytes a cycle that are assumed to come from L2: half of the peak of recent processors."""
+
+MAX_DYNAMIC_PIXELS = 8
+"""
+Pixels of a tile at most in rows of dynamic width, for which there is code for each number from half of them.
+"""
+
 MAX_PANEL_COST = 1.25
 """
 Cycles of a product in panels of rows of pixels at most, as a multiple of those of full tiles: gathering
@@ -312,26 +320,29 @@ def dynamic_row(columns: int, pixels: int) -> list[int]:
     """
     Return the pixels of the tiles of a row whose width is found at run time.
 
-    Full tiles, then tiles of half the pixels, and so on, for the remainder. The last tile of a size ends with
-    the row, so that it computes some pixels again, if otherwise more than half a tile were left.
+    The row is divided into as few tiles as possible of nearly equal size. A row of less than half a tile has
+    tiles of one pixel: there is code for each number of pixels between, and for one.
     """
-    tiles: list[int] = []
-    left = columns
-    while left > 0:
-        half = -(-pixels // 2) if pixels > 1 else 0
-        full, left = divmod(left, pixels)
-        overlaps = left > half and columns >= pixels
-        tiles += [pixels] * (full + overlaps)
-        left, pixels = 0 if overlaps else left, half
-    return tiles
+    if columns < -(-pixels // 2):
+        return [1] * columns
+    count = -(-columns // pixels)
+    size, longer = divmod(columns, count)
+    return [size + 1] * longer + [size] * (count - longer)
 
 
-def _dynamic_cost(tile: Tile, widths: int, target: CpuTarget) -> float:
+def _dynamic_cost(tile: Tile, widths: int, steps: int, target: CpuTarget) -> float:
     """Return the cycles per reduction step and pixel, summed over rows of the widths assumed."""
     count, width = tile
     panels, rest = divmod(widths, width)
+
+    def cycles(pixels: int, width: int) -> float:
+        # Narrow tiles of wide panels wait for weights that L1 does not hold.
+        size = width * target.vector_bytes
+        reading = size / L2_BYTES if steps * size > target.core.l1_bytes else 0.0
+        return max(step_cycles(pixels, width, target), reading + LOOP_CYCLES)
+
     return sum(
-        number * sum(step_cycles(pixels, own, target) for pixels in dynamic_row(columns, count)) / columns
+        number * sum(cycles(pixels, own) for pixels in dynamic_row(columns, count)) / columns
         for columns in ASSUMED_WIDTHS
         for number, own in ((panels, width), (1 if rest else 0, rest))
         if number
@@ -345,12 +356,12 @@ def conv_tiles(columns: Size, blocks: int, steps: int, target: CpuTarget, shuffl
     `steps` is the number of multiplications for each result. Where a block has the channels of several
     groups, tiles are one vector wide, and the indices of `shuffles` take a register each.
     """
-    most = min(columns, target.registers) if is_static(columns) else target.registers
+    most = min(columns, target.registers) if is_static(columns) else MAX_DYNAMIC_PIXELS
 
     def row_cost(tile: Tile, blocks: int) -> float:
         if is_static(columns):
             return _cost(tile, columns, blocks, target)
-        return _dynamic_cost(tile, blocks, target)
+        return _dynamic_cost(tile, blocks, steps, target)
 
     if shuffles:
         fitting = _fitting(most, 1, max(4, target.registers - shuffles - 1))

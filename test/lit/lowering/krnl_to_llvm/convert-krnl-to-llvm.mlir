@@ -205,7 +205,9 @@ func.func private @next_panel(%c: memref<8x64xf32>, %a: memref<8x8xf32>, %b: mem
 
 // With a dynamic number of rows, a step prefetches the 128 bytes of a row of the panel divided by the number of tiles.
 // CHECK-LABEL: llvm.func internal @next_panel_of_dynamic_rows
-// CHECK:         %[[BYTES:.*]] = llvm.udiv
+// CHECK-COUNT-2: llvm.cond_br
+// CHECK:         %[[TILES:.*]] = llvm.sdiv
+// CHECK:         %[[BYTES:.*]] = llvm.sdiv %{{.*}}, %[[TILES]] : i64
 // CHECK:         %[[TILE:.*]] = llvm.udiv
 // CHECK:         %[[SHARE:.*]] = llvm.mul %[[BYTES]], %{{.*}} : i64
 // CHECK:         %[[NEXT:.*]] = llvm.getelementptr %{{.*}}[1024] : (!llvm.ptr) -> !llvm.ptr, i8
@@ -231,6 +233,22 @@ func.func private @next_panel_of_dynamic_rows(%c: memref<?x64xf32>, %a: memref<?
 // CHECK:         llvm.return
 func.func private @next_panel_of_convolution(%y: memref<1x3x2x4x16xf32>, %x: memref<1x1x2x4x16xf32>, %w: memref<768xf32>, %i: index, %n: index) {
   "krnl.conv"(%y, %x, %w, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2, 0>, depth = 16 : i64, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 2, 4>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 4, 2>, next_panel_prefetch = 128 : i64}> : (memref<1x3x2x4x16xf32>, memref<1x1x2x4x16xf32>, memref<768xf32>, index, index) -> ()
+  return
+}
+
+// -----
+
+// A row of dynamic width is divided into tiles of 4, 3, 2 and 1 pixels; a step prefetches 128 bytes of the next panel,
+// divided by the number of tiles.
+// CHECK-LABEL: llvm.func internal @rows_of_dynamic_width
+// CHECK:         %[[IN_ROW:.*]] = llvm.sdiv
+// CHECK:         %[[TILES:.*]] = llvm.mul %{{.*}}, %[[IN_ROW]] : i64
+// CHECK:         %[[ANY:.*]] = llvm.call_intrinsic "llvm.smax.i64"(%[[TILES]], %{{.*}})
+// CHECK:         %[[BYTES:.*]] = llvm.sdiv %{{.*}}, %[[ANY]] : i64
+// CHECK-COUNT-4: llvm.mul %[[BYTES]], %{{.*}} : i64
+// CHECK-NOT:     llvm.mul %[[BYTES]]
+func.func private @rows_of_dynamic_width(%y: memref<1x2x?x?x16xf32>, %x: memref<1x1x?x?x16xf32>, %w: memref<512xf32>, %i: index, %n: index, %h: index, %v: index) {
+  "krnl.conv"(%y, %x, %w, %i, %n, %h, %v) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2, 2>, depth = 16 : i64, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: -9223372036854775808, -9223372036854775808>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 4, 2>, next_panel_prefetch = -9223372036854775808 : i64}> : (memref<1x2x?x?x16xf32>, memref<1x1x?x?x16xf32>, memref<512xf32>, index, index, index, index) -> ()
   return
 }
 
