@@ -336,7 +336,7 @@ def _dynamic_cost(tile: Tile, widths: int, steps: int, target: CpuTarget) -> flo
     panels, rest = divmod(widths, width)
 
     def cycles(pixels: int, width: int) -> float:
-        # Narrow tiles of wide panels wait for weights that L1 does not hold.
+        # Narrow tiles of wide panels are bound by L2, where L1 does not hold the weights.
         size = width * target.vector_bytes
         reading = size / L2_BYTES if steps * size > target.core.l1_bytes else 0.0
         return max(step_cycles(pixels, width, target), reading + LOOP_CYCLES)
