@@ -279,11 +279,10 @@ def lower_module(
         tiles, pool, to_row_major, scope, not unsafe, threads=threads, static_because=static_because
     )
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
-        has_open = is_dynamic or is_outlined(function)
-        builder.dynamic_shapes = (
-            DynamicShapes(function) if has_open and operators_in(function.body.block) else None
-        )
-        if builder.dynamic_shapes is not None:
+        builder.dynamic_shapes = None
+        is_of_data = is_outlined(function)
+        if (is_dynamic or is_of_data) and operators_in(function.body.block):
+            builder.dynamic_shapes = DynamicShapes(function, may_assume=not is_of_data)
             if not builder.dynamic_shapes.require_equal():
                 set_no_kernel(function, "dimensions are equal only for certain values of inputs")
                 return

@@ -93,7 +93,9 @@ def planned_functions(
         is_dynamic = (is_open or is_outlined(function)) and bool(operators_in(block))
         scope = FusionScope(groups, shape_computations(block) if is_dynamic else frozenset[Operation]())
         builder = LoweringBuilder(tiles, DisposablePool.of(ctx), to_row_major, scope)
-        builder.dynamic_shapes = DynamicShapes(function) if is_dynamic else None
+        builder.dynamic_shapes = (
+            DynamicShapes(function, may_assume=not is_outlined(function)) if is_dynamic else None
+        )
         yield function, builder
 
 

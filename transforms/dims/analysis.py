@@ -52,6 +52,14 @@ class DimAnalysis(ShapeAnalysis):
                 if not self._function(function):
                     break
 
+    def assume_equal_broadcasts(self) -> None:
+        """Assume that dynamic dimensions that broadcast are equal, and analyse with these equalities."""
+        for function in self._functions:
+            for _ in range(MAX_WALKS):
+                if not self.symbols.assume_equal_broadcasts():
+                    break
+                self._function(function)
+
     def size(self, value: SSAValue, axis: int) -> DimExpr | None:
         """Return a dimension of a value; a negative axis counts from the back."""
         sizes = self.sizes(value)

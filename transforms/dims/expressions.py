@@ -284,12 +284,31 @@ class DimSymbols:
                         pass
         return False
 
-    def equate(self, left: DimExpr, right: DimExpr) -> bool:
+    def assume_equal_broadcasts(self) -> bool:
+        """
+        Assume that dimensions that broadcast are equal; return whether a symbol was eliminated.
+
+        So H = 2 floor(H / 2) where an image is added to its half, enlarged twice: H is then even, and is
+        replaced by twice the symbol of the half.
+        """
+        learned = False
+        for symbol, parts in list(self._broadcasts.items()):
+            whole = DimExpr(0, (((symbol,), 1),))
+            for part in sorted(parts, key=lambda each: (each.terms, each.constant)):
+                if self.resolve(whole) != self.resolve(part):
+                    if self.equate(whole, part, is_of_itself=True):
+                        learned = True
+                    elif (whole, part) not in self.equated:
+                        self.equated.append((whole, part))
+        return learned
+
+    def equate(self, left: DimExpr, right: DimExpr, is_of_itself: bool = False) -> bool:
         """
         Assume that both are equal; return whether a symbol was eliminated.
 
         Of two symbols the later is replaced. A single symbol is replaced by an expression unless that depends
-        on it (occurs check) or may be negative.
+        on it (occurs check) or may be negative. With `is_of_itself`, the meanings of symbols in the
+        expression may depend on it.
         """
         given = left, right
         left, right = self.resolve(left), self.resolve(right)
@@ -302,7 +321,9 @@ class DimSymbols:
             self.equated.append(given)
             return True
         for symbol, expr in ((a, right), (b, left)):
-            if symbol is not None and expr.constant >= 0 and not self.depends(expr, frozenset((symbol,))):
+            if symbol is None or expr.constant < 0 or symbol in expr.symbols:
+                continue
+            if is_of_itself or not self.depends(expr, frozenset((symbol,))):
                 self._equal[symbol] = expr
                 self.equated.append(given)
                 return True

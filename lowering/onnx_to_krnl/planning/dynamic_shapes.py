@@ -25,7 +25,7 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
     volume,
 )
 from xonnc.transforms.dims.analysis import DimAnalysis
-from xonnc.transforms.dims.expressions import DimExpr, FloorDiv, MinMax
+from xonnc.transforms.dims.expressions import BroadcastDim, DimExpr, FloorDiv, MinMax
 from xonnc.transforms.dims.symbol_names import NamedDimension
 
 INDEX = IndexType()
@@ -40,9 +40,12 @@ class DynamicShapes:
 
     Dimensions of the same name are assumed equal, and so are those that operators require to be. Ops at the
     start of the function check this (`krnl.require`); a run whose inputs do not fit fails.
+
+    With `may_assume`, so are dimensions that operators broadcast: a session compiles a program of its own for
+    inputs where they are not.
     """
 
-    def __init__(self, function: FuncOp) -> None:
+    def __init__(self, function: FuncOp, may_assume: bool) -> None:
         self._dims = DimAnalysis(function, is_thorough=True)
         self._block = function.body.block
         self._names = argument_names(function)
@@ -54,10 +57,14 @@ class DynamicShapes:
         self._required: set[DimExpr] = set()
         self._learned = set(function.walk())
         self._last: Operation | None = None
-        for argument in self._block.args:
-            for axis, form in enumerate(self._dims.noted(argument)):
+        self._forms = [self._dims.noted(argument) for argument in self._block.args]
+        """Dimensions of the arguments before dimensions that broadcast are assumed equal."""
+        for argument, forms in zip(self._block.args, self._forms, strict=True):
+            for axis, form in enumerate(forms):
                 if form.symbol is not None:
                     self._origins.setdefault(form.symbol, (argument, axis))
+        if may_assume:
+            self._dims.assume_equal_broadcasts()
 
     def of(self, value: SSAValue) -> tuple[Size, ...] | None:
         """Return the sizes of a value; None if one cannot be computed from those of the arguments."""
@@ -74,23 +81,43 @@ class DynamicShapes:
             return None
         return tuple(size_of_form(form, self._dims.symbols) for form in forms)
 
-    def _is_computable(self, form: DimExpr) -> bool:
-        """Whether an expression can be computed from the sizes of the arguments."""
+    def _is_computable(self, form: DimExpr, around: frozenset[int] = frozenset()) -> bool:
+        """
+        Whether an expression can be computed from the sizes of the arguments, without the symbols `around`.
+        """
         for symbol in form.symbols:
             if symbol in self._named:
-                if not self._is_computable(self._named[symbol]):
-                    return False
-            elif symbol not in self._origins:
+                parts: Sequence[DimExpr] = [self._named[symbol]]
+            elif symbol in self._origins:
+                continue
+            elif symbol in around:
+                return False
+            else:
                 match self._dims.symbols.key(symbol):
                     case FloorDiv(inner, _):
-                        parts: Sequence[DimExpr] = [inner]
-                    case MinMax(_, bounds):
+                        parts = [inner]
+                    case MinMax(_, bounds) | BroadcastDim(bounds):
                         parts = list(bounds)
                     case _:
                         return False
-                if not all(self._is_computable(self._dims.symbols.resolve(part)) for part in parts):
-                    return False
+            if any(self._computable(part, around | {symbol}) is None for part in parts):
+                return False
         return True
+
+    def _computable(self, form: DimExpr, around: frozenset[int] = frozenset()) -> DimExpr | None:
+        """
+        Return an expression as it is if it can be computed, else by its representative if that can.
+
+        That of H may be 2 floor(H / 2), whose meaning has H.
+        """
+        resolved = self._dims.symbols.resolve(form)
+        return next((each for each in (form, resolved) if self._is_computable(each, around)), None)
+
+    def _inner(self, form: DimExpr) -> SSAValue:
+        """Return an expression in the meaning of a computable symbol as an SSA value."""
+        found = self._computable(form)
+        assert found is not None
+        return self.value(found)
 
     def require_equal(self) -> bool:
         """
@@ -98,8 +125,8 @@ class DynamicShapes:
 
         They are sizes of the same name, and those that operators require to be equal.
         """
-        for argument, name in zip(self._block.args, self._names, strict=True):
-            for axis, form in enumerate(self._dims.noted(argument)):
+        for argument, name, forms in zip(self._block.args, self._names, self._forms, strict=True):
+            for axis, form in enumerate(forms):
                 is_origin = form.symbol is not None and self._origins.get(form.symbol) == (argument, axis)
                 if is_origin or not _is_dynamic(argument, axis):
                     continue
@@ -227,12 +254,13 @@ class DynamicShapes:
         symbols = self._dims.symbols
         key = symbols.key(symbol)
         if isinstance(key, FloorDiv):
-            return self._add(
-                arith.FloorDivSIOp(self.value(symbols.resolve(key.expr)), self._number(key.divisor))
-            )
-        assert isinstance(key, MinMax)
+            return self._add(arith.FloorDivSIOp(self._inner(key.expr), self._number(key.divisor)))
+        assert isinstance(key, MinMax | BroadcastDim)
+        first, *others = (self._inner(bound) for bound in sorted(key.of, key=repr))
+        if isinstance(key, BroadcastDim):
+            # All are equal: `assume_equal_broadcasts` equated each with this one.
+            return first
         kind = arith.MinSIOp if key.is_min else arith.MaxSIOp
-        first, *others = (self.value(symbols.resolve(bound)) for bound in sorted(key.of, key=repr))
         for other in others:
             first = self._add(kind(first, other))
         return first

@@ -88,3 +88,18 @@ def test_long_sums_are_one_symbol() -> None:
     made = symbols.product([total])
     assert made.symbol is not None
     assert symbols.product([total]) == made
+
+
+def test_dimensions_that_broadcast_are_assumed_equal() -> None:
+    symbols = DimSymbols()
+    a, b, c = (symbols.symbol(name) for name in "abc")
+    half = symbols.floor(a, 2)
+    image = symbols.broadcast([a, half * DimExpr(2)])
+    other = symbols.broadcast([b * DimExpr(4), c * DimExpr(6)])
+    assert symbols.assume_equal_broadcasts()
+    assert symbols.resolve(a) == symbols.resolve(image) == half * DimExpr(2)
+    assert symbols.resolve(other) in (b * DimExpr(4), c * DimExpr(6))
+    assert {(other, b * DimExpr(4)), (other, c * DimExpr(6))} <= set(symbols.equated)
+    noted = list(symbols.equated)
+    assert not symbols.assume_equal_broadcasts()
+    assert symbols.equated == noted

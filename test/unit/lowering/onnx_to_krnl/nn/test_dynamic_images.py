@@ -106,6 +106,23 @@ def test_rows():
     assert not session.host_calls()
 
 
+def test_images_added_to_smaller_ones_enlarged():
+    """Sizes are assumed to be multiples of 4: others are invalid, or broadcast."""
+    text = """c# = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)
+        d# = MaxPool<kernel_shape=[2,2], strides=[2,2]>(c#)
+        e# = Resize<mode="nearest">(d#, none, twice)
+        f# = Add(e#, c#)
+        g# = Resize<mode="nearest">(f#, none, twice)
+        a# = Add(g#, x)"""
+    model = joined({"pyramid": text}, WEIGHTS, "hw")
+    for name, numbers in {"none": [], "twice": [1, 1, 2, 2]}.items():
+        model.graph.initializer.append(numpy_helper.from_array(np.array(numbers, np.float32), name))
+    session = check(model, [(1, 32, 8, 12), (2, 32, 4, 20)])
+    assert session.compiled == 1
+    with pytest.raises(XonncError, match="incompatible shapes"):
+        session.run(None, {"x": np.zeros((1, 32, 6, 8), np.float32)})
+
+
 def test_no_images():
     check(joined({"dense": IMAGES["dense"]}, WEIGHTS, "hw"), [(0, 32, 4, 5)])
 

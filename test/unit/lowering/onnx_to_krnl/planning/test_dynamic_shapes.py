@@ -574,3 +574,16 @@ def test_static_dimensions_are_cropped_where_dynamic_ones_are_padded() -> None:
         found = np.asarray(session.run(None, {"x": x})[0], np.float32)
         np.testing.assert_array_equal(found, np.pad(x[:, 1:], ((1, 0), (0, 2))))
     assert is_open(session)
+
+
+def test_sizes_that_broadcast_are_assumed_equal():
+    """Others are compiled for themselves; sizes that depend on data are broadcast as they are."""
+    proto = model(
+        "float[A, 4] x, float[B, 4] z, float[C, 4] v", "float[D, 4] y", "t = Add(x, z) y = Mul(t, v)"
+    )
+    equal: Shapes = {"x": (3, 4), "z": (3, 4), "v": (3, 4)}
+    session = check(proto, [equal, {"x": (7, 4), "z": (7, 4), "v": (7, 4)}])
+    assert is_open(session)
+    assert check(proto, [equal, {"x": (1, 4), "z": (1, 4), "v": (5, 4)}]).compiled == 2
+    counted = model("float[5] x, float[1] z", "int64[1, C] y", "n = NonZero(x) m = NonZero(z) y = Add(n, m)")
+    check(counted, [{"x": (5,), "z": (1,)}])
