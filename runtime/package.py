@@ -25,7 +25,7 @@ from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.onnx.embedded_models import program, require_self_contained
 from xonnc.formats.package.archive import Package, read_package
 from xonnc.formats.package.manifest import PackagePort, PackageStep, TensorInfo
-from xonnc.runtime.native.onnxruntime_api import requested, require_arrays, require_request
+from xonnc.runtime.native.onnxruntime_api import requested, require_request, split_request
 from xonnc.runtime.nvdla.simulator import Mode, Simulator
 from xonnc.runtime.nvdla.simulator import Observer as OperationObserver
 from xonnc.runtime.nvdla.tensors import BoundTensor
@@ -118,38 +118,35 @@ class LoadedPackage:
         return replace(tensor, shape=(self.manifest.batch, *tensor.shape[1:]))
 
     @overload
-    def run(self, feeds: Mapping[str, Any], /, *, observe: Observer | None = None) -> dict[str, Any]: ...
+    def run(self, output_names: Mapping[str, Any], *, observe: Observer | None = None) -> dict[str, Any]: ...
     @overload
     def run(
-        self, names: Sequence[str] | None, feeds: Mapping[str, Any], /, *, observe: Observer | None = None
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        *,
+        observe: Observer | None = None,
     ) -> list[Any]: ...
     def run(
         self,
-        names: Sequence[str] | Mapping[str, Any] | None,
-        feeds: Mapping[str, Any] | None = None,
-        /,
+        output_names: Sequence[str] | Mapping[str, Any] | None,
+        input_feed: Mapping[str, Any] | None = None,
         *,
         observe: Observer | None = None,
     ) -> dict[str, Any] | list[Any]:
         """
         Run the model on an array for each input by name.
 
-        `run(feeds)` returns the outputs by name. `run(names, feeds)` is onnxruntime's way: it returns a list
-        of the outputs called `names`, of all with `None`.
+        `run(output_names, input_feed)` is onnxruntime's way: it returns a list of the outputs of these names,
+        of all with `None`. `run(input_feed)` returns all outputs by name.
 
         Raises `XonncError` for inputs that are missing, unknown, or of the wrong type or shape, and for
         unknown outputs.
         """
-        if isinstance(names, Mapping):
-            if feeds is not None:
-                raise XonncError(
-                    f"run takes feeds, or names of outputs and feeds; found feeds and {type(feeds).__name__}"
-                )
-            return self._results(names, observe)
+        names, feeds = split_request(output_names, input_feed)
         require_request(list(self.outputs), names, None)
-        require_arrays(feeds)
-        assert feeds is not None
-        return requested(self._results(feeds, observe), names, None)
+        results = self._results(feeds, observe)
+        return results if isinstance(output_names, Mapping) else requested(results, names, None)
 
     def _results(self, feeds: Mapping[str, Any], observe: Observer | None) -> dict[str, Any]:
         """Run all steps; return the outputs by name."""

@@ -53,17 +53,10 @@ class Library(OnnxruntimeApi):
         self._do("create", byref(self._model), None if file is None else str(file).encode())
         finalize(self, self._library[f"{self._prefix}_destroy"], self._model).atexit = False
 
-    def run(
-        self,
-        names: Sequence[str] | None,
-        feeds: Mapping[str, object],
-        out: Mapping[str, Array] | None = None,
+    def results(
+        self, names: Sequence[str] | None, feeds: Mapping[str, object], out: Mapping[str, Array] | None
     ) -> list[Array]:
-        """
-        Return the outputs called `names` (`None`: all) for inputs by name; errors as in `Session.run`.
-
-        Outputs in `out` are copied to these arrays.
-        """
+        """Return outputs as `run` does; those in `out` are copied to its arrays."""
         known = [port.name for port in self.outputs]
         requested = known if names is None else require_outputs(names, known)
         require_arrays(feeds)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from os import register_at_fork
 from threading import Lock
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -67,16 +67,40 @@ class Runnable(Protocol):
     def inputs(self) -> Sequence[TensorSpec]: ...
     @property
     def outputs(self) -> Sequence[TensorSpec]: ...
-    def run(
-        self,
-        names: Sequence[str] | None,
-        feeds: Mapping[str, object],
-        out: Mapping[str, Array] | None = None,
+    def results(
+        self, names: Sequence[str] | None, feeds: Mapping[str, object], out: Mapping[str, Array] | None
     ) -> Sequence[Any]: ...
 
 
 class OnnxruntimeApi:
-    """Methods of `onnxruntime.InferenceSession`, for a class with `inputs`, `outputs` and `run`."""
+    """Methods of `onnxruntime.InferenceSession`, for a class with `inputs`, `outputs` and `results`."""
+
+    @overload
+    def run(
+        self: Runnable, output_names: Mapping[str, object], *, out: Mapping[str, Array] | None = None
+    ) -> dict[str, Any]: ...
+    @overload
+    def run(
+        self: Runnable,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, object],
+        out: Mapping[str, Array] | None = None,
+    ) -> list[Any]: ...
+    def run(
+        self: Runnable,
+        output_names: Sequence[str] | Mapping[str, object] | None,
+        input_feed: Mapping[str, object] | None = None,
+        out: Mapping[str, Array] | None = None,
+    ) -> list[Any] | dict[str, Any]:
+        """
+        Run the model on an array for each input by name.
+
+        `run(output_names, input_feed)` is onnxruntime's way: it returns a list of the outputs of these names,
+        of all with `None`. `run(input_feed)` returns all outputs by name. Outputs in `out` are written to its
+        arrays. Raises `XonncError` for inputs that are missing, unknown, or of the wrong type or shape, and
+        for unknown outputs.
+        """
+        return answer(self, output_names, input_feed, out)
 
     def get_inputs(self: Runnable) -> list[NodeArg]:
         """Return the required inputs."""
@@ -102,8 +126,8 @@ class OnnxruntimeApi:
 
     def run_async(
         self: Runnable,
-        names: Sequence[str] | None,
-        feeds: Mapping[str, object],
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, object],
         callback: Callback,
         user_data: Any = None,
     ) -> None:
@@ -117,7 +141,7 @@ class OnnxruntimeApi:
 
         def work() -> None:
             try:
-                outputs, error = list(self.run(names, feeds)), ""
+                outputs, error = list(self.results(output_names, input_feed, None)), ""
             except XonncError as failure:
                 outputs, error = cast("list[Any]", []), str(failure)
             callback(outputs, user_data, error)
@@ -177,7 +201,45 @@ class IOBinding:
         """Run the model on the bound inputs."""
         names = list(self._outputs) or None
         arrays = {name: array for name, array in self._outputs.items() if array is not None}
-        self._results = list(self._session.run(names, self._inputs, arrays))
+        self._results = list(self._session.results(names, self._inputs, arrays))
+
+
+def answer(
+    session: Runnable,
+    output_names: Sequence[str] | Mapping[str, object] | None,
+    input_feed: Mapping[str, object] | None,
+    out: Mapping[str, Array] | None,
+) -> list[Any] | dict[str, Any]:
+    """Return what `run` returns for its arguments."""
+    names, feeds = split_request(output_names, input_feed)
+    results = list(session.results(names, feeds, out))
+    if isinstance(output_names, Mapping):
+        return dict(zip((spec.name for spec in session.outputs), results, strict=True))
+    return results
+
+
+def split_request(
+    output_names: Sequence[str] | Mapping[str, object] | None, input_feed: Mapping[str, object] | None
+) -> tuple[Sequence[str] | None, Mapping[str, object]]:
+    """
+    Return the names of outputs (`None`: all) and the inputs that `run` is given.
+
+    Parameters:
+        output_names: the names, or the inputs if they are all that is given.
+        input_feed: the inputs after names.
+
+    Raises: `XonncError` if inputs are missing, given twice, or no dictionary.
+    """
+    if isinstance(output_names, Mapping):
+        if input_feed is not None:
+            raise XonncError(
+                "run takes inputs, or names of outputs and inputs; "
+                f"found inputs and {type(input_feed).__name__}"
+            )
+        return None, output_names
+    require_arrays(input_feed)
+    assert input_feed is not None
+    return output_names, input_feed
 
 
 def require_outputs(names: object, known: Sequence[str]) -> Sequence[str]:

@@ -31,10 +31,12 @@ from xonnc.runtime.native.jit import host_identity
 from xonnc.runtime.native.onnxruntime_api import (
     ModelMetadata,
     OnnxruntimeApi,
+    answer,
     requested,
     require_arrays,
     require_outputs,
     require_request,
+    split_request,
 )
 from xonnc.runtime.native.step_report import ProfileLine, ReportLine, profile_lines, report_lines
 from xonnc.targets.cpu import CODE_SUFFIXES
@@ -200,37 +202,58 @@ class Session(OnnxruntimeApi):
     @overload
     def run(
         self,
-        names: Sequence[str] | None,
-        feeds: Mapping[str, object],
+        output_names: Mapping[str, object],
+        *,
+        out: Mapping[str, Array] | None = None,
+        debug: Literal[False] = False,
+    ) -> dict[str, RuntimeValue]: ...
+    @overload
+    def run(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, object],
         out: Mapping[str, Array] | None = None,
         debug: Literal[False] = False,
     ) -> list[RuntimeValue]: ...
     @overload
     def run(
-        self, names: None, feeds: Mapping[str, object], out: None = None, *, debug: Literal[True]
+        self, output_names: None, input_feed: Mapping[str, object], out: None = None, *, debug: Literal[True]
+    ) -> dict[str, RuntimeValue]: ...
+    @overload
+    def run(
+        self, output_names: Mapping[str, object], *, out: None = None, debug: Literal[True]
     ) -> dict[str, RuntimeValue]: ...
     def run(
         self,
-        names: Sequence[str] | None,
-        feeds: Mapping[str, object],
+        output_names: Sequence[str] | Mapping[str, object] | None,
+        input_feed: Mapping[str, object] | None = None,
         out: Mapping[str, Array] | None = None,
         debug: bool = False,
     ) -> list[RuntimeValue] | dict[str, RuntimeValue]:
         """
-        Run the model on inputs by name; return the outputs called `names` (`None`: all).
+        Run the model on an array for each input by name.
+
+        `run(output_names, input_feed)` is onnxruntime's way: it returns a list of the outputs of these names,
+        of all with `None`. `run(input_feed)` returns all outputs by name.
 
         Arrays are read where they lie if they are in rows and aligned; `out` has arrays that outputs are
         written to, without a copy if they are in rows too. An array may be both an input and an output: a
         key-value cache is then updated in place. Inputs that have a default, which `inputs` does not list,
         may be given too. Raises `XonncError` for inputs that are missing, unknown, or of the wrong type or
-        shape.
+        shape, and for unknown outputs.
 
         With `debug`, return a dictionary of every named value of the graph that an output depends on instead,
         computed without optimisations; values inside bodies of control flow and local functions are not
         included. The model is compiled once more for this, at the first such run.
         """
         if debug:
-            return self._named_values(feeds)
+            return self._named_values(split_request(output_names, input_feed)[1])
+        return answer(self, output_names, input_feed, out)
+
+    def results(
+        self, names: Sequence[str] | None, feeds: Mapping[str, object], out: Mapping[str, Array] | None
+    ) -> list[RuntimeValue]:
+        """Return outputs as `run` does."""
         if names is not None or out is not None:
             require_request([spec.name for spec in self.outputs], names, out)
         with self._lock:
@@ -271,7 +294,7 @@ class Session(OnnxruntimeApi):
                     raise
                 self._corrected = self._undeclared()
                 which = "its inferred" if isinstance(error, DeclaredShapeError) else "the declared"
-                warnings.warn(f"{error}; {which} result shapes are ignored", stacklevel=3)
+                warnings.warn(f"{error}; {which} result shapes are ignored", stacklevel=5)
         return self._corrected_results(self._corrected, feeds)
 
     def _results_undeclared(
@@ -293,7 +316,7 @@ class Session(OnnxruntimeApi):
             raise error from None
         self._corrected = corrected
         which = "names of dimensions" if isinstance(error, DimensionNameError) else "declared shapes"
-        warnings.warn(f"{error}; the {which} are ignored", stacklevel=4)
+        warnings.warn(f"{error}; the {which} are ignored", stacklevel=6)
         return results
 
     def _corrected_results(self, corrected: Session, feeds: Mapping[str, object]) -> list[RuntimeValue]:

@@ -45,14 +45,11 @@ class BackendModel(OnnxruntimeApi):
         """The outputs, in the model's order."""
         return self._output.outputs
 
-    def run(
-        self,
-        names: Sequence[str] | None,
-        feeds: Mapping[str, object],
-        out: Mapping[str, Array] | None = None,
+    def results(
+        self, names: Sequence[str] | None, feeds: Mapping[str, object], out: Mapping[str, Array] | None
     ) -> list[Any]:
         """
-        Run the model, by the function that the backend declares with `runs`.
+        Return outputs as `run` does, by the function that the backend declares with `runs`.
 
         Parameters:
             names: the outputs asked for; `None` for all.

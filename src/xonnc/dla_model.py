@@ -62,14 +62,11 @@ class DlaModel(OnnxruntimeApi):
         """The outputs, in the model's order."""
         return self._specs(self.package.manifest.outputs)
 
-    def run(
-        self,
-        names: Sequence[str] | None,
-        feeds: Mapping[str, object],
-        out: Mapping[str, Array] | None = None,
+    def results(
+        self, names: Sequence[str] | None, feeds: Mapping[str, object], out: Mapping[str, Array] | None
     ) -> list[Any]:
         """
-        Run the model: loadables on the NVDLA simulator, CPU parts as native code.
+        Return outputs as `run` does: loadables run on the NVDLA simulator, CPU parts as native code.
 
         Parameters:
             names: the outputs asked for; `None` for all.

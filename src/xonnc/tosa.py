@@ -97,11 +97,11 @@ class TosaOutput(OnnxruntimeApi):
         """The output itself: its ops, and summaries of the model."""
         return self
 
-    def run(
+    def results(
         self,
         names: Sequence[str] | None,
         feeds: Mapping[str, object],
-        out: Mapping[str, npt.NDArray[Any]] | None = None,
+        out: Mapping[str, npt.NDArray[Any]] | None,
     ) -> list[Any]:
         """
         Raise `XonncError`: the compiler that reads the module runs it.

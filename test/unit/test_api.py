@@ -60,22 +60,39 @@ def test_models_for_the_dla_are_saved_and_run(tmp_path: Path):
     assert model.save(tmp_path / "m.xpkg") == [tmp_path / "m.xpkg"]
     loaded = xonnc.load_package(tmp_path / "m.xpkg")
     outputs = loaded.run({"x": X})
-    for names in (None, ["y"]):
-        (listed,) = loaded.run(names, {"x": X})
-        np.testing.assert_array_equal(listed, outputs["y"])
     y = np.empty_like(X)
     (same,) = model.run(["y"], {"x": X}, out={"y": y})
     assert same is y
     np.testing.assert_array_equal(y, outputs["y"])
-    untyped: Any = loaded
-    with pytest.raises(XonncError, match="no output 'w'"):
-        loaded.run(["w"], {"x": X})
-    with pytest.raises(XonncError, match="inputs are a dictionary of arrays by name, found NoneType"):
-        untyped.run(None, None)
-    with pytest.raises(XonncError, match="names of outputs and feeds; found feeds and dict"):
-        untyped.run({"x": X}, {"x": X})
     model.save(tmp_path / "m.nvdla")
     assert read_loadable(tmp_path / "m.nvdla")
+
+
+def test_all_that_runs_takes_inputs_alone_or_after_names_of_outputs(tmp_path: Path):
+    session, model = xonnc.compile(MODEL), xonnc.compile(MODEL, "nv_full")
+    model.save(tmp_path / "m.xpkg")
+    session.save(tmp_path / "m.so")
+    runs: list[Any] = [
+        session,
+        model,
+        xonnc.load_package(tmp_path / "m.xpkg"),
+        xonnc.Library(tmp_path / "m.so"),
+    ]
+    for each in runs:
+        outputs = each.run({"x": X})
+        assert list(outputs) == ["y"]
+        np.testing.assert_allclose(np.asarray(outputs["y"], np.float32), np.maximum(X, 0), rtol=1e-3)
+        for listed in (each.run(None, {"x": X}), each.run(output_names=["y"], input_feed={"x": X})):
+            np.testing.assert_array_equal(listed[0], outputs["y"])
+        with pytest.raises(XonncError, match="no output 'w'"):
+            each.run(["w"], {"x": X})
+        with pytest.raises(XonncError, match="inputs are a dictionary of arrays by name, found NoneType"):
+            each.run(None)
+        with pytest.raises(XonncError, match="names of outputs and inputs; found inputs and dict"):
+            each.run({"x": X}, {"x": X})
+    assert session.run({"x": X}, debug=True).keys() == session.run(None, {"x": X}, debug=True).keys()
+    with pytest.raises(XonncError, match="TOSA is run by the compiler that reads it"):
+        xonnc.compile(MODEL, "tosa").run({"x": X})
 
 
 def test_models_of_which_the_cpu_runs_a_part(tmp_path: Path):
