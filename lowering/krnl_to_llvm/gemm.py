@@ -163,7 +163,7 @@ def _batch_offsets(attribute: DenseArrayBase[I64] | None) -> list[int]:
 REMAINDER_ROWS = (4, 2)
 """Tile heights for a remainder of dynamic size, before single rows."""
 
-Body = Callable[[SSAValue, int], None]
+Body = Callable[[SSAValue, int], object]
 """Emit the code for a step: start and number of elements."""
 
 
@@ -206,8 +206,22 @@ def emit_steps(
 def _emit_dynamic_steps(
     builder: LLVMBuilder, iterations: IterationRange, size: SSAValue, steps: Sequence[int], body: Body
 ) -> None:
-    start = builder.imul(iterations[0], steps[0])
-    end = builder.intrinsic("smin", builder.imul(iterations[1], steps[0]), size)
+    _emit_interval(builder, _elements(builder, iterations, size, steps[0]), steps, body)
+
+
+def _elements(
+    builder: LLVMBuilder, iterations: IterationRange, size: SSAValue, step: int
+) -> tuple[SSAValue, SSAValue]:
+    """Return begin and end of the elements of iterations; an empty range may end before it begins."""
+    start, end = (builder.imul(each, step) for each in iterations)
+    return start, builder.intrinsic("smin", end, size)
+
+
+def _emit_interval(
+    builder: LLVMBuilder, interval: tuple[SSAValue, SSAValue], steps: Sequence[int], body: Body
+) -> SSAValue:
+    """Emit steps over an interval, each size as often as it fits; return the end of the last step."""
+    start, end = interval
     for step in steps:
 
         def body_of_loop(index: SSAValue, _: Sequence[SSAValue], step: int = step) -> Sequence[SSAValue]:
@@ -219,6 +233,7 @@ def _emit_dynamic_steps(
         full_end = builder.iadd(start, builder.imul(count, step))
         builder.loop(start, full_end, step, [], body_of_loop)
         start = full_end
+    return start
 
 
 def _emit_panels(
@@ -230,15 +245,29 @@ def _emit_panels(
         emit_steps(builder, tiles, m, step_sizes(rows, *REMAINDER_ROWS), body)
 
     def for_panels(body: Body) -> None:
-        emit_steps(builder, panels, gemm.n, step_sizes(columns, gemm.lanes), body)
+        emit_steps(builder, panels, gemm.n, narrower, body)
 
+    # At most one step of each power of two is left of a dynamic number of columns.
+    narrower = step_sizes(columns, *(gemm.lanes >> shift for shift in range(gemm.lanes.bit_length())))
     if gemm.op.rows_first is not None:
         for_rows(
             lambda row, height: for_panels(lambda column, width: _emit_tile(gemm, row, column, height, width))
         )
         return
-    for_panels(
-        lambda column, width: for_rows(lambda row, height: _emit_tile(gemm, row, column, height, width))
+
+    def emit_panel(column: SSAValue, width: int) -> None:
+        for_rows(lambda row, height: _emit_tile(gemm, row, column, height, width))
+
+    if isinstance(gemm.n, int):
+        for_panels(emit_panel)
+        return
+    # Rows of A stay in the cache over the steps of the last panel, which are narrow.
+    start, end = _elements(builder, panels, gemm.n, columns)
+    rest = _emit_interval(builder, (start, end), narrower[:1], emit_panel), end
+    for_rows(
+        lambda row, height: _emit_interval(
+            builder, rest, narrower[1:], lambda column, width: _emit_tile(gemm, row, column, height, width)
+        )
     )
 
 

@@ -256,7 +256,7 @@ def test_few_rows_known_at_run_time(forms: tuple[str, str], rows: str | int, thr
         helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), threads=threads
     )
     for count in (1, 2, 5, 6, 7, 8, 9, 23, 0) if rows == "m" else (rows,):
-        for n, k, p in ((1, 64, 1), (3, 5, 67), (2, 130, 48), (4, 1, 200)):
+        for n, k, p in ((1, 64, 1), (3, 5, 67), (2, 130, 48), (4, 1, 200), (2, 33, 79), (1, 9, 15)):
             sizes = {"m": int(count), "n": n, "k": k, "p": p}
             a, b = (floats(*(sizes[each] for each in form)) for form in forms)
             if k == 130 and count:
