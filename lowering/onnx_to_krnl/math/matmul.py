@@ -241,13 +241,13 @@ def dynamic_matmul(
     """
     Emit products of run-time matrices with dynamic sizes or batch; a third buffer is a bias.
 
-    `batch` is the number of products, and whether A, and B, has a matrix for each. The matrices of B
-    `is_transposed` are N x K.
+    The result is a tensor or a buffer. `batch` is the number of products, and whether A, and B, has a matrix
+    for each. The matrices of B `is_transposed` are N x K.
     """
     count, has = batch
     m, n, k = sizes
     a, b, *bias = buffers
-    tile = gemm_tile(builder, builder.element(result), sizes)
+    tile = gemm_tile(builder, element_of(a), sizes)
     attributes = {
         **(properties or {}),
         "dynamic_batch": DenseArrayBase.from_list(i64, [int(each) for each in has]),
@@ -536,7 +536,10 @@ def emit_gemm(
     count: Size = 1,
     few: _FewRows | None = None,
 ) -> None:
-    """Emit a kernel of one `krnl.gemm`, as `call_gemm` does, with a following Relu fused."""
+    """Emit a kernel of one `krnl.gemm`, as `call_gemm` does, with a Relu fused that follows a tensor."""
+    if is_buffer(result.type):
+        call_gemm(result, buffers, sizes, tile, builder, properties, count, few)
+        return
     activation = following_relu(result, builder)
     attributes = dict(properties)
     if activation is not None:

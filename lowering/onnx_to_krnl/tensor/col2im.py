@@ -6,22 +6,37 @@ ConvTranspose is a matrix product of the transposed weights with each pixel, fol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
 from xdsl.dialects.builtin import UnitAttr, f32, f64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.builders.kernels import Kernel
-from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder, lowers
+from xonnc.lowering.onnx_to_krnl.builders.kernels import Buffer, Kernel, Operand
+from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
+    NO_DYNAMIC_KERNEL,
+    LoweringBuilder,
+    lowers,
+    supports_dynamic_shapes,
+)
+from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.builders.strided_copies import fill
-from xonnc.lowering.onnx_to_krnl.math.matmul import product_of_buffers
+from xonnc.lowering.onnx_to_krnl.math.matmul import dynamic_matmul, product_of_buffers
 from xonnc.lowering.onnx_to_krnl.math.matmul_accumulation import MatrixOperand, accumulate_matmul
 from xonnc.lowering.onnx_to_krnl.planning.element_types import compute_type
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
+    Size,
+    are_static,
+    is_static,
+    max_size,
+    static_sizes,
+    volume,
+)
 from xonnc.transforms.shapes.convolution import transposed_pads
 
 
@@ -35,11 +50,15 @@ class _Col2ImGeometry:
     strides: Sequence[int]
     dilations: Sequence[int]
     begins: Sequence[int]
-    counts: Sequence[int]
-    out: Sequence[int]
+    counts: Sequence[Size]
+    out: Sequence[Size]
+
+    def loops(self, images: Sequence[Size]) -> list[Size]:
+        """Return the shape of all windows: images and channels, elements of a window, windows."""
+        return [*images, *self.kernel, *self.counts]
 
     @property
-    def uncropped(self) -> list[int]:
+    def uncropped(self) -> list[Size]:
         """The spatial sizes before cropping."""
         reached = [
             (count - 1) * stride + (size - 1) * dilation + 1
@@ -48,41 +67,81 @@ class _Col2ImGeometry:
             )
         ]
         return [
-            max(size, begin + result_size)
+            max_size(size, begin + result_size)
             for size, begin, result_size in zip(reached, self.begins, self.out, strict=True)
         ]
 
 
 @lowers(nn.ConvTransposeOp)
 def conv_transpose(op: nn.ConvTransposeOp, builder: LoweringBuilder) -> str | None:
-    """Multiply the transposed weights with each pixel, then add up the overlapping windows (col2im)."""
+    """
+    Multiply the transposed weights with each pixel, then add up the overlapping windows (col2im).
+
+    Windows of groups of one channel are multiplied as they are added. For dynamic sizes the weights of
+    others are constants, transposed here, and of one group.
+    """
     element = builder.element(op.X)
     kind = compute_type(element)
-    shape, out, weights = builder.shape(op.X), builder.shape(op.Y), builder.shape(op.W)
+    shape, out, weights = builder.sizes(op.X), builder.sizes(op.Y), static_sizes(builder.sizes(op.W))
+    if len(weights) != len(shape):
+        return NO_DYNAMIC_KERNEL
     geometry = _col2im_geometry(op, weights[2:], shape[2:], out[2:])
+    if geometry is None:
+        return NO_DYNAMIC_KERNEL
     if kind not in (f32, f64) or min(geometry.begins) < 0:
         return "not of floats, or an output shape that exceeds what the windows reach"
-    groups, pixels = op.group.value.data, prod(shape[2:])
-    depth, rows = shape[1] // groups, weights[1] * prod(weights[2:])
+    groups, pixels = op.group.value.data, volume(shape[2:])
+    depth, rows = weights[0] // groups, weights[1] * prod(weights[2:])
     bias = None if op.B.type == NONE else op.B
+    if depth == 1:
+        filters = weights[1]
+        sources: list[Operand] = [(op.W, (groups * filters, *weights[2:])), op.X]
+
+        def product(buffers: Sequence[Buffer], indices: Sequence[Scalar]) -> Scalar:
+            (factors, x), (image, channel, *inner) = buffers, indices
+            group = channel if filters == 1 else channel // filters
+            taps, pixel = inner[: len(inner) // 2], inner[len(inner) // 2 :]
+            return x[image, group, *pixel] * factors[channel, *taps]
+
+        _add_up(op.Y, sources, product, out[:2], geometry, bias, builder)
+        return None
     loop_sizes = [shape[0], groups, rows, pixels]
     windows = builder.allocate(loop_sizes, kind)
-    sizes = [1, groups, rows, depth], [shape[0], groups, depth, pixels]
+    if not are_static(loop_sizes):
+        matrix = builder.constant(op.W)
+        if groups > 1 or element != kind or matrix is None:
+            return NO_DYNAMIC_KERNEL
+        transposed = builder.constant_buffer(np.ascontiguousarray(matrix.reshape(depth, rows).T))
+        batch = shape[0], (False, True)
+        dynamic_matmul(windows, [transposed, builder.buffer(op.X)], (rows, pixels, depth), batch, builder)
+        _add_up(op.Y, [(windows, geometry.loops(out[:2]))], _element, out[:2], geometry, bias, builder)
+        return None
+    images, count = static_sizes((shape[0], pixels))
+    sizes = [1, groups, rows, depth], [images, groups, depth, count]
     buffers = [builder.buffer(value) for value in (op.W, op.X)]
     if element == kind:
         properties = {"transposed_a": UnitAttr()}
         product_of_buffers(windows, buffers, sizes, builder, properties=properties)
     else:
-        fill(windows, prod(loop_sizes), 0, builder)
+        fill(windows, volume(loop_sizes), 0, builder)
         a, b = MatrixOperand(buffers[0], sizes[0], is_transposed=True), MatrixOperand(buffers[1], sizes[1])
-        accumulate_matmul(windows, loop_sizes[:2], (rows, pixels, depth), (a, b), kind, builder)
-    _add_up(op.Y, windows, out[:2], geometry, bias, builder)
+        accumulate_matmul(windows, [images, groups], (rows, count, depth), (a, b), kind, builder)
+    _add_up(op.Y, [(windows, geometry.loops(out[:2]))], _element, out[:2], geometry, bias, builder)
     return None
 
 
+def _element(buffers: Sequence[Buffer], indices: Sequence[Scalar]) -> Scalar:
+    """Return an element of windows that are there."""
+    return buffers[0][*indices]
+
+
+supports_dynamic_shapes(nn.ConvTransposeOp)
+
+
 def _col2im_geometry(
-    op: nn.ConvTransposeOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]
-) -> _Col2ImGeometry:
+    op: nn.ConvTransposeOp, kernel: Sequence[int], shape: Sequence[Size], out: Sequence[Size]
+) -> _Col2ImGeometry | None:
+    """Return the geometry of a transposed convolution; None if what it crops depends on dynamic sizes."""
     rank = len(kernel)
     strides = int_values(op.strides) or (1,) * rank
     dilations = int_values(op.dilations) or (1,) * rank
@@ -92,6 +151,8 @@ def _col2im_geometry(
         for axis, size in enumerate(out):
             reach = (shape[axis] - 1) * strides[axis] + (kernel[axis] - 1) * dilations[axis] + 1
             total = reach + extra[axis] - size
+            if not is_static(total):
+                return None
             begins[axis], _ = transposed_pads(total, op.auto_pad.data == "SAME_UPPER")
         if op.auto_pad.data == "VALID" and op.output_shape is None:
             begins = [0] * rank
@@ -118,36 +179,40 @@ def col2im(op: nn.Col2ImOp, builder: LoweringBuilder) -> str | None:
     geometry = _Col2ImGeometry(kernel, strides, dilations, pads[:rank], counts, out[2:])
     if compute_type(element) not in (f32, f64) or prod(counts) != builder.shape(op.input)[-1]:
         return "not of floats, or a number of columns that does not match the shape"
-    _add_up(op.output, builder.buffer(op.input), out[:2], geometry, None, builder)
+    columns = builder.buffer(op.input), geometry.loops(out[:2])
+    _add_up(op.output, [columns], _element, out[:2], geometry, None, builder)
     return None
 
 
 def _add_up(
     result: SSAValue,
-    windows: SSAValue,
-    images: Sequence[int],
+    sources: Sequence[Operand],
+    term: Callable[[Sequence[Buffer], Sequence[Scalar]], Scalar],
+    images: Sequence[Size],
     geometry: _Col2ImGeometry,
     bias: SSAValue | None,
     builder: LoweringBuilder,
 ) -> None:
-    """Scatter-add windows into an uncropped image, then crop it."""
+    """
+    Scatter-add windows into an uncropped image, then crop it.
+
+    `term` returns an element of a window from the buffers of `sources`, for indices of `geometry.loops`.
+    """
     rank, element = len(geometry.kernel), builder.element(result)
     shape = [*images, *geometry.uncropped]
-    is_whole = shape == list(builder.shape(result)) and bias is None and compute_type(element) == element
+    is_whole = shape == list(builder.sizes(result)) and bias is None and compute_type(element) == element
     uncropped = builder.result(result) if is_whole else builder.allocate(shape, compute_type(element))
-    fill(uncropped, prod(shape), 0, builder)
-    sizes = [*images, *geometry.kernel, *geometry.counts]
-    kernel = Kernel(builder, "col2im", [(uncropped, shape)], [(windows, sizes)])
-    out, source = kernel.buffers
-    with kernel.loops(sizes) as indices:
+    fill(uncropped, volume(shape), 0, builder)
+    kernel = Kernel(builder, "col2im", [(uncropped, shape)], sources)
+    out, *given = kernel.buffers
+    with kernel.loops(geometry.loops(images)) as indices:
         image, channel, *inner = indices
         at = [
             inner[rank + axis].scaled_by(geometry.strides[axis])
             + inner[axis].scaled_by(geometry.dilations[axis])
             for axis in range(rank)
         ]
-        term = source[*indices]
-        out[image, channel, *at] = out[image, channel, *at] + term
+        out[image, channel, *at] = out[image, channel, *at] + term(given, indices)
     kernel.call()
     if is_whole:
         return
@@ -157,15 +222,15 @@ def _add_up(
 def _cut(
     result: SSAValue,
     uncropped: SSAValue,
-    images: Sequence[int],
+    images: Sequence[Size],
     geometry: _Col2ImGeometry,
     bias: SSAValue | None,
     builder: LoweringBuilder,
 ) -> None:
     given = [] if bias is None else [(bias, images[1:])]
-    kernel = Kernel(builder, "col2im_crop", [result], [uncropped, *given])
+    kernel = Kernel(builder, "col2im_crop", [result], [(uncropped, [*images, *geometry.uncropped]), *given])
     out, source, *added = kernel.buffers
-    with kernel.loops(builder.shape(result)) as indices:
+    with kernel.loops(builder.sizes(result)) as indices:
         image, channel, *pixel = indices
         at = [index.offset_by(begin) for index, begin in zip(pixel, geometry.begins, strict=True)]
         total = source[image, channel, *at]

@@ -39,6 +39,12 @@ IMAGES = {
     "global": "c# = Conv<pads=[1,1,1,1]>(x, w)\n d# = GlobalAveragePool(c#)\n a# = Mul(c#, d#)",
     "joined": "c# = Conv<pads=[1,1,1,1]>(x, w)\n d# = Concat<axis=1>(c#, x, c#)\n a# = Conv(d#, joined)",
     "transposed": "a# = ConvTranspose<strides=[2,2], pads=[1,1,1,1], output_padding=[1,1]>(x, w)",
+    "to one channel": "a# = ConvTranspose<strides=[2,2]>(x, map, shift)",
+    "overlapping": """c# = ConvTranspose<strides=[2,1], dilations=[1,2], pads=[0,2,1,1],
+        output_padding=[1,0]>(x, thin)
+        a# = Relu(c#)""",
+    "each transposed": "a# = ConvTranspose<group=32, strides=[2,2], pads=[1,1,0,0]>(x, pairs, b2)",
+    "transposed same": 'a# = ConvTranspose<auto_pad="SAME_LOWER", strides=[2,2]>(x, thin)',
 }
 
 ROWS = {
@@ -59,6 +65,11 @@ WEIGHTS = {
     "from3": (32, 3, 3, 3),
     "even": (32, 32, 4, 3),
     "joined": (32, 96, 1, 1),
+    "map": (32, 1, 2, 2),
+    "shift": (1,),
+    "thin": (32, 3, 3, 2),
+    "pairs": (32, 2, 3, 3),
+    "b2": (64,),
 }
 
 WEIGHTS_OF_ROWS = {"w": (32, 32, 3), "b": (32,), "one": (1, 32, 1), "wave": (32, 1, 10), "up": (32, 16, 8)}
@@ -155,12 +166,14 @@ def test_windows_that_do_not_fit(text: str, shape: tuple[int, int], message: str
         'a# = Conv<auto_pad="SAME_LOWER", strides=[2,2]>(x, w)',
         "a# = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>(x)",
         "a# = Conv<pads=[1,1,1,1], group=2>(x, twin)",
+        "a# = ConvTranspose<group=2>(x, thin)",
+        "a# = ConvTranspose<output_shape=[10,15], strides=[2,2]>(x, thin)",
     ],
 )
 def test_compiled_for_each_size(text: str):
-    """Pads and counts that depend on sizes, and groups that are no blocks."""
+    """Pads, counts and what is cropped that depend on sizes, and groups that are no blocks."""
     session = check(
-        joined({"case": text}, {**WEIGHTS, "twin": (6, 16, 3, 3)}, "hw"), [(1, 32, 5, 8), (1, 32, 4, 7)]
+        joined({"case": text}, {**WEIGHTS, "twin": (6, 16, 3, 3)}, "hw"), [(1, 32, 5, 8), (2, 32, 5, 8)]
     )
     assert session.compiled == 3
 
