@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseArrayBase,
     IndexType,
     IntegerAttr,
@@ -30,6 +29,7 @@ from xdsl.irdl import (
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from xonnc.dialects.krnl.conv_sizes import conv_sizes, iterations_of, require_sizes
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.dialects.krnl.verification import require_pairs, require_range
 
@@ -50,8 +50,8 @@ class Int8ConvOp(IRDLOperation):
 
     The region computes the stored element from the accumulator, the channel's value in each of `channels`,
     and the same pixel and channel of each of `images`, whose first pixels are at `image_starts`. Iterations
-    are as those of `krnl.conv`. The number of images, and the columns of one image of one row, may be dynamic
-    (`-9223372036854775808`), given in `dynamic_sizes`.
+    are as those of `krnl.conv`. The number of images and `out` are dynamic if `-9223372036854775808`; they
+    are given in `dynamic_sizes`.
 
     ```mlir
     "krnl.int8_conv"(%y, %x, %w, %starts) ({
@@ -114,24 +114,14 @@ class Int8ConvOp(IRDLOperation):
         return shape_of(self.x)[3] // self.group_count
 
     @property
-    def iterations_per_image(self) -> int:
-        """Iterations for one image."""
-        return self.panels * int(self.out.get_values()[0])
-
-    @property
-    def has_dynamic_batch(self) -> bool:
-        """Whether the number of images is dynamic."""
-        return shape_of(self.y)[0] == DYNAMIC_INDEX
-
-    @property
-    def has_dynamic_columns(self) -> bool:
-        """Whether the number of columns is dynamic."""
-        return int(self.out.get_values()[1]) == DYNAMIC_INDEX
+    def sizes(self) -> list[int]:
+        """Images, and rows and columns that are computed; `-9223372036854775808` if dynamic."""
+        return conv_sizes(self.y, self.out)
 
     @property
     def iterations(self) -> int:
-        """Iterations; those of one image if the number of images is dynamic."""
-        return self.iterations_per_image * (1 if self.has_dynamic_batch else shape_of(self.y)[0])
+        """Iterations; those of one image if images are dynamic, of one row if rows are."""
+        return iterations_of(self.panels, self.sizes)
 
     def verify_(self) -> None:
         """Ranks, positive sizes, whole vectors of channels, and element types of weights."""
@@ -139,7 +129,7 @@ class Int8ConvOp(IRDLOperation):
             if len(shape_of(buffer)) != 4:
                 raise VerifyException(f"krnl.int8_conv: {name} has 4 axes, found {len(shape_of(buffer))}")
         require_pairs(self, ("kernel", "strides", "dilations", "tile"))
-        self._verify_dynamic_sizes()
+        require_sizes(self, self.sizes, self.dynamic_sizes)
         groups, lanes = self.group_count, self.lanes.value.data
         if groups < 1:
             raise VerifyException(f"krnl.int8_conv: groups are 1 or more, found {groups}")
@@ -164,19 +154,6 @@ class Int8ConvOp(IRDLOperation):
             raise VerifyException(
                 f"krnl.int8_conv: its region ends with what is stored, {element_of(self.y)}"
             )
-
-    def _verify_dynamic_sizes(self) -> None:
-        """One operand per dynamic size; dynamic columns only for one image of one row."""
-        count = self.has_dynamic_batch + self.has_dynamic_columns
-        if len(self.dynamic_sizes) != count:
-            raise VerifyException(
-                f"krnl.int8_conv: {count} dynamic sizes, found {len(self.dynamic_sizes)} operands"
-            )
-        if not self.has_dynamic_columns:
-            require_pairs(self, ("out",))
-            return
-        if shape_of(self.y)[:2] != (1, 1) or shape_of(self.x)[:2] != (1, 1):
-            raise VerifyException("krnl.int8_conv: dynamic columns need one image of one row")
 
 
 @irdl_op_definition

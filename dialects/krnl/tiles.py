@@ -34,6 +34,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xonnc.dialects.krnl.conv_sizes import conv_sizes, iterations_of, require_sizes
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.dialects.krnl.verification import require_pairs, require_range
 
@@ -304,20 +305,19 @@ class ConvOp(IRDLOperation):
     @property
     def sizes(self) -> list[int]:
         """Images, and rows and columns that are computed; `-9223372036854775808` if dynamic."""
-        return [shape_of(self.y)[0], *(int(size) for size in self.out.get_values())]
+        return conv_sizes(self.y, self.out)
 
     @property
     def iterations(self) -> int:
         """Iterations; those of one image if images are dynamic, of one row if rows are."""
-        images, rows, _ = self.sizes
-        return self.panels * prod(1 if size == DYNAMIC_INDEX else size for size in (images, rows))
+        return iterations_of(self.panels, self.sizes)
 
     def verify_(self) -> None:
         """Ranks, positive sizes, a range of two, a position for a residual."""
         if len(shape_of(self.y)) != 5 or len(shape_of(self.x)) not in (4, 5):
             raise VerifyException("krnl.conv: y has 5 axes, x 4 or 5")
         require_pairs(self, ("kernel", "strides", "dilations", "out_strides", "tile"))
-        self._verify_sizes()
+        require_sizes(self, self.sizes, self.dynamic_sizes)
         require_range(self, self.range)
         if (self.residual is None) != (self.residual_start is None):
             raise VerifyException("krnl.conv: a residual and where it starts come together")
@@ -351,17 +351,6 @@ class ConvOp(IRDLOperation):
             raise VerifyException(
                 "krnl.conv: next_panel_prefetch is a number of bytes above 0, dynamic where out is, not of a "
                 "depthwise convolution"
-            )
-
-    def _verify_sizes(self) -> None:
-        """Positive sizes of results, and the dynamic ones of them."""
-        out = [int(size) for size in self.out.get_values()]
-        if len(out) != 2 or min(1 if size == DYNAMIC_INDEX else size for size in out) < 1:
-            raise VerifyException(f"krnl.conv: out holds two sizes above 0, found {out}")
-        count = self.sizes.count(DYNAMIC_INDEX)
-        if len(self.dynamic_sizes) != count:
-            raise VerifyException(
-                f"krnl.conv: {count} dynamic sizes, found {len(self.dynamic_sizes)} operands"
             )
 
     def _verify_groups(self, groups: int) -> None:

@@ -21,7 +21,7 @@ from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import ConvOp
 from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.lowering.krnl_to_llvm import llvm_ops
-from xonnc.lowering.krnl_to_llvm.conv_tiles import TileGrid, TileOrigin, emit_tiles
+from xonnc.lowering.krnl_to_llvm.conv_tiles import StridedBuffer, TileGrid, TileOrigin, emit_tiles
 from xonnc.lowering.krnl_to_llvm.gemm import multiply_add
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
@@ -32,9 +32,6 @@ from xonnc.lowering.krnl_to_llvm.next_panel import (
     share_of_next_panel,
 )
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import MAX_UNROLLED_WINDOW
-
-ConvBuffer: TypeAlias = tuple[SSAValue, Sequence[int | SSAValue]]
-"""A buffer in memory: its address, and the distance of elements along each axis."""
 
 Epilogue: TypeAlias = Callable[[SSAValue, int], SSAValue]
 """Compute the vector to store from a vector of results and its number of lanes."""
@@ -56,7 +53,7 @@ class _FeatureMap:
     element: Attribute
 
 
-def _feature_map(buffer: SSAValue, memory: ConvBuffer) -> _FeatureMap:
+def _feature_map(buffer: SSAValue, memory: StridedBuffer) -> _FeatureMap:
     assert is_buffer(buffer.type)
     pointer, (image, block, row, *_) = memory
     lanes = buffer.type.get_shape()[4:]
@@ -105,7 +102,7 @@ def _sizes(attribute: DenseArrayBase[I64]) -> tuple[int, int]:
 def emit_conv(
     builder: LLVMBuilder,
     op: ConvOp,
-    buffers: Sequence[ConvBuffer],
+    buffers: Sequence[StridedBuffer],
     iterations: tuple[SSAValue, SSAValue],
     dynamic_sizes: Sequence[SSAValue] = (),
     epilogue: Epilogue | None = None,

@@ -15,6 +15,9 @@ from xdsl.ir import SSAValue
 
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 
+StridedBuffer: TypeAlias = tuple[SSAValue, Sequence[int | SSAValue]]
+"""A buffer in memory: its address, and the distance of elements along each axis."""
+
 TileOrigin: TypeAlias = tuple[SSAValue, SSAValue, SSAValue, SSAValue]
 """Image, channel vector, row and column of the first output of a tile."""
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import I64, DenseArrayBase, i8, i16, i32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, I64, DenseArrayBase, i8, i16, i32
+from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.int8_tiles import Int8ConvOp
 from xonnc.dialects.krnl.memory import element_of, shape_of
-from xonnc.lowering.krnl_to_llvm.conv_tiles import TileGrid, TileOrigin, emit_tiles
+from xonnc.lowering.krnl_to_llvm.conv_tiles import StridedBuffer, TileGrid, TileOrigin, emit_tiles
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, lanes_of
 from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 
@@ -31,10 +31,12 @@ class _Int8Conv:
 
     builder: LLVMBuilder
     op: Int8ConvOp
-    pointers: Sequence[SSAValue]
-    """The result, the input, the weights, and the initial sums."""
+    y: StridedBuffer
+    x: StridedBuffer
+    w: SSAValue
+    starts: SSAValue
     channels: Sequence[SSAValue]
-    images: Sequence[SSAValue]
+    images: Sequence[StridedBuffer]
     epilogue: Epilogue
 
     @property
@@ -46,23 +48,22 @@ class _Int8Conv:
 def emit_int8_conv(
     builder: LLVMBuilder,
     op: Int8ConvOp,
-    pointers: Sequence[SSAValue],
+    buffers: Sequence[StridedBuffer],
     iterations: tuple[SSAValue, SSAValue],
     dynamic_sizes: Sequence[SSAValue],
     epilogue: Epilogue,
 ) -> None:
     """Emit a `krnl.int8_conv` for the parallel range `iterations` (begin, end)."""
-    count = 4 + len(op.channels)
-    conv = _Int8Conv(builder, op, pointers[:4], pointers[4:count], pointers[count:], epilogue)
+    y, x, (w, _), (starts, _), *rest = buffers
+    channels = [pointer for pointer, _ in rest[: len(op.channels)]]
+    conv = _Int8Conv(builder, op, y, x, w, starts, channels, rest[len(op.channels) :], epilogue)
 
     def tile(origin: TileOrigin, pixels: int, width: int) -> None:
         _store(conv, origin, _accumulate(conv, origin, pixels, width), width)
 
     given = iter(dynamic_sizes)
-    images = next(given) if op.has_dynamic_batch else shape_of(op.y)[0]
-    rows, columns = _pair(op.out)
-    out = rows, next(given) if op.has_dynamic_columns else columns
-    grid = TileGrid(images, op.vectors, out, _pair(op.tile), op.group_count)
+    images, rows, columns = (next(given) if size == DYNAMIC_INDEX else size for size in op.sizes)
+    grid = TileGrid(images, op.vectors, (rows, columns), _pair(op.tile), op.group_count)
     emit_tiles(builder, iterations, grid, tile)
 
 
@@ -71,42 +72,46 @@ def _pair(attribute: DenseArrayBase[I64]) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def _offset(
-    conv: _Int8Conv, buffer: SSAValue, origin: TileOrigin, start: tuple[int, int], strides: tuple[int, int]
+def _pixel_address(
+    conv: _Int8Conv,
+    memory: StridedBuffer,
+    element: Attribute,
+    origin: TileOrigin,
+    start: tuple[int, int],
+    strides: tuple[int, int],
 ) -> SSAValue:
-    """Return the element offset of the pixel at `start` + (row, column) * `strides`."""
-    builder = conv.builder
-    _, rows, columns, channels = shape_of(buffer)
+    """Return the address of the pixel at `start` + (row, column) * `strides`."""
+    builder, (pointer, (of_image, of_row, of_column, _)) = conv.builder, memory
     image, _, row, column = origin
-    offset = builder.imul(column, strides[1] * channels)
-    if conv.op.has_dynamic_columns:
-        return offset
-    offset = builder.iadd(offset, builder.imul(image, rows * columns * channels))
-    offset = builder.iadd(offset, builder.imul(row, strides[0] * columns * channels))
-    constant = (start[0] * columns + start[1]) * channels
-    return builder.iadd(offset, builder.constant(constant)) if constant else offset
+    offset = builder.imul(column, builder.mul_sizes(of_column, strides[1]))
+    offset = builder.iadd(offset, builder.imul(image, of_image))
+    offset = builder.iadd(offset, builder.imul(row, builder.mul_sizes(of_row, strides[0])))
+    for index, distance in zip(start, (of_row, of_column), strict=True):
+        if index:
+            offset = builder.iadd(offset, builder.size(builder.mul_sizes(distance, index)))
+    return builder.address(pointer, offset, element)
 
 
 def _accumulate(conv: _Int8Conv, origin: TileOrigin, pixels: int, width: int) -> Sequence[SSAValue]:
     """Accumulate a tile of `pixels` times `width` vectors; the sums of a pixel are consecutive."""
     builder, op = conv.builder, conv.op
-    (_, x, w, starts), lanes = conv.pointers, conv.lanes
+    lanes, (_, (_, row_of_x, *_)) = conv.lanes, conv.x
     kernel, dilations, strides = _pair(op.kernel), _pair(op.dilations), _pair(op.strides)
-    _, _, columns, channels = shape_of(op.x)
+    channels = shape_of(op.x)[3]
     depth, groups = op.depth, op.group_count
     channel = builder.imul(origin[1], lanes)
-    first = builder.address(starts, channel, i32)
+    first = builder.address(conv.starts, channel, i32)
     begin = [builder.load(builder.address(first, each * lanes, i32), i32, lanes) for each in range(width)]
-    corner = builder.address(x, _offset(conv, op.x, origin, _pair(op.start), strides), i8)
+    corner = _pixel_address(conv, conv.x, i8, origin, _pair(op.start), strides)
     if groups > 1:
         group = builder.add(llvm.UDivOp(origin[1], builder.constant(op.vectors // groups)))
         corner = builder.address(corner, builder.imul(group, depth), i8)
     weight = element_of(op.w)
-    weights = builder.address(w, builder.imul(channel, kernel[0] * kernel[1] * depth), weight)
+    weights = builder.address(conv.w, builder.imul(channel, kernel[0] * kernel[1] * depth), weight)
     step = width * lanes * op.terms
 
     def nest(
-        levels: Sequence[tuple[int, int]], pointer: SSAValue, carried: Sequence[SSAValue]
+        levels: Sequence[tuple[int, int | SSAValue]], pointer: SSAValue, carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
         """Emit nested loops; a level is a number of iterations and their distance in bytes."""
         if not levels:
@@ -126,10 +131,10 @@ def _accumulate(conv: _Int8Conv, origin: TileOrigin, pixels: int, width: int) ->
 
     # Without dilation and groups, the channels of adjacent pixels in a window row are contiguous: one loop
     # covers both.
-    row = [(kernel[1] * depth // op.terms, op.terms)]
+    row: list[tuple[int, int | SSAValue]] = [(kernel[1] * depth // op.terms, op.terms)]
     if kernel[1] > 1 and (dilations[1] > 1 or groups > 1):
         row = [(kernel[1], dilations[1] * channels), (depth // op.terms, op.terms)]
-    levels = [(kernel[0], dilations[0] * columns * channels), *row]
+    levels = [(kernel[0], builder.mul_sizes(row_of_x, dilations[0])), *row]
     return nest(levels, corner, [builder.constant(0), *begin * pixels])[1:]
 
 
@@ -197,12 +202,12 @@ def _store(conv: _Int8Conv, origin: TileOrigin, sums: Sequence[SSAValue], width:
         numbers.append(row)
     image_starts = list(map(int, op.image_starts.get_values()))
     starts = [_pair(op.out_start), *zip(image_starts[::2], image_starts[1::2], strict=True)]
-    buffers, pointers = [op.y, *op.images], [conv.pointers[0], *conv.images]
+    buffers, memory = [op.y, *op.images], [conv.y, *conv.images]
     corners = [
         builder.address(
-            pointer, builder.iadd(_offset(conv, buffer, origin, start, (1, 1)), channel), element_of(buffer)
+            _pixel_address(conv, each, element_of(buffer), origin, start, (1, 1)), channel, element_of(buffer)
         )
-        for buffer, pointer, start in zip(buffers, pointers, starts, strict=True)
+        for buffer, each, start in zip(buffers, memory, starts, strict=True)
     ]
     for number, total in enumerate(sums):
         pixel, each = divmod(number, width)

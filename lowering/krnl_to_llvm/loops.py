@@ -33,6 +33,7 @@ from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, is_integer
 from xonnc.lowering.krnl_to_llvm import scalar_ops
 from xonnc.lowering.krnl_to_llvm.conv import emit_conv
+from xonnc.lowering.krnl_to_llvm.conv_tiles import StridedBuffer
 from xonnc.lowering.krnl_to_llvm.dequantize_gemm import emit_dequantize_gemm
 from xonnc.lowering.krnl_to_llvm.gemm import emit_gemm
 from xonnc.lowering.krnl_to_llvm.int8_conv import Epilogue, emit_int8_conv
@@ -161,13 +162,11 @@ class BodyLowering:
             case ConvOp():
                 sizes = [self.values[size] for size in op.dynamic_sizes]
                 epilogue = None if op.epilogue is None else self._scalar_function(op.epilogue)
-                buffers = [value for value in op.operands if is_buffer(value.type)]
-                memory = [(self.values[each], self.strides(each)) for each in buffers]
-                emit_conv(self.builder, op, memory, self._iteration_range(op), sizes, epilogue)
+                emit_conv(self.builder, op, self._memory(op), self._iteration_range(op), sizes, epilogue)
             case Int8ConvOp():
                 sizes = [self.values[size] for size in op.dynamic_sizes]
                 iterations, epilogue = self._iteration_range(op), self._epilogue_of(op)
-                emit_int8_conv(self.builder, op, self._buffers(op), iterations, sizes, epilogue)
+                emit_int8_conv(self.builder, op, self._memory(op), iterations, sizes, epilogue)
 
     def _scalar_function(self, region: Region) -> Callable[[SSAValue, int], SSAValue]:
         """Return a function that lowers a region of one scalar argument elementwise on a vector."""
@@ -246,6 +245,10 @@ class BodyLowering:
 
     def _buffers(self, op: TileOp) -> list[SSAValue]:
         return [self.values[value] for value in op.operands if is_buffer(value.type)]
+
+    def _memory(self, op: TileOp) -> list[StridedBuffer]:
+        """Return the address of each buffer of an operation, and the distance of elements on each axis."""
+        return [(self.values[value], self.strides(value)) for value in op.operands if is_buffer(value.type)]
 
     def _iteration_range(self, op: TileOp) -> tuple[SSAValue, SSAValue]:
         """Return begin and end of the parallel range of an operation."""

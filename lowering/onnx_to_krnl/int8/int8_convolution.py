@@ -34,9 +34,6 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static
 from xonnc.lowering.onnx_to_krnl.planning.tile_keys import conv_key, int8_conv_kind
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import WindowGeometry
 
-ASSUMED_ROW_PIXELS = 64
-"""Row length for which tiles are chosen where it is dynamic."""
-
 
 def lower_int8_matmul(fusion: Int8Fusion, builder: LoweringBuilder) -> None:
     """
@@ -119,7 +116,7 @@ def _lower_matmul(
     vectors = target.extents.channels // lanes // groups
     kind = int8_conv_kind(groups)
     key = conv_key(kind, (depth, target.extents.channels), windows, out)
-    tile = builder.tiles.conv(key, columns if is_static(columns) else ASSUMED_ROW_PIXELS, vectors, 0)
+    tile = builder.tiles.conv(key, columns, vectors, 0)
     terms = 4 if products else 2
     channels = -(-product.weights.shape[0] // VECTOR) * VECTOR
     width = lanes * tile[1]
@@ -155,7 +152,7 @@ def _lower_matmul(
         "strides": pair(window.strides),
         "dilations": pair(window.dilations),
         "start": pair(first),
-        "out": pair((rows, columns if is_static(columns) else DYNAMIC_INDEX)),
+        "out": pair([size if is_static(size) else DYNAMIC_INDEX for size in out]),
         "out_start": pair(target.start),
         "image_starts": pair([index for image in others for index in image.start]),
         "tile": pair(tile),
@@ -171,7 +168,7 @@ def _lower_matmul(
     body = _epilogue_region(fusion, kernel, [element_of(buffer) for buffer in rest])
     count = target.extents.images
     iterations = count * (groups * -(-vectors // tile[1]) * rows)
-    dynamic_sizes = [kernel.size(size) for size in (count, columns) if not is_static(size)]
+    dynamic_sizes = [kernel.size(size) for size in (count, rows, columns) if not is_static(size)]
     if not is_static(iterations):
         # The call passes the number of iterations as an argument; make the kernel take it.
         kernel.size(iterations)
@@ -204,8 +201,8 @@ def _sums(product: QuantizedMatmul, builder: LoweringBuilder) -> Int8Buffer:
 
 
 def _shapes(
-    sizes: tuple[Size, int, int, Size], window: WindowGeometry, images: Sequence[Int8Buffer]
-) -> tuple[list[NHWCShape], tuple[int, Size]]:
+    sizes: tuple[Size, int, Size, Size], window: WindowGeometry, images: Sequence[Int8Buffer]
+) -> tuple[list[NHWCShape], tuple[Size, Size]]:
     """
     Return the shapes of the result and the operands, and the result's rows and columns.
 

@@ -19,7 +19,6 @@ from xonnc.lowering.onnx_to_krnl.int8.int8_epilogues import int8_epilogue
 from xonnc.lowering.onnx_to_krnl.int8.int8_layout import int8_buffer, int8_result, pixel_indices
 from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Fusion
 from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import QuantizedMatmul
-from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import static_sizes
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import WindowGeometry
 
 
@@ -112,7 +111,7 @@ def lower_int8_max_pool(op: Operation, window: WindowGeometry, builder: Lowering
     """Maximum of each window; where it reaches beyond the edge, the edge is read again."""
     value = op.operands[0]
     source, target = int8_buffer(value, builder), int8_result(op.results[0], builder)
-    limits = static_sizes(builder.int8.sizes_of(value)[2:])
+    limits = builder.int8.sizes_of(value)[2:]
     images, _, rows, columns = builder.int8.sizes_of(op.results[0])
     kernel = KernelBuilder([buffer_type(image.extents, i8) for image in (target, source)])
     with kernel.loops([images, rows, columns, target.extents.channels]) as (number, row, column, channel):
@@ -125,7 +124,8 @@ def lower_int8_max_pool(op: Operation, window: WindowGeometry, builder: Lowering
                 if window.begins[axis]:
                     here = here.maximum(source.start[axis])
                 if window.ends[axis]:
-                    here = here.minimum(source.start[axis] + limits[axis] - 1)
+                    last = kernel.size(limits[axis] + (source.start[axis] - 1))
+                    here = here.minimum(Scalar(kernel, last))
                 at.append(here.value)
             byte = kernel.load(kernel.buffers[1], [*at, channel])
             total = byte if total is None else kernel.add(arith.MaxUIOp(total, byte))

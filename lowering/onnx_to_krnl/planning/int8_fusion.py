@@ -9,10 +9,10 @@ two integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
@@ -29,6 +29,7 @@ from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import (
     MATCHERS,
     VECTOR,
     WORD,
+    KnownSizes,
     QuantizedMatmul,
     dequantized_source,
     image_shape,
@@ -40,6 +41,7 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, volume
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import (
     MAX_UNROLLED_WINDOW,
     WindowGeometry,
+    has_static_pads,
     window_of,
 )
 
@@ -59,9 +61,6 @@ EPILOGUE_OPS: tuple[type[Operation], ...] = (
     onnx.TanhOp,
 )
 """Elementwise operators that can be fused into an int8 epilogue."""
-
-
-KnownSizes: TypeAlias = Callable[[SSAValue], "tuple[Size, ...] | None"]
 
 
 @dataclass(frozen=True)
@@ -96,10 +95,10 @@ class Int8Fusion:
 
 
 class NHWCShape(NamedTuple):
-    """`[N][H][W][C]`; N may be dynamic, or W if N and H are 1."""
+    """`[N][H][W][C]`, of which C is static."""
 
     images: Size
-    rows: int
+    rows: Size
     columns: Size
     channels: int
 
@@ -116,7 +115,6 @@ class Int8Plan:
     """int8 fusions and layouts of a function."""
 
     known_sizes: KnownSizes
-    """The sizes of a value, as far as they are known."""
     scope: FusionScope
     fusions: dict[Operation, Int8Fusion] = field(default_factory=dict[Operation, Int8Fusion])
     """By the last op."""
@@ -142,13 +140,13 @@ class Int8Plan:
         """Return the halo of an int8 image."""
         return self.halos.get(value, Halo())
 
-    def sizes_of(self, value: SSAValue) -> tuple[Size, int, int, Size]:
+    def sizes_of(self, value: SSAValue) -> tuple[Size, int, Size, Size]:
         """Return images, channels, rows and columns; rows of a matrix are the columns of one image."""
         shape, sizes = image_shape(value), self.known_sizes(value)
         assert shape is not None
         assert sizes is not None
         if len(shape) == 4:
-            return sizes[0], *shape[1:]
+            return sizes[0], shape[1], sizes[2], sizes[3]
         return 1, shape[-1], 1, volume(sizes[:-1])
 
     def multiple(self, value: SSAValue) -> int:
@@ -217,7 +215,7 @@ def _match_fusion(op: Operation, claimed: set[Operation], layouts: Int8Plan) -> 
     """Return the fusion rooted at a product, or ending with a QuantizeLinear."""
     if isinstance(op, QuantizeLinearOp):
         return _match_elementwise(op, claimed, layouts)
-    product = MATCHERS[type(op)](op) if type(op) in MATCHERS else None
+    product = MATCHERS[type(op)](op, layouts.known_sizes) if type(op) in MATCHERS else None
     fusion = None if product is None else _extend_product(product, claimed, layouts)
     return fusion if fusion is not None and product is not None and _ask_halo(product, layouts) else None
 
@@ -362,8 +360,8 @@ def _pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, layouts: Int8Plan) -> None:
         or (isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE)
     ):
         return
-    shape, out = image_shape(value), image_shape(result)
-    if shape is None or out is None or len(shape) != 4 or 0 in out:
+    shape, out = layouts.known_sizes(value), layouts.known_sizes(result)
+    if shape is None or out is None or len(shape) != 4 or 0 in out or not has_static_pads(op, shape[2:]):
         return
     window = window_of(op, int_values(op.kernel_shape) or (), shape[2:], out[2:])
     # Padding is replaced by re-reading the edge, which is correct only if the window covers the edge: without

@@ -22,9 +22,11 @@ from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl.planning.element_types import is_unsigned_element
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import (
     MAX_UNROLLED_WINDOW,
     WindowGeometry,
+    has_static_pads,
     window_of,
 )
 from xonnc.rewriting.patterns import Array
@@ -95,7 +97,10 @@ class QuantizedMatmul:
         return sums if self.offsets is None else sums + self.offsets * np.int32(by_row.shape[1])
 
 
-Read: TypeAlias = Callable[[Operation], QuantizedMatmul | None]
+KnownSizes: TypeAlias = Callable[[SSAValue], "tuple[Size, ...] | None"]
+"""The sizes of a value, as far as they are known."""
+
+Read: TypeAlias = Callable[[Operation, KnownSizes], QuantizedMatmul | None]
 
 
 def quantization_params(op: QuantizeLinearOp | DequantizeLinearOp) -> QuantizationParams | None:
@@ -120,15 +125,15 @@ def _quantization_params(integer: SSAValue, scale: SSAValue, zero: SSAValue) -> 
 
 def image_shape(value: SSAValue) -> tuple[int, ...] | None:
     """
-    Return the shape of a tensor as an image; None if a size other than the batch is dynamic.
+    Return the shape of a tensor as an image, or None if its number of channels is dynamic.
 
-    Of matrices, any axis but the last may be dynamic.
+    Those of a matrix are its last axis.
     """
     if not is_ranked(value.type):
         return None
     shape = value.type.get_shape()
-    fixed = shape[1:] if len(shape) == 4 else shape[-1:]
-    return None if DYNAMIC_INDEX in fixed else shape
+    channels = shape[1:2] if len(shape) == 4 else shape[-1:]
+    return None if DYNAMIC_INDEX in channels else shape
 
 
 def is_int8(value: SSAValue) -> bool:
@@ -367,21 +372,23 @@ def _scaled(
 
 
 def _conv_window(
-    op: nn.ConvOp | nn.ConvIntegerOp | nn.QLinearConvOp, x: SSAValue, y: SSAValue
+    op: nn.ConvOp | nn.ConvIntegerOp | nn.QLinearConvOp, x: SSAValue, y: SSAValue, known_sizes: KnownSizes
 ) -> WindowGeometry | None:
-    shape, out = image_shape(x), image_shape(y)
+    shape, out = known_sizes(x), known_sizes(y)
     weights = static_shape((op.W if isinstance(op, nn.ConvOp) else op.w).type)
     if shape is None or out is None or weights is None:
         return None
     if not len(shape) == len(out) == len(weights) == 4 or 0 in (*shape, *out, *weights):
         return None
+    if not has_static_pads(op, shape[2:]):
+        return None
     return window_of(op, weights[2:], shape[2:], out[2:])
 
 
-def _conv(op: Operation) -> QuantizedMatmul | None:
+def _conv(op: Operation, known_sizes: KnownSizes) -> QuantizedMatmul | None:
     assert isinstance(op, nn.ConvOp)
     source, weights = dequantized_source(op.X), _dequantized(op.W, 0)
-    window = _conv_window(op, op.X, op.Y)
+    window = _conv_window(op, op.X, op.Y, known_sizes)
     if source is None or weights is None or window is None:
         return None
     x, quantization = source
@@ -394,7 +401,7 @@ def _as_conv(weights: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
     return weights[:, :, None, None]
 
 
-def _gemm(op: Operation) -> QuantizedMatmul | None:
+def _gemm(op: Operation, _: KnownSizes) -> QuantizedMatmul | None:
     assert isinstance(op, onnx.GemmOp)
     is_transposed = bool(op.transB.value.data)
     source, weights = dequantized_source(op.A), _dequantized(op.B, 0 if is_transposed else 1)
@@ -409,7 +416,7 @@ def _gemm(op: Operation) -> QuantizedMatmul | None:
     return _scaled(product, quantization.scale, weights.scales, op.C)
 
 
-def _matmul(op: Operation) -> QuantizedMatmul | None:
+def _matmul(op: Operation, _: KnownSizes) -> QuantizedMatmul | None:
     assert isinstance(op, onnx.MatMulOp)
     source, weights = dequantized_source(op.A), _dequantized(op.B, 1)
     if source is None or weights is None or weights.numbers.ndim != 2 or not _is_matrix(op.A):
@@ -425,9 +432,9 @@ def _is_matrix(value: SSAValue) -> bool:
     return shape is not None and len(shape) in (2, 3)
 
 
-def _conv_integer(op: Operation) -> QuantizedMatmul | None:
+def _conv_integer(op: Operation, known_sizes: KnownSizes) -> QuantizedMatmul | None:
     assert isinstance(op, nn.ConvIntegerOp)
-    window, numbers = _conv_window(op, op.x, op.y), constant_elements(op.w)
+    window, numbers = _conv_window(op, op.x, op.y, known_sizes), constant_elements(op.w)
     weights = None if numbers is None else _weights(numbers, None, op.w_zero_point, 0)
     if window is None or weights is None:
         return None
@@ -435,7 +442,7 @@ def _conv_integer(op: Operation) -> QuantizedMatmul | None:
     return _of_integers(op, (op.x, op.y, op.x_zero_point), weights.numbers, window, groups)
 
 
-def _matmul_integer(op: Operation) -> QuantizedMatmul | None:
+def _matmul_integer(op: Operation, _: KnownSizes) -> QuantizedMatmul | None:
     assert isinstance(op, onnx.MatMulIntegerOp)
     numbers = constant_elements(op.B)
     if numbers is None or numbers.ndim != 2 or not _is_matrix(op.A):
@@ -481,9 +488,9 @@ def _qlinear(
     return _scaled(product, 1.0, factors, None, QuantizationParams(1.0, zero))
 
 
-def _qlinear_conv(op: Operation) -> QuantizedMatmul | None:
+def _qlinear_conv(op: Operation, known_sizes: KnownSizes) -> QuantizedMatmul | None:
     assert isinstance(op, nn.QLinearConvOp)
-    window, numbers = _conv_window(op, op.x, op.y), constant_elements(op.w)
+    window, numbers = _conv_window(op, op.x, op.y, known_sizes), constant_elements(op.w)
     weights = None if numbers is None else _weights(numbers, op.w_scale, op.w_zero_point, 0)
     starts = None if op.B.type == NONE else constant_elements(op.B)
     if window is None or weights is None or (starts is None and op.B.type != NONE):
@@ -494,7 +501,7 @@ def _qlinear_conv(op: Operation) -> QuantizedMatmul | None:
     return _qlinear(product, (op.x_scale, op.y_scale), weights, _zero(op.y, op.y_zero_point))
 
 
-def _qlinear_matmul(op: Operation) -> QuantizedMatmul | None:
+def _qlinear_matmul(op: Operation, _: KnownSizes) -> QuantizedMatmul | None:
     assert isinstance(op, onnx.QLinearMatMulOp)
     numbers = constant_elements(op.b)
     if numbers is None or numbers.ndim != 2 or not _is_matrix(op.a) or not is_int8(op.b):

@@ -221,13 +221,13 @@ func.func private @k(%y: memref<?x6x6x16xi8>, %x: memref<?x6x6x4xi8>, %w: memref
 
 // -----
 
-func.func private @k(%y: memref<1x6x?x16xi8>, %x: memref<1x6x?x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>, %n: index) {
-  // expected-error @+1 {{krnl.int8_conv: dynamic columns need one image of one row}}
-  "krnl.int8_conv"(%y, %x, %w, %s, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, -9223372036854775808>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
+func.func private @k(%y: memref<1x?x?x16xi8>, %x: memref<1x?x?x4xi8>, %w: memref<64xi8>, %s: memref<16xi32>, %n: index) {
+  // expected-error @+1 {{krnl.int8_conv: 2 dynamic sizes, found 1 operands}}
+  "krnl.int8_conv"(%y, %x, %w, %s, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: -9223372036854775808, -9223372036854775808>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
   ^bb0(%sum: i32):
     %b = arith.trunci %sum : i32 to i8
     krnl.stored %b : i8
-  }) : (memref<1x6x?x16xi8>, memref<1x6x?x4xi8>, memref<64xi8>, memref<16xi32>, index) -> ()
+  }) : (memref<1x?x?x16xi8>, memref<1x?x?x4xi8>, memref<64xi8>, memref<16xi32>, index) -> ()
   return
 }
 

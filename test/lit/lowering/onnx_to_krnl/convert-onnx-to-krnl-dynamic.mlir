@@ -100,3 +100,23 @@ func.func @recurrent(%x: tensor<?x2x8xf32> {onnx.name = "x", onnx.dim_params = "
   %0, %1, %2 = "onnx.LSTM"(%x, %w, %r, %n, %n, %n, %n, %n) <{hidden_size = 6 : si64}> : (tensor<?x2x8xf32>, tensor<1x24x8xf32>, tensor<1x24x6xf32>, none, none, none, none, none) -> (tensor<?x1x2x6xf32>, none, none)
   onnx.Return %0 : tensor<?x1x2x6xf32>
 }
+
+// -----
+
+// Images of dynamic height and width: rows and columns are arguments of the integer kernel, zero points lie around them.
+// CHECK-LABEL: @integers
+// CHECK:         %[[H:.*]] = tensor.dim
+// CHECK:         %[[W:.*]] = tensor.dim
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "halo_
+// CHECK:         "krnl.call"({{.*}}, %[[H]], %[[W]], %{{.*}}) <{funcName = "int8_conv_
+// CHECK:         "krnl.int8_conv"({{.*}}) <{{{.*}}out = array<i64: -9223372036854775808, -9223372036854775808>
+// LLVM-LABEL:  llvm.func internal @int8_conv_
+// LLVM:          llvm.add
+// THREADS-LABEL: @integers
+func.func @integers(%x: tensor<1x4x?x?xui8> {onnx.name = "x", onnx.dim_params = "2:H,3:W"}) -> tensor<1x16x?x?xi32> {
+  %w = onnx.Constant {value = dense<1> : tensor<16x4x3x3xi8>} : tensor<16x4x3x3xi8>
+  %zero = onnx.Constant {value = dense<7> : tensor<ui8>} : tensor<ui8>
+  %none = "onnx.NoValue"() : () -> none
+  %0 = "onnx.ConvInteger"(%x, %w, %zero, %none) {pads = [1, 1, 1, 1], kernel_shape = [3, 3]} : (tensor<1x4x?x?xui8>, tensor<16x4x3x3xi8>, tensor<ui8>, none) -> tensor<1x16x?x?xi32>
+  onnx.Return %0 : tensor<1x16x?x?xi32>
+}
