@@ -253,6 +253,11 @@ class ConvOp(IRDLOperation):
     Bytes of the next panel of weights that each step of a tile prefetches; `-9223372036854775808` where `out`
     is dynamic: they follow from the number of tiles.
     """
+    halo = opt_prop_def(DenseArrayBase.constr(i64))
+    """
+    Rows and columns of zeros around the images of `x` (top, left, bottom, right), if rows and columns of a
+    dilated window that read nothing else are skipped.
+    """
     depthwise = opt_prop_def(UnitAttr)
     groups = opt_prop_def(IntegerAttr)
     """Groups of channels that are convolved apart; one if absent."""
@@ -331,6 +336,14 @@ class ConvOp(IRDLOperation):
             )
         if self.next_panel_prefetch is not None:
             self._verify_next_panel(self.next_panel_prefetch.value.data)
+        if self.halo is not None and (
+            self.depthwise is not None
+            or len(self.halo.get_values()) != 4
+            or min(int(size) for size in self.halo.get_values()) < 0
+        ):
+            raise VerifyException(
+                "krnl.conv: halo holds four sizes of 0 or more, not of a depthwise convolution"
+            )
         if self.depthwise is not None and (len(shape_of(self.x)) != 5 or self.tile.get_values()[1] != 1):
             raise VerifyException("krnl.conv: depthwise takes a channel-blocked x, and tiles of one block")
         if self.groups is not None:

@@ -189,6 +189,16 @@ def _emit_tile(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> None
     _store(conv, origin, sums, width)
 
 
+class _Level(NamedTuple):
+    """A loop of the nest over channels and window positions."""
+
+    count: int
+    distance: int | SSAValue
+    """Elements of the input from one iteration to the next."""
+    computed: tuple[SSAValue, SSAValue] | None = None
+    """The range of iterations that are computed; `None` for all."""
+
+
 def _accumulate_dense(
     conv: _Conv, origin: TileOrigin, totals: Sequence[SSAValue], width: int
 ) -> Sequence[SSAValue]:
@@ -204,14 +214,12 @@ def _accumulate_dense(
     panel = _Panel(weights, width, len(aheads))
     terms, depth = op.terms, op.depth.value.data
 
-    def nest(
-        levels: Sequence[tuple[int, int | SSAValue]], pointer: SSAValue, carried: Sequence[SSAValue]
-    ) -> Sequence[SSAValue]:
-        """Emit nested loops; a level is a number of iterations and their distance in elements."""
+    def nest(levels: Sequence[_Level], pointer: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Emit nested loops."""
         if not levels:
             accumulate = _accumulate_block if op.shares_blocks else _accumulate_terms
             return accumulate(conv, panel, pointer, carried)
-        (count, distance), *inner = levels
+        (count, distance, computed), *inner = levels
         if count == 1:
             return nest(inner, pointer, carried)
 
@@ -223,11 +231,21 @@ def _accumulate_dense(
                 _prefetch_block(conv, next_pointer, len(totals) // width)
             return nest(inner, next_pointer, values)
 
-        return builder.loop(builder.constant(0), builder.constant(count), 1, carried, body)
+        if computed is None:
+            return builder.loop(builder.constant(0), builder.constant(count), 1, carried, body)
+        # The weights of positions before and after the range are skipped too.
+        first, end = computed
+        weights_of_step = prod(level.count for level in inner) * width * conv.lanes * terms
+        at, *others = carried
+        at = builder.iadd(at, builder.imul(first, weights_of_step))
+        at, *others = builder.loop(first, end, 1, [at, *others], body)
+        left = builder.add(llvm.SubOp(builder.constant(count), end))
+        return [builder.iadd(at, builder.imul(left, weights_of_step)), *others]
 
+    rows, columns = _nonzero_ranges(conv, origin, len(totals) // width)
     window = [
-        (kernel[0], builder.mul_sizes(x.row, dilations[0])),
-        (kernel[1], dilations[1] * x.lanes),
+        _Level(kernel[0], builder.mul_sizes(x.row, dilations[0]), rows),
+        _Level(kernel[1], dilations[1] * x.lanes, columns),
     ]
     # The last input block may be partly filled; its unused channels have no weights, so that it has a
     # loop nest of its own.
@@ -236,11 +254,62 @@ def _accumulate_dense(
     if op.shares_blocks:
         return nest(window, corner, carried)[1 + len(aheads) :]
     if full_vectors:
-        carried = nest([(full_vectors, x.block), *window, (x.lanes // terms, terms)], corner, carried)
+        carried = nest(
+            [_Level(full_vectors, x.block), *window, _Level(x.lanes // terms, terms)], corner, carried
+        )
     if rest:
         remainder = builder.address(corner, builder.mul_sizes(x.block, full_vectors), x.element)
-        carried = nest([*window, (rest // terms, terms)], remainder, carried)
+        carried = nest([*window, _Level(rest // terms, terms)], remainder, carried)
     return carried[1 + len(aheads) :]
+
+
+def _nonzero_ranges(
+    conv: _Conv, origin: TileOrigin, pixels: int
+) -> Sequence[tuple[SSAValue, SSAValue] | None]:
+    """
+    Return the range of window rows, and of columns, that read other than the halo for some pixel of a tile.
+
+    `None` where all are computed: `x` is not known to have a halo, or the window is not dilated. Of a window
+    that is dilated by half an image, most rows and columns of most tiles read only zeros.
+    """
+    builder, op, x = conv.builder, conv.op, conv.x
+    if op.halo is None:
+        return [None, None]
+    top, left, bottom, right = (int(size) for size in op.halo.get_values())
+    sizes = [
+        builder.add(llvm.SDivOp(builder.size(whole), builder.size(part)))
+        for whole, part in ((x.block, x.row), (x.row, x.lanes))
+    ]
+    *_, row, column = origin
+    ranges: list[tuple[SSAValue, SSAValue] | None] = []
+    axes = zip(
+        (row, column),
+        sizes,
+        ((top, bottom), (left, right)),
+        (1, pixels),
+        *map(_sizes, (op.start, op.strides, op.kernel, op.dilations)),
+        strict=True,
+    )
+    for at, size, (before, after), tile, start, stride, count, dilation in axes:
+        if dilation == 1:
+            ranges.append(None)
+            continue
+        position = builder.iadd(builder.imul(at, stride), builder.constant(start))
+        last = builder.iadd(position, builder.constant((tile - 1) * stride))
+        # Position `i` of the window reads `position + i dilation`: at least `before`, less than the end.
+        bounds = [
+            builder.size(builder.ceil_div(builder.add(llvm.SubOp(bound, read)), dilation))
+            for bound, read in (
+                (builder.constant(before), last),
+                (builder.iadd(size, builder.constant(-after)), position),
+            )
+        ]
+        end = builder.intrinsic(
+            "smin", builder.intrinsic("smax", bounds[1], builder.constant(0)), builder.constant(count)
+        )
+        first = builder.intrinsic("smin", builder.intrinsic("smax", bounds[0], builder.constant(0)), end)
+        ranges.append((first, end))
+    return ranges
 
 
 def _first_block(conv: _Conv, block: SSAValue) -> SSAValue:

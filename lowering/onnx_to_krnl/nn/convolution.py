@@ -39,7 +39,7 @@ from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.nn.conv_and_pooling import with_pads
 from xonnc.lowering.onnx_to_krnl.nn.conv_epilogue import apply_epilogue
 from xonnc.lowering.onnx_to_krnl.nn.winograd import WinogradOperands, lower_winograd
-from xonnc.lowering.onnx_to_krnl.planning.layout_plan import BlockedBuffer, ConvFusion, LayoutPlan
+from xonnc.lowering.onnx_to_krnl.planning.layout_plan import BlockedBuffer, ConvFusion, Halo, LayoutPlan
 from xonnc.lowering.onnx_to_krnl.planning.select_bf16_onnx import has_bf16_operands
 from xonnc.lowering.onnx_to_krnl.planning.select_winograd_onnx import winograd_tile
 from xonnc.lowering.onnx_to_krnl.planning.subpixel_convolution import SubConvolution
@@ -57,6 +57,8 @@ class _ConvInput:
     start: tuple[int, int]
     """Row and column of the first pixel; row-major, of the first pad."""
     step: int
+    halo: Halo | tuple[()] = ()
+    """Rows and columns of zeros around the images; none if row-major."""
 
 
 def lower_conv_fusion(fusion: ConvFusion, builder: LoweringBuilder) -> None:
@@ -103,7 +105,7 @@ def _source(fusion: ConvFusion, builder: LoweringBuilder) -> _ConvInput:
     buffer = image.buffer
     if has_bf16_operands(op):
         buffer = bf16_operand(op.X, buffer, image.blocks, builder)
-    return _ConvInput(buffer, image.blocks, image.start, lanes)
+    return _ConvInput(buffer, image.blocks, image.start, lanes, image.halo)
 
 
 def _lower_phase(
@@ -162,6 +164,9 @@ def _lower_phase(
     if fusion.is_depthwise:
         properties["depthwise"] = UnitAttr()
     elif not shares_blocks:
+        if max(dilations) > 1 and any(source.halo):
+            top, left, bottom, right = source.halo
+            properties["halo"] = pair((left, top, right, bottom) if is_transposed else source.halo)
         tiles = rows * -(-columns // tile[0]) if is_static(rows) and is_static(columns) else None
         distances = {
             "prefetch": builder.tiles.prefetched_line(kernel_shape, source.shape),

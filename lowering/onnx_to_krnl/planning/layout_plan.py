@@ -30,6 +30,8 @@ from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.planning.layout_preferences import preferred_layout
 from xonnc.lowering.onnx_to_krnl.planning.qdq_pairs import CLIPS_NAN
 from xonnc.lowering.onnx_to_krnl.planning.subpixel_convolution import (
+    MIN_SAVED,
+    MIN_SAVED_DEPTHWISE,
     SubConvolution,
     dilated_sub_convolutions,
     transposed_sub_convolutions,
@@ -230,8 +232,9 @@ def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
     window = image_window(op, weights.shape[2:], x, y)
     if window is None:
         return
+    min_saved = MIN_SAVED_DEPTHWISE if is_depthwise else MIN_SAVED
     sub_convolutions = dilated_sub_convolutions(
-        window.kernel, window.strides, window.dilations, window.begins, x[2:], y[2:]
+        window.kernel, window.strides, window.dilations, window.begins, x[2:], y[2:], min_saved
     )
     if max(window.dilations) == 1 or sub_convolutions is None:
         first = -window.begins[0], -window.begins[1]

@@ -80,8 +80,14 @@ def transposed_sub_convolutions(
     return _sub_convolutions(axes, (strides[0], strides[1]))
 
 
-MIN_SAVED = 0.2
-"""Fraction of the multiplications that must be saved: narrow parts have narrow, slower tiles."""
+MIN_SAVED = 0.5
+"""
+Fraction of the multiplications that must be saved: narrow parts have narrow, slower tiles, and each reads the
+weights. Kernels of whole images skip rows and columns of windows that read only pads.
+"""
+
+MIN_SAVED_DEPTHWISE = 0.2
+"""The same for depthwise convolutions, whose kernels skip none."""
 
 
 def dilated_sub_convolutions(
@@ -91,6 +97,7 @@ def dilated_sub_convolutions(
     begins: Sequence[int],
     sizes: Sequence[Size],
     out: Sequence[Size],
+    min_saved: float = MIN_SAVED,
 ) -> list[SubConvolution] | None:
     """
     Return the sub-convolutions of a dilated convolution that read no pads; None if not worthwhile.
@@ -106,7 +113,7 @@ def dilated_sub_convolutions(
         return None
     used = [sum(is_static(part.count) and part.count * len(part.taps) for part in parts) for parts in axes]
     dense_taps = [length * each for length, each in zip(kernel, count, strict=True)]
-    if used[0] * used[1] > (1 - MIN_SAVED) * dense_taps[0] * dense_taps[1]:
+    if used[0] * used[1] > (1 - min_saved) * dense_taps[0] * dense_taps[1]:
         return None
     return _sub_convolutions(axes, (1, 1))
 

@@ -36,6 +36,16 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 // -----
 
+// A dilated window, of which rows and columns in a halo of zeros are skipped.
+// CHECK-LABEL: @dilated
+// CHECK:         halo = array<i64: 3, 3, 3, 3>
+func.func @dilated(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x12x12x16xf32>, %w: memref<2304xf32>) {
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 3, 3>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, halo = array<i64: 3, 3, 3, 3>}> : (memref<1x1x6x6x16xf32>, memref<1x1x12x12x16xf32>, memref<2304xf32>) -> ()
+  return
+}
+
+// -----
+
 // Weights that are prefetched.
 // CHECK-LABEL: @prefetched
 // CHECK:         weight_prefetch = 2048 : i64

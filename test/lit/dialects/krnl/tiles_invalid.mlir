@@ -604,3 +604,27 @@ func.func @f(%c: memref<8x?xf32>, %a: memref<8x8xf32>, %b: memref<?xf32>, %n: in
   "krnl.gemm"(%c, %a, %b, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, packed, m = 8 : i64, n = -9223372036854775808 : i64, k = 8 : i64, tile = array<i64: 4, 32>, next_panel_prefetch = 32 : i64}> : (memref<8x?xf32>, memref<8x8xf32>, memref<?xf32>, index) -> ()
   return
 }
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
+  // expected-error @+1 {{krnl.conv: halo holds four sizes of 0 or more, not of a depthwise convolution}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, halo = array<i64: 1, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
+  // expected-error @+1 {{krnl.conv: halo holds four sizes of 0 or more, not of a depthwise convolution}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, halo = array<i64: 1, -1, 1, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<144xf32>) {
+  // expected-error @+1 {{krnl.conv: halo holds four sizes of 0 or more, not of a depthwise convolution}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, depthwise, halo = array<i64: 1, 1, 1, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<144xf32>) -> ()
+  return
+}

@@ -254,6 +254,20 @@ func.func private @rows_of_dynamic_width(%y: memref<1x2x?x?x16xf32>, %x: memref<
 
 // -----
 
+// Window rows and columns in the halo are skipped, and their weights.
+// CHECK-LABEL: llvm.func internal @dilated_window
+// CHECK:         llvm.call_intrinsic "llvm.smax.i64"
+// CHECK:         %[[END:.*]] = llvm.call_intrinsic "llvm.smin.i64"
+// CHECK:         %[[FIRST:.*]] = llvm.call_intrinsic "llvm.smin.i64"(%{{.*}}, %[[END]])
+// CHECK:         llvm.mul %[[FIRST]], %{{.*}} : i64
+// CHECK:         llvm.sub %{{.*}}, %[[END]] : i64
+func.func private @dilated_window(%y: memref<1x1x4x4x16xf32>, %x: memref<1x1x12x12x16xf32>, %w: memref<2304xf32>, %i: index, %n: index) {
+  "krnl.conv"(%y, %x, %w, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 4, 4>, start = array<i64: 0, 0>, out = array<i64: 4, 4>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 4, 1>, halo = array<i64: 4, 4, 4, 4>}> : (memref<1x1x4x4x16xf32>, memref<1x1x12x12x16xf32>, memref<2304xf32>, index, index) -> ()
+  return
+}
+
+// -----
+
 // Two groups of 8 channels in a block: the first step multiplies by channel 0 in the lanes of the first group and by
 // channel 8 in those of the second.
 // CHECK-LABEL: llvm.func internal @groups_in_a_block

@@ -23,6 +23,8 @@ IMAGES = {
     "strided": "a# = Conv<pads=[1,1,1,1], strides=[2,2]>(x, w)",
     "point": "a# = Conv<strides=[2,2]>(x, point)",
     "dilated": "a# = Conv<pads=[2,2,2,2], dilations=[2,2]>(x, w)",
+    "far dilated": "a# = Conv<pads=[6,5,6,5], dilations=[6,5]>(x, w, b)",
+    "far dilated, strided": "a# = Conv<pads=[9,4,2,7], dilations=[4,3], strides=[2,2]>(x, w)",
     "depthwise": "a# = Conv<pads=[1,1,1,1], group=32>(x, deep)",
     "large window": "a# = Conv<pads=[4,4,4,4], group=32>(x, large)",
     "groups": "a# = Conv<pads=[1,1,1,1], group=4>(x, parts)",
