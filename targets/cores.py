@@ -21,6 +21,7 @@ FOLDER = Path(__file__).parent / "cores"
 RANGES = {
     "fma_bytes": (4, 1 << 10),
     "load_bytes": (4, 1 << 10),
+    "bf16_bytes": (0, 1 << 10),
     "fma_latency": (1, 64),
     "l1_bytes": (1 << 10, 1 << 24),
     "l1_ways": (1, 1 << 10),
@@ -49,6 +50,11 @@ class Core:
     """LLVM's names (`-mcpu`) of the processors that have this core."""
     fma_bytes: int
     """FMA throughput in bytes of vector per cycle: the number of FMA ports times their width."""
+    bf16_bytes: int
+    """
+    Throughput of dot products of bfloat16, each of two products, in bytes of sums per cycle; 0 if there are
+    none, or it is not known.
+    """
     load_bytes: int
     """Load throughput from the L1 cache in bytes of vector per cycle."""
     fma_latency: int
@@ -100,6 +106,11 @@ class Core:
     def fmas(self, vector_bytes: int) -> float:
         """Return the vector FMAs per cycle for vectors of `vector_bytes` bytes."""
         return self.fma_bytes / vector_bytes
+
+    @property
+    def has_fast_bf16(self) -> bool:
+        """Whether dot products of bfloat16 multiply more numbers in a cycle than FMAs."""
+        return 2 * self.bf16_bytes > self.fma_bytes
 
     def loads(self, vector_bytes: int) -> float:
         """Return the vector loads per cycle for vectors of `vector_bytes` bytes."""

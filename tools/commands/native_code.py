@@ -183,7 +183,7 @@ def _run(args: argparse.Namespace, folder: Path | None = None) -> int:
         if args.layout:
             left = plural(artifact.simplified.operators.get("Transpose", 0), "transpose")
             row("layout", f"{', '.join(map(':'.join, args.layout))} ({left} in the model)")
-        _report_arithmetic(args, artifact.target, output.suffix == ".c", statistics)
+        _report_arithmetic(args, output.suffix == ".c", statistics)
         if args.stats:
             row("passes", _passes(args))
             statistics.print_report()
@@ -212,11 +212,11 @@ def _pass_choice(args: argparse.Namespace) -> pass_options.PassChoice:
 
 
 def _report_arithmetic(
-    args: argparse.Namespace, target: str, is_portable: bool, statistics: compile_stats.Statistics
+    args: argparse.Namespace, is_portable: bool, statistics: compile_stats.Statistics
 ) -> None:
     """Print what came of `--allow-bf16` and `--allow-winograd`."""
     if args.allow_bf16:
-        row("bfloat16", _bf16_products(target, is_portable))
+        row("bfloat16", _bf16_products(args.target or "cpu", is_portable))
     if args.allow_winograd:
         found = plural(statistics.winograd, "convolution")
         row("winograd", f"{found} with fewer multiplications" if statistics.winograd else "none would gain")
@@ -224,14 +224,18 @@ def _report_arithmetic(
 
 def _bf16_products(name: str, is_portable: bool) -> str:
     """Say which products take operands in bfloat16 on a processor."""
+    from xonnc.native_compilation import resolve_processor
     from xonnc.targets.cpu import cpu_names, load_cpu
 
     if is_portable:
         return "none: C source is for any processor"
-    if load_cpu(name).bf16_dot:
+    target = resolve_processor(name, needs_host=False)
+    if not target.bf16_dot:
+        having = [each for each in cpu_names() if load_cpu(each).bf16_dot]
+        return f"none: {target.name} has no instructions for it; {', '.join(having)} has"
+    if target.core.has_fast_bf16:
         return "products with constant weights"
-    having = [each for each in cpu_names() if load_cpu(each).bf16_dot]
-    return f"none: {name} has no instructions for it; {', '.join(having)} has"
+    return f"products of few rows by large constants; others are faster in float32 on {target.core.name}"
 
 
 def _passes(args: argparse.Namespace) -> str:

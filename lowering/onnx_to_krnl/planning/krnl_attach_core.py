@@ -24,7 +24,7 @@ from xonnc.errors import XonncError
 from xonnc.targets.cores import RANGES, Core, core_of, load_core
 from xonnc.targets.cpu import CpuTarget
 
-LATER = ("panel_prefetch_bytes", "write_prefetch_bytes", "next_panel_bytes")
+LATER = ("bf16_bytes", "panel_prefetch_bytes", "write_prefetch_bytes", "next_panel_bytes")
 """Properties that IR of older versions does not have; they are 0 there."""
 
 SPEC, DEVICE, NAME = "dlti.target_system_spec", "CPU", "name"
@@ -37,6 +37,7 @@ class KrnlAttachCore(ModulePass):
     name = "krnl-attach-core"
 
     core: str = "generic"
+    bf16_bytes: int | None = None
     l1_bytes: int | None = None
     l1_ways: int | None = None
     l2_bytes: int | None = None

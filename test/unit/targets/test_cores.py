@@ -14,6 +14,7 @@ from xonnc.targets.cpu import cpu_names, load_cpu
 GOOD: Mapping[str, Any] = {
     "description": "a test",
     "fma_bytes": 64,
+    "bf16_bytes": 64,
     "load_bytes": 64,
     "fma_latency": 4,
     "l1_bytes": 32768,

@@ -1,4 +1,5 @@
 // RUN: onnx-opt %s --select-bf16-onnx | filecheck %s
+// RUN: onnx-opt %s --krnl-attach-core="core=sapphirerapids" --select-bf16-onnx | filecheck %s --check-prefix=SLOW
 // RUN: onnx-opt %s --select-bf16-onnx="processor=avx512vnni" | filecheck %s --check-prefix=NONE
 // RUN: onnx-opt %s --select-bf16-onnx="portable=true" | filecheck %s --check-prefix=NONE
 // RUN: onnx-opt %s --select-bf16-onnx --fuse-onnx="processor=avx512bf16" --assign-layout="processor=avx512bf16" --convert-onnx-to-krnl="processor=avx512bf16" | filecheck %s --check-prefix=KRNL
@@ -57,4 +58,23 @@ func.func @others(%x: tensor<4x7xf32>, %f: tensor<7x3xf32>, %d: tensor<4x8xf64>,
   %4 = "onnx.Conv"(%i, %k, %none) : (tensor<1x8x6x6xf32>, tensor<16x8x3x3xf32>, none) -> tensor<1x16x4x4xf32>
   %5 = "onnx.Conv"(%j, %l, %none) <{group = 2 : si64}> : (tensor<1x32x6x6xf32>, tensor<16x16x3x3xf32>, none) -> tensor<1x16x4x4xf32>
   onnx.Return %0, %1, %2, %3, %4, %5 : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf64>, tensor<4x3xf32>, tensor<1x16x4x4xf32>, tensor<1x16x4x4xf32>
+}
+
+// Where instructions for bfloat16 take longer than those for float32: products of up to 4 rows, whose weights are larger
+// than L2.
+// CHECK-LABEL: func.func @rows
+// SLOW-LABEL: func.func @products
+// SLOW-NOT:     krnl.operand_type
+// SLOW-LABEL: func.func @rows
+// SLOW:         "onnx.MatMul"(%{{.*}}, %{{.*}}) {krnl.operand_type = bf16}
+// SLOW:         "onnx.Gemm"{{.*}}krnl.operand_type = bf16
+// SLOW-NOT:     krnl.operand_type
+func.func @rows(%x: tensor<2x2x1024xf32>, %y: tensor<1x1024xf32>, %z: tensor<5x1024xf32>, %d: tensor<?x1024xf32>) -> (tensor<2x2x1024xf32>, tensor<1x1024xf32>, tensor<5x1024xf32>, tensor<?x1024xf32>) {
+  %w = onnx.Constant dense<1.0> : tensor<1024x1024xf32>
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<2x2x1024xf32>, tensor<1024x1024xf32>) -> tensor<2x2x1024xf32>
+  %1 = "onnx.Gemm"(%y, %w, %none) : (tensor<1x1024xf32>, tensor<1024x1024xf32>, none) -> tensor<1x1024xf32>
+  %2 = "onnx.MatMul"(%z, %w) : (tensor<5x1024xf32>, tensor<1024x1024xf32>) -> tensor<5x1024xf32>
+  %3 = "onnx.MatMul"(%d, %w) : (tensor<?x1024xf32>, tensor<1024x1024xf32>) -> tensor<?x1024xf32>
+  onnx.Return %0, %1, %2, %3 : tensor<2x2x1024xf32>, tensor<1x1024xf32>, tensor<5x1024xf32>, tensor<?x1024xf32>
 }

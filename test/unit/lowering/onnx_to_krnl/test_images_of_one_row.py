@@ -181,7 +181,7 @@ def test_products_of_bfloat16():
     model = model_of("a = Conv<pads=[1,1]>(x, w) y = Conv(a, v)", (1, 32, 40), 3, constants)
     x = floats(1, 32, 40)
     exact = np.asarray(compile_native(model, cache=False).run(None, {"x": x})[0], np.float32)
-    session = compile_native(model, cache=False, enable_pass=["select-bf16-onnx"])
+    session = compile_native(model, "avx512bf16", cache=False, enable_pass=["select-bf16-onnx"])
     found = np.asarray(session.run(None, {"x": x})[0], np.float32)
     error = np.abs(found - exact).max() / np.abs(exact).max()
     assert 0 < error < 0.01
