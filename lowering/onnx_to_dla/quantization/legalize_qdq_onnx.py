@@ -147,7 +147,10 @@ class _ChannelPair:
         producer, clips = maker
         scaled = [producer.W, *([] if producer.B.type == NONE else [producer.B])]
         weights = {id(op): op for op in consumers if isinstance(op, ConvOp)}
-        if not all(map(_is_scalable, (*scaled, *(op.W for op in weights.values())))):
+        if not all(_is_scalable(value, factors) for value in scaled):
+            return
+        # Those that read the channels are divided by factors of at least 1.
+        if not all(_is_scalable(op.W, np.ones(1)) for op in weights.values()):
             return
         for value in scaled:
             _replace(producer, value, factors, pool)
@@ -208,13 +211,16 @@ def _is_depthwise(op: Operation) -> bool:
     return isinstance(op, ConvOp) and shape is not None and shape[1] == 1 and op.group.value.data > 1
 
 
-def _is_scalable(value: SSAValue) -> bool:
-    """Whether outputs of a constant, as it is or dequantized, can be scaled exactly."""
+def _is_scalable(value: SSAValue, factors: Array) -> bool:
+    """Whether outputs of a constant, as it is or dequantized, can be scaled by `factors`."""
     if not isinstance(value.owner, DequantizeLinearOp):
-        return elements(value) is not None
+        numbers = elements(value)
+        return numbers is not None and _is_finite(_of_outputs(numbers, factors))
     op = value.owner
     scales = elements(op.x_scale)
     if not is_constant(op.x) or scales is None or op.block_size.value.data:
+        return False
+    if not _is_finite(_product(scales.reshape(-1), factors)):
         return False
     shape = static_shape(op.x.type)
     is_first = shape is not None and op.axis.value.data % max(len(shape), 1) == 0
@@ -250,15 +256,26 @@ def _replace(reader: ConvOp, value: SSAValue, factors: Array, pool: DisposablePo
     else:
         numbers = elements(value)
         assert numbers is not None, "_is_scalable"
-        result = constant(_product(numbers, factors.reshape(-1, *[1] * (numbers.ndim - 1))))
+        result = constant(_of_outputs(numbers, factors))
     Builder(InsertPoint.before(reader)).insert(added)
     reader.operands[index] = result
     if isinstance(op, DequantizeLinearOp) and op.y.first_use is None:
         Rewriter.erase_op(op)
 
 
+def _of_outputs(numbers: Array, factors: Array) -> np.ndarray[Any, Any]:
+    """Scale the outputs of weights, or a bias."""
+    return _product(numbers, factors.reshape(-1, *[1] * (numbers.ndim - 1)))
+
+
 def _product(numbers: Array, factors: Array) -> np.ndarray[Any, Any]:
-    return (numbers.astype(np.float64) * factors).astype(numbers.dtype)
+    # A weight of float16 may exceed its range: the result is infinite, which _is_scalable refuses.
+    with np.errstate(over="ignore"):
+        return (numbers.astype(np.float64) * factors).astype(numbers.dtype)
+
+
+def _is_finite(numbers: Array) -> bool:
+    return bool(np.isfinite(numbers).all())
 
 
 def _legalize_product(op: MulOp, pool: DisposablePool) -> None:

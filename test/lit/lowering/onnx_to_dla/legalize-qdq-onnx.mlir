@@ -73,3 +73,26 @@ func.func @product(%x: tensor<1x2x2x2xui8>, %g: tensor<1x2x1x1xf32>) -> tensor<1
   %3 = "onnx.Mul"(%0, %2) : (tensor<1x2x2x2xf32>, tensor<1x2x1x1xf32>) -> tensor<1x2x2x2xf32>
   onnx.Return %3 : tensor<1x2x2x2xf32>
 }
+
+// -----
+
+// Weights of float16 that would be infinite times 2 stay as they are; the scale is that of all channels.
+
+// CHECK-LABEL: @large_weights
+// CHECK:         %[[W:.*]] = onnx.Constant dense<{{.*}}> : tensor<2x2x1x1xf16>
+// CHECK:         "onnx.Conv"(%arg0, %[[W]],
+// CHECK:         %[[S:.*]] = onnx.Constant dense<2.000000e+00> : tensor<f16>
+// CHECK:         %[[D:.*]] = "onnx.DequantizeLinear"(%{{.*}}, %[[S]],
+// CHECK:         "onnx.Conv"(%[[D]], %{{.*}}
+func.func @large_weights(%x: tensor<1x2x2x2xf16>) -> tensor<1x2x2x2xf16> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %w = onnx.Constant dense<4.000000e+04> : tensor<2x2x1x1xf16>
+  %s = onnx.Constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf16>
+  %z = onnx.Constant dense<0> : tensor<2xui8>
+  %v = onnx.Constant dense<[[[[5.0]]], [[[7.0]]]]> : tensor<2x1x1x1xf16>
+  %1 = "onnx.Conv"(%x, %w, %none) : (tensor<1x2x2x2xf16>, tensor<2x2x1x1xf16>, none) -> tensor<1x2x2x2xf16>
+  %3 = "onnx.QuantizeLinear"(%1, %s, %z) : (tensor<1x2x2x2xf16>, tensor<2xf16>, tensor<2xui8>) -> tensor<1x2x2x2xui8>
+  %4 = "onnx.DequantizeLinear"(%3, %s, %z) : (tensor<1x2x2x2xui8>, tensor<2xf16>, tensor<2xui8>) -> tensor<1x2x2x2xf16>
+  %5 = "onnx.Conv"(%4, %v, %none) <{group = 2 : si64}> : (tensor<1x2x2x2xf16>, tensor<2x1x1x1xf16>, none) -> tensor<1x2x2x2xf16>
+  onnx.Return %5 : tensor<1x2x2x2xf16>
+}
