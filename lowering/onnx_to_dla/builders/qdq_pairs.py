@@ -7,6 +7,8 @@ They have the attribute `dla.inserted`: partitions on the CPU leave such pairs o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
+from math import floor, log2, prod
 from typing import Any
 
 import numpy as np
@@ -239,17 +241,25 @@ def is_quantized(module: ModuleOp) -> bool:
 
 def meets_padding(value: SSAValue) -> bool:
     """
-    Whether the value reaches an average pooling that pads: its padding is the integer 0, so the zero point
-    must be 0.
+    Whether the value reaches an average pooling that needs zero point 0: one that counts its padding, which
+    is the integer 0, or whose means take factors that 8 bits do not hold exactly.
     """
     readers = [use.operation for use in value.uses]
-    return any(_pads(op) for op in readers if isinstance(op, AveragePoolOp)) or any(
+    return any(_needs_zero(op) for op in readers if isinstance(op, AveragePoolOp)) or any(
         meets_padding(op.results[0]) for op in readers if isinstance(op, PASS_THROUGH)
     )
 
 
-def _pads(op: AveragePoolOp) -> bool:
-    return any(int_values(op.pads) or ()) or op.ceil_mode.value.data == 1
+def _needs_zero(op: AveragePoolOp) -> bool:
+    pads, kernel = int_values(op.pads) or (), int_values(op.kernel_shape) or ()
+    if not any(pads) and op.ceil_mode.value.data == 0:
+        return False
+    if op.count_include_pad.value.data == 1:
+        return True
+    # A window may be cut down to one element, and at a partial end as well.
+    counts = [range(1, size + 1) for size in kernel]
+    factors = np.array([prod(kernel) / prod(count) for count in product(*counts)])
+    return bool(np.any(factors * 2.0 ** floor(log2(INT8_MAX / factors.max())) % 1))
 
 
 def inserted_pairs(module: ModuleOp) -> int:
