@@ -32,7 +32,7 @@ NETWORKS = (*(f"light_{name}" for name in light_names()), "mobilenet_v2", "resne
 IMAGES = 32
 """Number of generated calibration images."""
 
-REVISION = 2
+REVISION = 4
 """Cache key of calibration tables: raised when their contents change."""
 
 CALIBRATION_SEED = 0x5EED

@@ -295,7 +295,7 @@ def _calibrations() -> Sequence[Files]:
             "means": [0.0] * 4,
             "lows": [-1.0] * 4,
             "highs": [1.0] * 4,
-            "bias_corrections": [0.01] * 4,
+            "corrections": [0.01] * 4,
         },
     }
     return [{"calib.json": json.dumps(each).encode()} for each in (table, wide)]

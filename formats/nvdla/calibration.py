@@ -4,7 +4,8 @@ Calibration tables: the range of each value, as JSON in the form that NVDLA's co
 `{"conv1": {"scale": 0.0078, "min": 0, "max": 0, "offset": 0}}` means `scale * (q - offset)` for q from -127
 to 127; with `min` and `max`, those are the range (nvdla/sw, umd/utils/calibdata). xonnc adds lists with a
 number for each channel: `means`, `lows` and `highs` for bias correction and cross-layer equalization, and
-`bias_corrections`, as measured (`drifts` in older tables). `rounded` says which targets those are for.
+`corrections` of biases, as measured. `rounded` says which targets those are for. Older tables have others
+under other names, for channels scaled as they were then: they are left out.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ class Range:
     highs: tuple[float, ...] = ()
     """The maximum of each channel."""
     bias_corrections: tuple[float, ...] = ()
-    """The mean quantization error of each channel of a linear operator, to be subtracted from its bias."""
+    """
+    The mean quantization error of each channel of a linear operator, to be subtracted from its bias. It is in
+    the channel's scale: equalization scales both.
+    """
     rounded: str = ""
     """The targets of the corrections, `ROUNDED_SUMS` or `ROUNDED_RESULTS`; empty if they are for all."""
     images: int = 0
@@ -75,14 +79,12 @@ def read_calibration(path: Path) -> Ranges:
     return {name: _range(path, name, entry) for name, entry in entries}
 
 
-_CHANNELS = ("means", "lows", "highs", "bias_corrections")
+_CHANNELS = ("means", "lows", "highs", "corrections")
 """The lists of an entry with a number per channel."""
 
 
 def _range(path: Path, name: str, entry: Any) -> Range:
     try:
-        # Until version 0.2 the corrections were called so.
-        entry = {"bias_corrections" if key == "drifts" else key: value for key, value in entry.items()}
         scale, offset, least, largest = (
             _number(entry.get(key, 0)) for key in ("scale", "offset", "min", "max")
         )
@@ -112,7 +114,7 @@ def _range(path: Path, name: str, entry: Any) -> Range:
     if not isinstance(images, int) or isinstance(images, bool) or images < 0:
         raise XonncError(f"{path}: '{name}': images is {images!r:.100}; it is a number of images, 0 or more")
     result = Range(least, largest, means, lows, highs, bias_corrections, str(rounded), images)
-    for key, numbers in (("means", means), ("bias_corrections", bias_corrections)):
+    for key, numbers in (("means", means), ("corrections", bias_corrections)):
         if not all(isfinite(number) for number in numbers):
             raise XonncError(f"{path}: '{name}': {key} must be finite numbers")
     if len(lows) != len(highs) or not all(-inf < a <= b < inf for a, b in zip(lows, highs, strict=True)):
@@ -142,7 +144,7 @@ def write_calibration(path: Path, ranges: Ranges) -> None:
             **({"means": list(found.means)} if found.means else {}),
             **({"lows": list(found.lows), "highs": list(found.highs)} if found.lows else {}),
             **({"images": found.images} if found.images else {}),
-            **({"bias_corrections": list(found.bias_corrections)} if found.bias_corrections else {}),
+            **({"corrections": list(found.bias_corrections)} if found.bias_corrections else {}),
             **({"rounded": found.rounded} if found.rounded else {}),
         }
         for name, found in ranges.items()

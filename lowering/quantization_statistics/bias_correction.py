@@ -58,8 +58,7 @@ def bias_corrections(
 ) -> dict[str, tuple[float, ...]]:
     """
     Return what to subtract from the bias of each Conv and Gemm in `module`, by result name, one value per
-    output in the channels' equalized scale, as a target rounds whose SDP looks up sums if
-    `has_sums_lookup`.
+    output in the channels' own scale, as a target rounds whose SDP looks up sums if `has_sums_lookup`.
 
     The float model does not run again: `ranges` have the means of its channels in each sample. `module` is
     not modified. Empty for fewer samples than `MIN_SAMPLES`, or several functions. Raises `XonncError` if a
@@ -76,10 +75,22 @@ def bias_corrections(
     run = _PartitionedRun(model, samples[:MAX_SAMPLES], open_parts)
     biases = run.biases([_means(known.of(op.Y)) for op in linear])
     return {
-        known.name(op.Y): tuple((before - after).tolist())
+        known.name(op.Y): tuple(
+            _in_own_scale(before - after, known.of(op.Y), ranges.get(known.name(op.Y))).tolist()
+        )
         for op, after in zip(linear, biases, strict=True)
         if (before := _constant_bias(op)) is not None and after is not None
     }
+
+
+def _in_own_scale(corrections: Array, scaled: Range | None, own: Range | None) -> Array:
+    """Return corrections of channels that equalization scaled, 0 for channels that are always the same."""
+    if scaled is None or own is None or not len(scaled.lows) == len(own.lows) == corrections.size:
+        return corrections
+    extents = [np.array(each.highs) - np.array(each.lows) for each in (own, scaled)]
+    return np.divide(
+        corrections * extents[0], extents[1], out=np.zeros(corrections.size), where=extents[1] > 0
+    )
 
 
 def _constant_bias(op: ConvOp | GemmOp) -> Array | None:

@@ -127,7 +127,7 @@ def test_a_table_without_such_activations_is_for_all_targets(network: Path):
     command = ["compile", str(network), "-o", str(network.with_suffix(".nvdla")), "-q"]
     measured = ["--calibrate", str(samples), "--save-calib", str(table)]
     assert main([*command, "--target", "nv_large", *measured]) == 0
-    assert "bias_corrections" in table.read_text()
+    assert "corrections" in table.read_text()
     assert main([*command, "--target", "nv_small", "--calib", str(table)]) == 0
 
 
@@ -179,8 +179,8 @@ def test_values_without_a_range_are_named(network: Path, capsys: pytest.CaptureF
             "'x': lows and highs must have one entry per channel",
         ),
         (
-            '{"x": {"min": 0, "max": 1, "bias_corrections": [1e999]}}',
-            "'x': bias_corrections must be finite numbers",
+            '{"x": {"min": 0, "max": 1, "corrections": [1e999]}}',
+            "'x': corrections must be finite numbers",
         ),
         ('{"x": {"min": 2, "max": 1}}', "'x': from 2 to 1 is no range"),
     ],
@@ -370,11 +370,13 @@ def test_the_least_error_cuts_what_is_rare(tmp_path: Path):
     assert np.square(rounded - 2 * numbers).mean() < np.square(coarse - 2 * numbers).mean()
 
 
-def test_tables_with_the_old_name_of_bias_corrections(tmp_path: Path):
+@pytest.mark.parametrize(("key", "found"), [("bias_corrections", ()), ("corrections", (0.5, 0.25))])
+def test_corrections_of_older_tables_are_left_out(key: str, found: tuple[float, ...], tmp_path: Path):
+    """They are in scales of channels that equalization gives no longer."""
     path = tmp_path / "table.json"
-    path.write_text('{"x": {"min": 0, "max": 1, "drifts": [0.5, 0.25]}}')
-    (found,) = read_calibration(path).values()
-    assert found.bias_corrections == (0.5, 0.25)
+    path.write_text(f'{{"x": {{"min": 0, "max": 1, "{key}": [0.5, 0.25]}}}}')
+    (one,) = read_calibration(path).values()
+    assert one.bias_corrections == found
 
 
 @pytest.mark.parametrize("method", ["mse", "minmax"])

@@ -61,8 +61,6 @@ PRIVATE_NAMES = {
 
 OLD_SPELLINGS = {
     ("lowering/onnx_to_krnl/convert_onnx_to_krnl.py", "open_sizes"),
-    ("formats/nvdla/calibration.py", "drifts"),
-    ("test/unit/test_calibration.py", "drifts"),
 }
 """Names that stay for one more release, by file."""
 

@@ -72,6 +72,7 @@ from xonnc.lowering.onnx_to_dla.int8.sums_functions import (
     sums_functions,
 )
 from xonnc.lowering.onnx_to_dla.quantization.equalization import equalize
+from xonnc.lowering.onnx_to_dla.quantization.group_equalization import equalize_groups
 from xonnc.lowering.onnx_to_dla.quantization.keep_float import keep_float, stays_float
 from xonnc.lowering.onnx_to_dla.quantization.negligible_weights import drop_negligible_weights
 from xonnc.lowering.onnx_to_dla.quantization.propagate_qdq_onnx import propagate_pairs
@@ -146,6 +147,7 @@ def _equalize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> list[tu
     found = [(function, ValueRanges(function, ranges)) for function in functions]
     for function, known in found:
         equalize(function, known, pool)
+        equalize_groups(function, known, pool)
     return found
 
 

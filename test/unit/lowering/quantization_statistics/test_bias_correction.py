@@ -84,7 +84,7 @@ def shift(path: Path, samples: list[Sample], *, measured: bool) -> float:
 
 
 def test_means_are_what_they_were(path: Path):
-    samples = images(12)
+    samples = images(16)
     assert shift(path, samples, measured=True) < 0.1 * shift(path, samples, measured=False)
 
 

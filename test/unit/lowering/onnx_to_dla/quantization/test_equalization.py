@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,15 @@ class Rounded:
         )
         return next(one.signal_to_noise for one in found if one.name == name)
 
+    def values(self, stage: str, name: str) -> Array:
+        """What a value is for all samples."""
+        proto = onnx.ModelProto()
+        proto.CopyFrom(self.protos[stage])
+        del proto.graph.output[:]
+        proto.graph.output.append(onnx.ValueInfoProto(name=name))
+        run = open_model(proto)
+        return np.concatenate([run(sample)[0] for sample in self._samples])
+
     def run(self, stage: str, sample: Sample, path: Path) -> Array:
         """What the model gives."""
         path.write_bytes(self.protos[stage].SerializeToString())
@@ -151,9 +161,17 @@ def test_channels_become_alike(path: Path):
     peaks = factors * np.maximum(found.ranges["b"].highs, max(found.ranges["b"].highs) / 64)
     np.testing.assert_allclose(peaks, peaks.max(), rtol=1e-2)
     assert nodes["k"].op_type == "Conv"
-    lows, highs = (np.array(one) for one in (found.ranges["k"].lows, found.ranges["k"].highs))
-    scale, shift = (twin[name].reshape(6, -1)[:, 0] for name in nodes["k"].input[1:])
-    np.testing.assert_allclose(16 * scale * lows + shift, -16 * scale * highs - shift, rtol=1e-3)
+    means = found.values("equalized", "k")
+    np.testing.assert_allclose(means.min(axis=0), -means.max(axis=0), rtol=1e-3)
+
+
+def test_channels_of_a_sum_become_alike(path: Path):
+    """The operands of `j` share factors; what reads it has the inverse ones."""
+    found = Rounded(path, images(16, 1, 3, 8, 8))
+    peaks = np.abs(found.values("equalized", "j")).max(axis=(0, 2, 3))
+    before = np.abs(found.values("floats", "j")).max(axis=(0, 2, 3))
+    assert peaks.min() > 0.95 * peaks.max()
+    assert before.min() < 0.5 * before.max()
 
 
 ONE_PIXEL = """
@@ -232,3 +250,93 @@ def test_means_of_samples_are_those_of_equalized_channels(path: Path):
         assert means is not None
         expected = [array.reshape(array.shape[1], -1).mean(axis=1) for array in arrays]
         np.testing.assert_allclose(means.sample_means, expected, rtol=1e-5, atol=1e-5)
+
+
+JOINED = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    network (float[1, 3, 8, 8] x) => (float[1, 4, 4, 4] y, float[1, 2, 4, 4] kept) {
+      a = Conv <pads = [1, 1, 1, 1]> (x, w1, b1)
+      b = LeakyRelu <alpha = 0.2> (a)
+      c = Conv (b, w2)
+      d = GlobalAveragePool (b)
+      e = Conv (d, w2)
+      f = Sigmoid (e)
+      g = Mul (c, f)
+      h = Add (g, b)
+      i = AveragePool <kernel_shape = [2, 2], strides = [2, 2]> (h)
+      j = Conv <strides = [2, 2]> (h, w3)
+      kept = Relu (j)
+      k = Concat <axis = 1> (i, j)
+      y = Conv (k, w4)
+    }
+"""
+JOINED_WEIGHTS: dict[str, Array] = {
+    "w1": WEIGHTS["w1"],
+    "b1": LOUD,
+    "w2": drawn(6, 6, 1, 1, seed=2),
+    "w3": drawn(2, 6, 2, 2, seed=3),
+    "w4": drawn(4, 8, 1, 1, seed=4),
+}
+
+
+def test_channels_that_others_read_keep_their_scale(tmp_path: Path):
+    """`b` and `h` share factors; `e`, of which a gate is made, and `j`, an output, have none."""
+    path = tmp_path / "joined.onnx"
+    path.write_bytes(model(JOINED, JOINED_WEIGHTS).SerializeToString())
+    found = Rounded(path, images(8, 1, 3, 8, 8))
+    for name in ("y", "kept", "e", "j"):
+        expected, changed = (found.values(stage, name) for stage in ("floats", "equalized"))
+        np.testing.assert_allclose(changed, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
+    factors = found.values("equalized", "h") / found.values("floats", "h")
+    assert np.ptp(np.median(factors, axis=(0, 2, 3))) > 1
+    np.testing.assert_allclose(
+        factors, found.values("equalized", "b") / found.values("floats", "b"), rtol=1e-3
+    )
+
+
+def test_corrections_of_biases_are_scaled_with_their_channels(tmp_path: Path):
+    path = tmp_path / "joined.onnx"
+    path.write_bytes(model(JOINED, JOINED_WEIGHTS).SerializeToString())
+    module = simplify(path).module
+    ranges = dict(calibrate_module(module, images(2, 1, 3, 8, 8)))
+    ranges["a"] = replace(ranges["a"], bias_corrections=tuple((LOUD / 8).tolist()))
+    biases: list[Array] = []
+    for twin in (equalized(module, ranges), module):
+        if twin is module:
+            quantize(module, ranges, DisposablePool())
+        graph = export_proto(twin).graph
+        held = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+        biases.append(next(held[one.input[2]] for one in graph.node if one.output[0] == "a"))
+    assert np.ptp(biases[0] / LOUD) > 1
+    np.testing.assert_allclose(biases[1], biases[0] * 7 / 8, rtol=1e-4)
+
+
+MEANS = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    network (float[1, 4, 9, 9] x) => (float[1, 4, 9, 9] y) {{
+      a = Conv (x, w)
+      b = Relu (a)
+      c = AveragePool <kernel_shape = [{0}, {0}], pads = [{1}, {1}, {1}, {1}], count_include_pad = {2}> (b)
+      y = Relu (c)
+    }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "counts", "has_zero_point"), [(3, 0, True), (3, 1, False), (5, 0, False), (1, 1, True)]
+)
+def test_means_leave_a_zero_point_where_their_factors_are_exact(
+    size: int, counts: int, has_zero_point: bool, tmp_path: Path
+):
+    """Means of 3x3 are divided by 4, 6 and 9, those of 5x5 by 15 also: 25 / 15 is rounded in 8 bits."""
+    path = tmp_path / "means.onnx"
+    given = model(MEANS.format(size, size // 2, counts), {"w": drawn(4, 4, 1, 1, seed=1)})
+    path.write_bytes(given.SerializeToString())
+    rounded = Rounded(path, images(2, 1, 4, 9, 9)).protos["rounded"].graph
+    held = {one.name: numpy_helper.to_array(one) for one in rounded.initializer}
+    held |= {
+        one.output[0]: numpy_helper.to_array(one.attribute[0].t) for one in rounded.node if not one.input
+    }
+    (read,) = (one for one in rounded.node if one.op_type == "AveragePool")
+    (pair,) = (one for one in rounded.node if one.output[0] == read.input[0])
+    assert (held[pair.input[2]].dtype == np.uint8) == has_zero_point
