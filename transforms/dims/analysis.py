@@ -44,8 +44,16 @@ class DimAnalysis(ShapeAnalysis):
     0, which would copy a dimension (as onnx-mlir does).
     """
 
-    def __init__(self, root: Operation, is_thorough: bool = False, max_walks: int = MAX_WALKS) -> None:
+    def __init__(
+        self,
+        root: Operation,
+        is_thorough: bool = False,
+        max_walks: int = MAX_WALKS,
+        may_assume: bool = False,
+    ) -> None:
+        """With `may_assume`, dividends are assumed not to be negative (`symbols.assumed_sizes`)."""
         super().__init__(is_thorough)
+        self.symbols.may_assume = may_assume
         self._functions = [op for op in root.walk() if isinstance(op, FuncOp) and op.body.blocks]
         for function in self._functions:
             for _ in range(max_walks):

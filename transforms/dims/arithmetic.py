@@ -74,7 +74,10 @@ def positive(ctx: DimContext) -> Sequence[Elements | None]:
 
 @elements_of("Div")
 def div(ctx: DimContext) -> Sequence[Elements | None]:
-    """a / b towards zero: floor division of dimensions by positive constants, exact quotients, constants."""
+    """
+    a / b towards zero: floor division of what is not negative by positive constants, exact quotients,
+    constants.
+    """
 
     def quotient(a: Element, b: Element) -> Element | None:
         dividend, divisor = a.expr.number, b.expr.number
@@ -86,11 +89,16 @@ def div(ctx: DimContext) -> Sequence[Elements | None]:
         if dividend is not None:
             size = abs(dividend) // abs(divisor)
             return integer(DimExpr(size if (dividend < 0) == (divisor < 0) else -size), False)
-        if not a.is_size or divisor < 0:
+        if divisor < 0 or not _is_size(ctx, a):
             return None
         return Element(ctx.symbols.floor(a.expr, divisor), True)
 
     return _pairwise(ctx, quotient)
+
+
+def _is_size(ctx: DimContext, element: Element) -> bool:
+    """Whether an element is not negative, perhaps by assumption, as H - 1 where torch rounds up."""
+    return element.is_size or (element.expr.number is None and ctx.symbols.assume_size(element.expr))
 
 
 @elements_of("Mod")
@@ -99,7 +107,7 @@ def mod(ctx: DimContext) -> Sequence[Elements | None]:
 
     def rest(a: Element, b: Element) -> Element | None:
         divisor = b.expr.number
-        if divisor is None or divisor <= 0 or not a.is_size:
+        if divisor is None or divisor <= 0 or not _is_size(ctx, a):
             return None
         quotient = ctx.symbols.floor(a.expr, divisor)
         return Element(a.expr - quotient * DimExpr(divisor), True)

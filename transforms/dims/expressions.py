@@ -136,6 +136,10 @@ class DimSymbols:
         self._broadcasts: dict[int, frozenset[DimExpr]] = {}
         self.equated: list[tuple[DimExpr, DimExpr]] = []
         """Pairs that were equated, as given."""
+        self.may_assume = False
+        """Whether the analysis may assume what a run can check."""
+        self.assumed_sizes: dict[DimExpr, None] = {}
+        """Expressions that were assumed not to be negative, in order."""
 
     def symbol(self, key: Hashable) -> DimExpr:
         """Return the symbol of `key`."""
@@ -283,6 +287,12 @@ class DimSymbols:
                     case _:
                         pass
         return False
+
+    def assume_size(self, expr: DimExpr) -> bool:
+        """Assume that an expression is not negative if the analysis may assume; whether it does."""
+        if self.may_assume:
+            self.assumed_sizes[expr] = None
+        return self.may_assume
 
     def assume_equal_broadcasts(self) -> bool:
         """

@@ -122,9 +122,11 @@ def _sliced(ctx: InferenceContext, size: Dim, start: Dim, end: Dim, step: int, i
     assert ctx.symbols is not None
     if step == -1 and _is_reversal(start, end):
         return size
-    cut = _cut(ctx.symbols, form(size), start, end, is_size) if step == 1 and isinstance(start, int) else None
+    cut = _cut(ctx.symbols, form(size), start, end, is_size) if step > 0 and isinstance(start, int) else None
+    if cut is not None:
+        return ctx.symbols.floor(cut + number(step - 1), step)
     # One symbol per (dimension, start, end, step): equal slices of equal dimensions are equal.
-    return ctx.symbols.symbol(("slice", form(size), form(start), form(end), step)) if cut is None else cut
+    return ctx.symbols.symbol(("slice", form(size), form(start), form(end), step))
 
 
 def _is_reversal(start: Dim, end: Dim) -> bool:
@@ -140,6 +142,8 @@ def _cut(symbols: DimSymbols, size: DimExpr, first: int, end: Dim, is_size: bool
         return symbols.maximum(size - number(first), ZERO) if first else size
     if goes_on:
         return symbols.minimum(size, number(-first))
-    if first == 0 and last is not None and last < 0:
-        return symbols.maximum(size + number(last), ZERO)
-    return symbols.minimum(size, form(end)) if first == 0 and is_size else None
+    if first < 0 or not (is_size or last is not None):
+        return None
+    is_from_end = last is not None and last < 0
+    stop = size + form(end) if is_from_end else symbols.minimum(size, form(end))
+    return symbols.maximum(stop - number(first), ZERO) if first or is_from_end else stop

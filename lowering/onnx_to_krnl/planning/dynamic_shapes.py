@@ -41,12 +41,12 @@ class DynamicShapes:
     Dimensions of the same name are assumed equal, and so are those that operators require to be. Ops at the
     start of the function check this (`krnl.require`); a run whose inputs do not fit fails.
 
-    With `may_assume`, so are dimensions that operators broadcast: a session compiles a program of its own for
-    inputs where they are not.
+    With `may_assume`, so are dimensions that operators broadcast, and sizes that are divided are assumed not
+    to be negative: a session compiles a program of its own for inputs where that is wrong.
     """
 
     def __init__(self, function: FuncOp, may_assume: bool) -> None:
-        self._dims = DimAnalysis(function, is_thorough=True)
+        self._dims = DimAnalysis(function, is_thorough=True, may_assume=may_assume)
         self._block = function.body.block
         self._names = argument_names(function)
         self._origins: dict[int, tuple[SSAValue, int]] = {}
@@ -134,6 +134,11 @@ class DynamicShapes:
                     return False
                 self._require(self._dim(argument, axis), self.value(form), f"axis {axis} of input '{name}'")
         self._require_windows()
+        for form in self._dims.symbols.assumed_sizes:
+            # No size depends on others: what cannot be computed is the size of no kernel.
+            if self._is_computable(form):
+                size = size_of_form(form, self._dims.symbols)
+                self.at_most(0, size, "a size that is divided is at least 0")
         return all(self._settle(*pair) for pair in self._dims.symbols.equated)
 
     def _require_windows(self) -> None:

@@ -587,3 +587,28 @@ def test_sizes_that_broadcast_are_assumed_equal():
     assert check(proto, [equal, {"x": (1, 4), "z": (1, 4), "v": (5, 4)}]).compiled == 2
     counted = model("float[5] x, float[1] z", "int64[1, C] y", "n = NonZero(x) m = NonZero(z) y = Add(n, m)")
     check(counted, [{"x": (5,), "z": (1,)}])
+
+
+def test_slices_of_constant_bounds():
+    """Their lengths follow from the sizes that they cut, also where these are smaller."""
+    bounds = [(1, 5, 1), (0, 9, 2), (1, -1, 1), (0, -2, 3), (2, 1 << 40, 2), (-3, 1 << 40, 2), (4, 2, 1)]
+    names = [f"y{number}" for number in range(len(bounds))]
+    body = "zero = Constant<value_ints = [0]>() "
+    for name, (start, end, step) in zip(names, bounds, strict=True):
+        body += "".join(
+            f"{part}_{name} = Constant<value_ints = [{value}]>() "
+            for part, value in (("a", start), ("b", end), ("s", step))
+        )
+        body += f"{name} = Slice(x, a_{name}, b_{name}, zero, s_{name}) "
+    proto = model("float[A, 2] x", ", ".join(f"float[{name}n, 2] {name}" for name in names), body)
+    assert is_open(check(proto, [{"x": (size, 2)} for size in (7, 1, 3, 12, 0)]))
+
+
+def test_quotients_are_of_what_is_not_negative():
+    """(A - 1) / 3 is rounded towards zero: an input of no rows is compiled for itself."""
+    body = """one = Constant<value_ints = [1]>() three = Constant<value_ints = [3]>() s = Shape<end = 1>(x)
+        d = Sub(s, one) q = Div(d, three) m = Mod(d, three) p = Concat<axis = 0>(q, m) o = Add(p, one)
+        z = ConstantOfShape<value = float[1] {2}>(o) y = Neg(z)"""
+    proto = model("float[A] x", "float[B, C] y", body)
+    assert is_open(check(proto, [{"x": (size,)} for size in (1, 2, 3, 4, 11)]))
+    assert check(proto, [{"x": (0,)}]).compiled == 2
