@@ -23,6 +23,25 @@ def iterations_of(panels: int, sizes: Sequence[int]) -> int:
     return panels * prod(1 if size == DYNAMIC_INDEX else size for size in (images, rows))
 
 
+def require_windows(
+    op: Operation, image: Sequence[int], out: Sequence[int], properties: Sequence[DenseArrayBase[I64]]
+) -> None:
+    """
+    Raise VerifyException unless all windows lie in the image.
+
+    `image` and `out` are rows and columns, `properties` the start, kernel, strides and dilations. Of dynamic
+    sizes only the start is known.
+    """
+    rows = [list(map(int, each.get_values())) for each in properties]
+    for axis, (size, count) in enumerate(zip(image, out, strict=True)):
+        start, kernel, stride, dilation = (each[axis] for each in rows)
+        is_known = DYNAMIC_INDEX not in (size, count)
+        end = start + (count - 1) * stride + (kernel - 1) * dilation + 1 if is_known else 0
+        if start < 0 or (is_known and end > size):
+            name = ("rows", "columns")[axis]
+            raise VerifyException(f"{op.name}: windows begin at {start}, end at {end}, of {size} {name}")
+
+
 def require_sizes(op: Operation, sizes: Sequence[int], operands: Sequence[SSAValue]) -> None:
     """Raise VerifyException unless results have two sizes above 0, and each dynamic size an operand."""
     _, *out = sizes

@@ -29,7 +29,7 @@ from xdsl.irdl import (
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.krnl.conv_sizes import conv_sizes, iterations_of, require_sizes
+from xonnc.dialects.krnl.conv_sizes import conv_sizes, iterations_of, require_sizes, require_windows
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.dialects.krnl.verification import require_pairs, require_range
 
@@ -130,6 +130,8 @@ class Int8ConvOp(IRDLOperation):
                 raise VerifyException(f"krnl.int8_conv: {name} has 4 axes, found {len(shape_of(buffer))}")
         require_pairs(self, ("kernel", "strides", "dilations", "tile"))
         require_sizes(self, self.sizes, self.dynamic_sizes)
+        window = self.start, self.kernel, self.strides, self.dilations
+        require_windows(self, shape_of(self.x)[1:3], self.sizes[1:], window)
         groups, lanes = self.group_count, self.lanes.value.data
         if groups < 1:
             raise VerifyException(f"krnl.int8_conv: groups are 1 or more, found {groups}")

@@ -34,7 +34,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.krnl.conv_sizes import conv_sizes, iterations_of, require_sizes
+from xonnc.dialects.krnl.conv_sizes import conv_sizes, iterations_of, require_sizes, require_windows
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.dialects.krnl.verification import require_pairs, require_range
 
@@ -323,6 +323,8 @@ class ConvOp(IRDLOperation):
             raise VerifyException("krnl.conv: y has 5 axes, x 4 or 5")
         require_pairs(self, ("kernel", "strides", "dilations", "out_strides", "tile"))
         require_sizes(self, self.sizes, self.dynamic_sizes)
+        window = self.start, self.kernel, self.strides, self.dilations
+        require_windows(self, shape_of(self.x)[2:4], self.sizes[1:], window)
         require_range(self, self.range)
         if (self.residual is None) != (self.residual_start is None):
             raise VerifyException("krnl.conv: a residual and where it starts come together")

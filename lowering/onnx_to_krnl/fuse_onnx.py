@@ -38,6 +38,7 @@ from xonnc.dialects.krnl.fusion import FusedOp
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.lowering.onnx_to_krnl.builders.cache_slices import plan_cache_slices
 from xonnc.lowering.onnx_to_krnl.builders.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
@@ -105,8 +106,8 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
             _fuse(region.block, builder)
     eliminate_qdq(block)
     builder.int8 = plan_int8(operators_in(block), builder.known_sizes, builder.scope)
-    expand_qdq_pairs(block, builder.pool, builder.int8.planned, ELEMENTWISE)
     _clone_shared(block, builder.int8)
+    expand_qdq_pairs(block, builder.pool, builder.int8.planned, ELEMENTWISE)
     clone_shared_weights(block)
     ops = operators_in(block)
     others = [op for op in ops if op not in builder.int8.absorbed and op not in builder.int8.fusions]
@@ -143,14 +144,22 @@ def _members(last: Operation, layouts: Int8Plan) -> set[Operation]:
 
 
 def _clone_shared(block: Block, layouts: Int8Plan) -> None:
-    """Clone DequantizeLinear ops that several fusions read, one for each."""
+    """
+    Clone DequantizeLinear ops that several fusions read, one for each, so that all read integers.
+
+    Other ops that read it, in float or its sizes alone, keep the original.
+    """
     ends = {member: last for last in layouts.fusions for member in _chain_ops(last, layouts)}
     for op in reversed(list(block.ops)):
-        if op in layouts.absorbed and op not in ends:
+        is_absorbed = op in layouts.absorbed
+        if op not in ends and (is_absorbed or isinstance(op, DequantizeLinearOp)):
             uses: dict[Operation, list[Use]] = {}
             for use in op.results[0].uses:
-                uses.setdefault(ends[use.operation], []).append(use)
-            ends[op], *others = uses
+                if use.operation in ends:
+                    uses.setdefault(ends[use.operation], []).append(use)
+            others = list(uses)
+            if is_absorbed:
+                ends[op] = others.pop(0)
             for end in others:
                 own = op.clone()
                 own.location = op.location

@@ -628,3 +628,23 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
   "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, depthwise, halo = array<i64: 1, 1, 1, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<144xf32>) -> ()
   return
 }
+
+// -----
+
+func.func private @k(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
+  // expected-error @+1 {{krnl.conv: windows begin at 1, end at 9, of 8 columns}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 1>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func private @k(%y: memref<1x6x6x16xi8>, %x: memref<1x8x8x4xi8>, %w: memref<576xi8>, %s: memref<16xi32>) {
+  // expected-error @+1 {{krnl.int8_conv: windows begin at -1, end at 7, of 8 rows}}
+  "krnl.int8_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: -1, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "f"}> ({
+  ^bb0(%sum: i32):
+    %b = arith.trunci %sum : i32 to i8
+    krnl.stored %b : i8
+  }) : (memref<1x6x6x16xi8>, memref<1x8x8x4xi8>, memref<576xi8>, memref<16xi32>) -> ()
+  return
+}

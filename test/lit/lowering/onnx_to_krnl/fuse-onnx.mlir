@@ -108,9 +108,10 @@ func.func @product(%x: tensor<3x8xf32>) -> tensor<3x16xf32> {
 // -----
 
 // An int8 product fuses the DequantizeLinear before and the QuantizeLinear after it; for two groups with the same
-// input, DequantizeLinear is duplicated.
+// input, and for what reads it in float, DequantizeLinear is duplicated.
 
 // CHECK-LABEL: func.func @integers
+// CHECK:         %[[F:.*]] = "onnx.DequantizeLinear"(%arg0,
 // CHECK:         "krnl.fused"() <{kind = "int8"}> ({
 // CHECK-NEXT:      "onnx.DequantizeLinear"(%arg0, %[[S:.*]], %[[Z:.*]]) <{axis
 // CHECK-NEXT:      "onnx.DequantizeLinear"(%{{.*}}, %[[S]], %[[Z]])
@@ -121,7 +122,8 @@ func.func @product(%x: tensor<3x8xf32>) -> tensor<3x16xf32> {
 // CHECK:           "onnx.DequantizeLinear"(%arg0, %[[S]], %[[Z]])
 // CHECK:           "onnx.MatMul"
 // CHECK-NEXT:      "onnx.QuantizeLinear"
-func.func @integers(%x: tensor<4x8xi8>) -> (tensor<4x8xi8>, tensor<4x8xi8>) {
+// CHECK:         "onnx.Softmax"(%[[F]])
+func.func @integers(%x: tensor<4x8xi8>) -> (tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xf32>) {
   %s = onnx.Constant dense<0.5> : tensor<f32>
   %z = onnx.Constant dense<0> : tensor<i8>
   %w = onnx.Constant dense<3> : tensor<8x8xi8>
@@ -133,7 +135,8 @@ func.func @integers(%x: tensor<4x8xi8>) -> (tensor<4x8xi8>, tensor<4x8xi8>) {
   %4 = "onnx.DequantizeLinear"(%v, %s, %z) : (tensor<8x8xi8>, tensor<f32>, tensor<i8>) -> tensor<8x8xf32>
   %5 = "onnx.MatMul"(%0, %4) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   %6 = "onnx.QuantizeLinear"(%5, %s, %z) : (tensor<4x8xf32>, tensor<f32>, tensor<i8>) -> tensor<4x8xi8>
-  onnx.Return %3, %6 : tensor<4x8xi8>, tensor<4x8xi8>
+  %7 = "onnx.Softmax"(%0) <{axis = -1 : si64}> : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  onnx.Return %3, %6, %7 : tensor<4x8xi8>, tensor<4x8xi8>, tensor<4x8xf32>
 }
 
 // -----

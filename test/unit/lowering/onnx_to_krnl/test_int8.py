@@ -383,6 +383,27 @@ def test_sums_that_could_leave_32_bits_are_left_to_other_kernels():
     np.testing.assert_array_equal(given, np.full((1, 16), 127 * depth))
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("other", ["z = Sin(d)", "z = ReduceMean(d)", "z = Conv<pads=[1,1,1,1]>(d, f)"])
+def test_bytes_that_are_fed_and_read_in_float_too_have_a_halo(other: str, target: str):
+    """Only integers have the zero points around the image that windows over its edges read."""
+    constants: dict[str, Array] = {
+        **Step(0.05, 90).constants("a"),
+        "w": RANDOM.integers(-127, 128, (16, 16, 3, 3)).astype(np.int8),
+        "k": np.array(0.001, np.float32),
+        "f": RANDOM.normal(size=(8, 16, 3, 3)).astype(np.float32),
+    }
+    constants = {name: array for name, array in constants.items() if name != "f" or "f)" in other}
+    nodes = "d = DequantizeLinear(x, a_scale, a_zero) wd = DequantizeLinear(w, k) "
+    nodes += "e = Conv<pads=[1,1,1,1]>(d, wd) "
+    nodes += f"y = QuantizeLinear(e, a_scale, a_zero) {other}"
+    model = model_of(nodes, "uint8[1, 16, 5, 7] x", constants, "y z")
+    x = RANDOM.integers(0, 256, (1, 16, 5, 7)).astype(np.uint8)
+    found, kernels = run(model, {"x": x}, target)
+    assert "int8_conv" in kernels
+    assert np.abs(found.astype(int) - reference(model, {"x": x})).max() <= 1
+
+
 def test_bytes_that_others_read_too_lie_in_rows_as_well():
     constants: dict[str, Array] = {
         **Step(0.05, -3, "int8").constants("a"),
