@@ -11,11 +11,9 @@ from xdsl.dialects.builtin import StringAttr, i1, i64
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.transforms.dims.dim_context import DimContext, Element, Elements, elements_of, integer
 from xonnc.transforms.dims.expressions import DimExpr
+from xonnc.transforms.dims.moved_elements import MAX_ELEMENTS, moved_elements
 from xonnc.transforms.shapes.inference_context import axis_slice, constant_array, shape_slice
 from xonnc.transforms.shapes.slicing import equal_parts
-
-MAX_ELEMENTS = 64
-"""Larger tensors are data, not shapes."""
 
 
 @elements_of("Constant")
@@ -51,10 +49,22 @@ def dim(ctx: DimContext) -> Sequence[Elements | None]:
     return [] if sizes is None else [(Element(sizes[ctx.integer("axis")], True),)]
 
 
-@elements_of("Cast", "Identity", "Reshape", "Squeeze", "SqueezeV11", "Transpose", "Unsqueeze", "UnsqueezeV11")
+@elements_of(
+    "Cast",
+    "Flatten",
+    "Identity",
+    "Reshape",
+    "Squeeze",
+    "SqueezeV11",
+    "Transpose",
+    "Unsqueeze",
+    "UnsqueezeV11",
+)
 def same(ctx: DimContext) -> Sequence[Elements | None]:
     """The operand's elements; dimensions are assumed to fit the type of a Cast, other elements may wrap."""
     found = ctx.elements(0)
+    if found is None and ctx.name != "Cast":
+        return [moved_elements(ctx)]
     if found is None or ctx.name != "Cast" or ctx.op.properties["to"] == i64:
         return [found]
     numbers = [expr.number for expr, _ in found]
@@ -81,7 +91,7 @@ def gather(ctx: DimContext) -> Sequence[Elements | None]:
     """The elements at constant indices."""
     data, indices = ctx.elements(0), ctx.numbers(1)
     if len(ctx.sizes(0) or ()) != 1:
-        return []
+        return [moved_elements(ctx)]
     if data is None or indices is None or any(not -len(data) <= index < len(data) for index in indices):
         return []
     return [tuple(data[index] for index in indices)]

@@ -229,6 +229,17 @@ class LoweringBuilder:
         known = static_shape(value.type)
         return known if known is not None or self.dynamic_shapes is None else self.dynamic_shapes.of(value)
 
+    def elements(self, value: SSAValue) -> Sequence[Size] | None:
+        """
+        Return the integers of a constant, or of a vector of sizes of inputs; None if one is unknown.
+
+        An absent operand has none.
+        """
+        array = self.constant(value)
+        if array is not None:
+            return [int(number) for number in np.asarray(array, np.int64).reshape(-1)]
+        return None if self.dynamic_shapes is None else self.dynamic_shapes.elements(value)
+
     def require_same_size(self, size: Size, full_size: Size) -> bool:
         """Whether two sizes are equal in every run that does not fail; emits a run-time check if needed."""
         return self.dynamic_shapes is not None and self.dynamic_shapes.is_cut(size, full_size)

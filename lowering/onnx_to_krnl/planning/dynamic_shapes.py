@@ -68,15 +68,28 @@ class DynamicShapes:
 
     def of(self, value: SSAValue) -> tuple[Size, ...] | None:
         """Return the sizes of a value; None if one cannot be computed from those of the arguments."""
+        self._learn(value)
+        return self._sizes_of(self._dims.sizes(value))
+
+    def elements(self, value: SSAValue) -> tuple[Size, ...] | None:
+        """
+        Return the integers of a scalar or vector; None if one cannot be computed from sizes of the arguments.
+        """
+        self._learn(value)
+        found = self._dims.elements(value)
+        return None if found is None else self._sizes_of([each.expr for each in found])
+
+    def _learn(self, value: SSAValue) -> None:
         owner = value.owner
         if isinstance(owner, Operation) and owner not in self._learned:
             # An op created by a rewrite after the analysis.
             self._learned.add(owner)
             if isinstance(owner, OnnxOp):
                 for operand in owner.operands:
-                    self.of(operand)
+                    self._learn(operand)
                 self._dims.learn(owner)
-        forms = self._dims.sizes(value)
+
+    def _sizes_of(self, forms: Sequence[DimExpr] | None) -> tuple[Size, ...] | None:
         if forms is None or not all(map(self._is_computable, forms)):
             return None
         return tuple(size_of_form(form, self._dims.symbols) for form in forms)

@@ -47,9 +47,9 @@ def pad(op: Pad, builder: LoweringBuilder) -> str | None:
     shape = builder.sizes(op.data)
     pads = _pads(op, len(shape), builder)
     if pads is None:
-        return "pads or axes are not constants"
+        return "pads do not follow from sizes of inputs, or axes are not constants"
     for size, pad_sizes in zip(builder.sizes(op.output), pads, strict=True):
-        if min(pad_sizes) < 0:
+        if any(map(_may_crop, pad_sizes)):
             builder.require_at_most(0, size, f"{describe(op)}: the size of an axis that is cropped")
     if op.mode.data != "constant":
         return _from_input(op, pads, builder)
@@ -76,18 +76,23 @@ def _fill_value(op: Pad, builder: LoweringBuilder) -> float | SSAValue:
     return given if constant is None else as_stored(constant)
 
 
-def _pads(op: Pad, rank: int, builder: LoweringBuilder) -> list[tuple[int, int]] | None:
+def _pads(op: Pad, rank: int, builder: LoweringBuilder) -> list[tuple[Size, Size]] | None:
     """Return (begin, end) for each axis."""
-    given = int_values(op.pads) if isinstance(op, tensor.PadV2Op) else integers_of(op.pads, builder)
+    given = int_values(op.pads) if isinstance(op, tensor.PadV2Op) else builder.elements(op.pads)
     axes: Sequence[int] | None = range(rank)
     if isinstance(op, tensor.PadOp | tensor.PadV18Op | tensor.PadV19Op) and op.axes.type != NONE:
         axes = integers_of(op.axes, builder)
     if given is None or axes is None:
         return None
-    pads = [(0, 0)] * rank
+    pads: list[tuple[Size, Size]] = [(0, 0)] * rank
     for index, axis in enumerate(axes):
         pads[axis % rank] = given[index], given[len(axes) + index]
     return pads
+
+
+def _may_crop(pad_size: Size) -> bool:
+    """Whether a pad may be negative, so that it removes elements."""
+    return not is_static(pad_size) or pad_size < 0
 
 
 def padded(
@@ -95,7 +100,7 @@ def padded(
     sizes: Sequence[Size],
     source: SSAValue,
     shape: Sequence[Size],
-    begins: Sequence[int],
+    begins: Sequence[Size],
     value: float,
     builder: LoweringBuilder,
 ) -> None:
@@ -109,7 +114,7 @@ def _middle(
     sizes: Sequence[Size],
     source: SSAValue,
     shape: Sequence[Size],
-    begins: Sequence[int],
+    begins: Sequence[Size],
     builder: LoweringBuilder,
 ) -> None:
     """
@@ -118,21 +123,19 @@ def _middle(
     overlap = [_kept(*each) for each in zip(shape, sizes, begins, strict=True)]
     if min(static_sizes(overlap), default=1) <= 0:
         return
-    write = [dim(axis, offset=max(begin, 0)) for axis, begin in enumerate(begins)]
-    read = [dim(axis, offset=max(-begin, 0)) for axis, begin in enumerate(begins)]
+    write = [dim(axis, offset=max_size(begin, 0)) for axis, begin in enumerate(begins)]
+    read = [dim(axis, offset=max_size(0 - begin, 0)) for axis, begin in enumerate(begins)]
     copy("pad", overlap, AffineAccess(target, sizes, write), AffineAccess(source, shape, read), builder)
 
 
-def _kept(size: Size, result_size: Size, begin: int) -> Size:
-    """Return the size of the overlap on one axis, of which a dynamic one has static pads."""
-    if is_static(size) and is_static(result_size):
-        return min(size + min(begin, 0), result_size - max(begin, 0))
+def _kept(size: Size, result_size: Size, begin: Size) -> Size:
+    """Return the size of the overlap on one axis."""
     end = result_size - size - begin
-    cropped = min(begin, 0) + (min(end, 0) if is_static(end) else 0)
-    return max_size(size + cropped, 0) if cropped else size
+    cropped = min_size(begin, 0) + min_size(end, 0)
+    return size if cropped == 0 else max_size(size + cropped, 0)
 
 
-def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuilder) -> str | None:
+def _from_input(op: Pad, pads: Sequence[tuple[Size, Size]], builder: LoweringBuilder) -> str | None:
     """Pad with elements of the input, by a table of source indices for each padded axis."""
     shape, sizes = builder.sizes(op.data), builder.sizes(op.output)
     if 0 in shape:
@@ -164,7 +167,7 @@ def _from_input(op: Pad, pads: Sequence[tuple[int, int]], builder: LoweringBuild
 
 
 def _parts_of_row(
-    shape: Sequence[Size], sizes: Sequence[Size], pads: Sequence[tuple[int, int]]
+    shape: Sequence[Size], sizes: Sequence[Size], pads: Sequence[tuple[Size, Size]]
 ) -> list[tuple[int, Size, bool]]:
     """
     Return where parts of a row begin, their numbers of elements, and whether these are those of the input.
@@ -174,13 +177,13 @@ def _parts_of_row(
     if not shape:
         return []
     size, (begin, end) = shape[-1], pads[-1]
-    if not is_static(size) or min(begin, end) < 0:
+    if not is_static(size) or not is_static(begin) or not is_static(end) or min(begin, end) < 0:
         return [(0, sizes[-1], False)]
     parts = [(0, begin, False), (begin, size, True), (begin + size, end, False)]
     return [part for part in parts if part[1]]
 
 
-def _source_indices(size: Size, begin: int, end: int, mode: str, builder: LoweringBuilder) -> SSAValue:
+def _source_indices(size: Size, begin: Size, end: Size, mode: str, builder: LoweringBuilder) -> SSAValue:
     """
     Return a buffer of the source index of each element along an axis, for modes edge, wrap and reflect.
 
@@ -191,11 +194,12 @@ def _source_indices(size: Size, begin: int, end: int, mode: str, builder: Loweri
     (out,) = kernel.buffers
     count = kernel.count([size])
     with kernel.loops([size + (begin + end)]) as (index,):
-        position = index.to(i64) - begin
+        position = index.to(i64) - (begin if is_static(begin) else kernel.count([begin]))
         if mode == "edge":
             found = position.clamp(0, count - 1)
         elif mode == "wrap":
-            first, kept = kernel.constant(max(-begin, 0), i64), count + (min(begin, 0) + min(end, 0))
+            first = kernel.count([max_size(0 - begin, 0)])
+            kept = kernel.count([size + (min_size(begin, 0) + min_size(end, 0))])
             # If nothing is kept, all elements repeat.
             has_kept = kept > 0
             first, period = has_kept.select(first, 0), has_kept.select(kept, count)

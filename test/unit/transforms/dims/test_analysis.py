@@ -200,6 +200,19 @@ MODELS = {
         column = Constant<value = int64[2, 1] {0, 1}>()  sizes = Unsqueeze(s, j)
         diagonal = ScatterElements<axis = 1>(rows, column, sizes)  minus = Constant<value = int64[1] {-1}>()
         flat = Reshape(diagonal, minus)  e = ConstantOfShape(flat) }""",
+    "moved elements": """(float[N, S] x) => (float[A, B, C, D] a, float[E, F, G] b, float[H, I] c,
+        float[J, K, L] d) {
+        minus = Constant<value = int64[1] {-1}>()  far = Constant<value = int64[1] {-9223372036854775807}>()
+        zero = Constant<value = int64[1] {0}>()  one = Constant<value = int64[1] {1}>()
+        three = Constant<value = int64[1] {3}>()  two = Constant<value = int64[1] {2}>()
+        pairs = Constant<value = int64[2] {-1, 2}>()  row = Constant<value = int64 {-2}>()
+        s = Shape(x)  all = Concat<axis = 0>(s, three, s, one)  table = Reshape(all, pairs)
+        back = Slice(table, minus, far, zero, minus)  turned = Transpose(back)  same = Identity(turned)
+        some = Slice(turned, zero, two, one)  f = Reshape(some, minus)  a = ConstantOfShape(f)
+        part = Slice(same, one, three)  whole = Flatten<axis = 0>(part)  q = Squeeze(whole, zero)
+        b = ConstantOfShape(q)  r = Gather(back, row)  c = ConstantOfShape(r)
+        column = Gather<axis = 1>(back, minus)  u = Unsqueeze(column, one)  l = Reshape(u, minus)
+        d = ConstantOfShape(l) }""",
     "loops": """(float[N, S] x, float[S] v, bool go) => (float[A, B] y, float[C, D] z, float[E, F] w) {
         s = Shape(x)  i = Constant<value = int64 {0}>()  n = Gather(s, i)  yes = Constant<value = int64 {1}>()
         always = Cast<to = 9>(yes)
@@ -406,6 +419,7 @@ KNOWN = {
         {"grown.0"},
     ],
     "branches": [{"x.0", "y.0", "z.0"}, {"x.1"}, {"y.1"}, {"z.1"}],
+    "moved elements": [{"x.0", "a.3", "b.1", "c.1", "d.1"}, {"x.1", "a.0", "b.2", "d.2"}],
 }
 
 

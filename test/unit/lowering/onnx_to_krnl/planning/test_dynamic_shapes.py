@@ -576,6 +576,42 @@ def test_static_dimensions_are_cropped_where_dynamic_ones_are_padded() -> None:
     assert is_open(session)
 
 
+TORCH_PADS = """
+    flat = Constant<value_ints = [-1]>() pairs = Constant<value_ints = [-1, 2]>()
+    zero = Constant<value_ints = [0]>() far = Constant<value_ints = [-9223372036854775807]>()
+    zeros = Constant<value_ints = [0, 0]>() given = Concat<axis = 0>(own, zeros)
+    pair = Reshape(given, pairs) back = Slice(pair, flat, far, zero, flat)
+    turned = Transpose<perm = [1, 0]>(back) pads = Reshape(turned, flat)"""
+"""As torch exports them, for an image of rank 3: `own` has (begin, end) of the last axis, then of rows."""
+
+
+def test_pads_that_follow_from_sizes():
+    """Rows get H - 3 pads, columns 6 - W, which crop some images."""
+    body = f"""h = Shape<start = 1, end = 2>(x) w = Shape<start = 2, end = 3>(x)
+        one = Constant<value_ints = [1]>() three = Constant<value_ints = [3]>()
+        six = Constant<value_ints = [6]>() right = Sub(six, w) top = Sub(h, three)
+        own = Concat<axis = 0>(one, right, top, one) {TORCH_PADS} c = Constant<value_float = -7.5>()
+        a = Pad(x, pads, c) b = Pad<mode = "edge">(x, pads) d = Pad<mode = "reflect">(x, pads)
+        e = Pad<mode = "wrap">(x, pads)"""
+    modes = {"a": "constant", "b": "edge", "d": "reflect", "e": "wrap"}
+    outputs = ", ".join(f"float[N, P{name}, Q{name}] {name}" for name in modes)
+    session = xonnc.compile(model("float[N, H, W] x", outputs, body), cache=False)
+    for shape in ((2, 3, 6), (1, 5, 2), (2, 4, 9), (1, 2, 5), (0, 2, 2)):
+        x = np.random.default_rng(shape).standard_normal(shape).astype(np.float32)
+        top, right = shape[1] - 3, 6 - shape[2]
+        cut = np.s_[:, max(-top, 0) :, : right if right < 0 else None]
+        pads = [(0, 0), (max(top, 0), 1), (1, max(right, 0))]
+        expected = {
+            "constant": np.pad(x[cut], pads, constant_values=-7.5),
+            "edge": np.pad(x, pads, "edge")[cut],
+            "reflect": np.pad(x, pads, "reflect")[cut],
+            "wrap": np.pad(x[cut], pads, "wrap"),
+        }
+        for mode, found in zip(modes.values(), session.run(None, {"x": x}), strict=True):
+            np.testing.assert_array_equal(np.asarray(found), expected[mode], f"{mode} of {shape}")
+    assert is_open(session)
+
+
 def test_sizes_that_broadcast_are_assumed_equal():
     """Others are compiled for themselves; sizes that depend on data are broadcast as they are."""
     proto = model(
