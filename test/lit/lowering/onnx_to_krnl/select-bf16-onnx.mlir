@@ -1,4 +1,5 @@
 // RUN: onnx-opt %s --select-bf16-onnx | filecheck %s
+// RUN: onnx-opt %s --krnl-attach-core="core=sapphirerapids bf16-bytes=128" --select-bf16-onnx | filecheck %s
 // RUN: onnx-opt %s --krnl-attach-core="core=sapphirerapids" --select-bf16-onnx | filecheck %s --check-prefix=SLOW
 // RUN: onnx-opt %s --select-bf16-onnx="processor=avx512vnni" | filecheck %s --check-prefix=NONE
 // RUN: onnx-opt %s --select-bf16-onnx="portable=true" | filecheck %s --check-prefix=NONE
