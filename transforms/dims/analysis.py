@@ -51,7 +51,10 @@ class DimAnalysis(ShapeAnalysis):
         max_walks: int = MAX_WALKS,
         may_assume: bool = False,
     ) -> None:
-        """With `may_assume`, dividends are assumed not to be negative (`symbols.assumed_sizes`)."""
+        """
+        With `may_assume`, dividends are assumed not to be negative, and sizes that become floats not to be
+        large (`symbols.assumed_sizes`).
+        """
         super().__init__(is_thorough)
         self.symbols.may_assume = may_assume
         self._functions = [op for op in root.walk() if isinstance(op, FuncOp) and op.body.blocks]

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import StringAttr, i1, i64
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.transforms.dims.dim_context import DimContext, Element, Elements, elements_of, integer
 from xonnc.transforms.dims.expressions import DimExpr
+from xonnc.transforms.dims.fractions import whole_elements
 from xonnc.transforms.dims.moved_elements import MAX_ELEMENTS, moved_elements
 from xonnc.transforms.shapes.inference_context import axis_slice, constant_array, shape_slice
 from xonnc.transforms.shapes.slicing import equal_parts
@@ -65,6 +66,8 @@ def same(ctx: DimContext) -> Sequence[Elements | None]:
     found = ctx.elements(0)
     if found is None and ctx.name != "Cast":
         return [moved_elements(ctx)]
+    if found is None and ctx.op.properties["to"] != i1:
+        found = whole_elements(ctx)
     if found is None or ctx.name != "Cast" or ctx.op.properties["to"] == i64:
         return [found]
     numbers = [expr.number for expr, _ in found]

@@ -151,7 +151,9 @@ class DynamicShapes:
             # No size depends on others: what cannot be computed is the size of no kernel.
             if self._is_computable(form):
                 size = size_of_form(form, self._dims.symbols)
-                self.at_most(0, size, "a size that is divided is at least 0")
+                self.at_most(
+                    0, size, "a size is at least 0, and small enough for floats that it is computed with"
+                )
         return all(self._settle(*pair) for pair in self._dims.symbols.equated)
 
     def _require_windows(self) -> None:
