@@ -103,11 +103,17 @@ def _is_size(ctx: DimContext, element: Element) -> bool:
 
 @elements_of("Mod")
 def mod(ctx: DimContext) -> Sequence[Elements | None]:
-    """a - b floor(a / b), for dimensions and positive constants."""
+    """
+    a - b floor(a / b) for a positive constant b, and 0 for multiples of a dimension b.
+
+    With `fmod`, which rounds towards zero, only for a that is not negative.
+    """
 
     def rest(a: Element, b: Element) -> Element | None:
         divisor = b.expr.number
-        if divisor is None or divisor <= 0 or not _is_size(ctx, a):
+        if divisor is None and b.is_size and a.expr.divided_by(b.expr) is not None:
+            return Element(ZERO, True)
+        if divisor is None or divisor <= 0 or (ctx.integer("fmod") and not _is_size(ctx, a)):
             return None
         quotient = ctx.symbols.floor(a.expr, divisor)
         return Element(a.expr - quotient * DimExpr(divisor), True)

@@ -135,14 +135,18 @@ def _is_reversal(start: Dim, end: Dim) -> bool:
 
 
 def _cut(symbols: DimSymbols, size: DimExpr, first: int, end: Dim, is_size: bool) -> DimExpr | None:
-    """Return the number of elements from `first` to `end`, clamped to the dimension."""
+    """
+    Return the number of elements from `first` to `end`, clamped to the dimension.
+
+    An end such as H - 4 is assumed not to be negative, if that may be.
+    """
     last = end if isinstance(end, int) else None
     goes_on = form(end) == size or (last is not None and last >= _FAR)
     if goes_on and first >= 0:
         return symbols.maximum(size - number(first), ZERO) if first else size
     if goes_on:
         return symbols.minimum(size, number(-first))
-    if first < 0 or not (is_size or last is not None):
+    if first < 0 or not (is_size or last is not None or symbols.assume_size(form(end))):
         return None
     is_from_end = last is not None and last < 0
     stop = size + form(end) if is_from_end else symbols.minimum(size, form(end))

@@ -169,7 +169,7 @@ MODELS = {
                    else_branch = no () => (float[A, B] q) { q = Concat<axis = 1>(x, x) }>
         z = Concat<axis = 1>(y, x) }""",
     "computed": """(float[N, S] x, float[M] v) => (float[A, B] r, float[C] a, float[D] b, float[E] c,
-        float[F] d, float[G] e, float[H] g, float[I] h) {
+        float[F] d, float[G] e, float[H] g, float[I] h, float[J, K] k, float[L] l) {
         s = Shape(x)  i = Constant<value = int64[1] {0}>()  j = Constant<value = int64[1] {1}>()
         n = Gather(s, i)  q = Gather(s, j)  three = Constant<value = int64[1] {3}>()
         below = Neg(three)  far = Sub(n, below)  a = ConstantOfShape(far)
@@ -177,6 +177,9 @@ MODELS = {
         most = Max(q, n)  flat = Abs(most)  c = ConstantOfShape(flat)
         rest = Mod(q, three)  d = ConstantOfShape(rest)
         again = Mod(q, three)  more = ConstantOfShape(again)
+        minus = Sub(n, q)  wrapped = Mod(minus, three)  none = Mod(n, n)
+        zeros = Concat<axis = 0>(none, wrapped)  k = ConstantOfShape(zeros)
+        signed = Mod<fmod = 1>(minus, three)  distance = Abs(signed)  l = ConstantOfShape(distance)
         sum = ReduceSum<keepdims = 1>(s)  e = ConstantOfShape(sum)
         last = ReduceMax<keepdims = 1>(s)  first = ReduceMin<keepdims = 1>(s)
         spread = Sub(last, first)  g = ConstantOfShape(spread)
@@ -402,6 +405,8 @@ KNOWN = {
         {"e.0"},
         {"g.0"},
         {"big.0"},
+        {"k.1"},
+        {"l.0"},
     ],
     "scattered": [
         {"x.0", "b.0"},

@@ -648,3 +648,13 @@ def test_quotients_are_of_what_is_not_negative():
     proto = model("float[A] x", "float[B, C] y", body)
     assert is_open(check(proto, [{"x": (size,)} for size in (1, 2, 3, 4, 11)]))
     assert check(proto, [{"x": (0,)}]).compiled == 2
+
+
+def test_ends_of_slices_are_assumed_not_to_count_from_the_end():
+    """The rows from 1 to A - 4: an image of fewer than 4 is compiled for itself."""
+    body = """zero = Constant<value_ints = [0]>() one = Constant<value_ints = [1]>()
+        four = Constant<value_ints = [4]>() s = Shape<end = 1>(x) e = Sub(s, four)
+        y = Slice(x, one, e, zero)"""
+    proto = model("float[A, 2] x", "float[B, 2] y", body)
+    assert is_open(check(proto, [{"x": (size, 2)} for size in (9, 4, 5, 7)]))
+    assert check(proto, [{"x": (9, 2)}, {"x": (3, 2)}]).compiled == 2
