@@ -37,7 +37,7 @@ FOLLOWED = {
     "half in float64": "a = Cast<to = 11>(f) b = Cast<to = 11>(half) d = Mul(a, b) y = Floor(d)",
     "what may be negative": "a = Sub(f, many) b = Div(a, c3) d = Floor(b) e = Relu(d) y = Add(e, c1)",
     "between bounds": "a = Max(f, c3) b = Min(a, many) d = Clip(b, , many) y = Clip(d, c3, many)",
-    "a sixth of a number, rounded up and divided": """a = Mul(f, half) b = Div(a, c3) d = Ceil(b) e = Reshape(d, flat)
+    "a sixth, rounded up": """a = Mul(f, half) b = Div(a, c3) d = Ceil(b) e = Reshape(d, flat)
         g = Concat<axis = 0>(e, e) h = Div(g, c2) k = Identity(h) y = Add(k, c1)""",
 }
 """What is computed of the size n, or of its float f; a Cast makes y integers."""
