@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,6 +15,8 @@ from onnx import numpy_helper
 
 from xonnc.errors import XonncError
 from xonnc.native import compile_native
+
+EXPORTS = Path(__file__).parents[4] / "data" / "exports"
 
 RANDOM = np.random.default_rng(5)
 
@@ -84,13 +88,17 @@ def qdq(text: str) -> onnx.ModelProto:
     return model_of("\n".join([*lines, text, "i = QuantizeLinear(a, step, zero)"]), "uint8")
 
 
-def check(model: onnx.ModelProto, shapes: Sequence[tuple[int, int, int]]) -> None:
-    """Compare integers for images of some sizes with onnxruntime; ties may round to the other side."""
-    session = compile_native(model)
+def unoptimized(model: onnx.ModelProto) -> Any:
+    """Return a session of onnxruntime that computes each operator as the model says."""
     ort = import_module("onnxruntime")
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    reference = ort.InferenceSession(model.SerializeToString(), options)
+    return ort.InferenceSession(model.SerializeToString(), options)
+
+
+def check(model: onnx.ModelProto, shapes: Sequence[tuple[int, int, int]]) -> None:
+    """Compare integers for images of some sizes with onnxruntime; ties may round to the other side."""
+    session, reference = compile_native(model), unoptimized(model)
     for images, rows, columns in shapes:
         x = RANDOM.integers(0, 256, (images, 16, rows, columns)).astype(np.uint8)
         (found,), (expected,) = session.run(None, {"x": x}), reference.run(None, {"x": x})
@@ -129,6 +137,21 @@ def test_run_time_zero_point():
         x = RANDOM.normal(size=shape).astype(np.float32)
         np.testing.assert_array_equal(session.run(None, {"x": x})[0], reference.run(None, {"x": x})[0])
     assert session.compiled == 1
+
+
+def test_an_export_that_onnxruntime_quantized():
+    """torch's dynamic height and width: SiLU, a residual, and an enlarged map that is joined, in integers."""
+    model = onnx.load_model_from_string((EXPORTS / "torch_quantized_images.onnx").read_bytes())
+    session, reference = compile_native(model), unoptimized(model)
+    for images, rows, columns in ((1, 32, 32), (2, 28, 20), (1, 64, 36)):
+        feeds = {"image": RANDOM.normal(size=(images, 3, rows, columns)).astype(np.float32)}
+        for found, expected in zip(session.run(None, feeds), reference.run(None, feeds), strict=True):
+            # All values are steps of a scale: ties may round to the other side.
+            assert np.mean(np.abs(np.asarray(found) - expected) > 1e-5) < 0.002
+    assert session.compiled == 1
+    kernels = " ".join(line.what for line in session.report())
+    assert kernels.count("int8_conv") == 3
+    assert kernels.count("int8_depthwise") == 1
 
 
 def test_no_images():
