@@ -97,7 +97,12 @@ class _Axis:
 
 @lowers(tensor.ResizeOp, tensor.ResizeV18Op, tensor.ResizeV13Op, tensor.ResizeV11Op)
 def resize(op: Resize, builder: LoweringBuilder) -> str | None:
-    """Interpolate at the coordinates given by `coordinate_transformation_mode`."""
+    """
+    Interpolate at the coordinates given by `coordinate_transformation_mode`.
+
+    By scales there are floor(size × scale) elements, of the exact product as in ONNX: 30 of 15 by the float32
+    nearest 31/15, which is less than 31/15. onnxruntime rounds the product to float32 first and makes 31.
+    """
     rank = len(builder.sizes(op.X))
     is_new = isinstance(op, tensor.ResizeOp | tensor.ResizeV18Op)
     axes = (int_values(op.axes) if is_new else None) or tuple(range(rank))

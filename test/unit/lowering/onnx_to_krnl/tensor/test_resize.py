@@ -41,6 +41,15 @@ def test_scales(mode: str, is_constant: bool):
     )
 
 
+def test_sizes_are_of_exact_products():
+    x = floats(1, 15)
+    inputs = [x, None, scales(1, 31 / 15)]
+    # 31 elements where the product is rounded to float32 before floor.
+    expected = [x[:, np.arange(30) * 15 // 31]]
+    attributes = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    check(Node("Resize", inputs, attributes, constant=[2], expected=expected))
+
+
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 def test_of_an_axis_without_elements_nothing_is_made(mode: str):
     def run(*sizes: int) -> tuple[int, ...]:
