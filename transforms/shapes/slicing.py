@@ -19,7 +19,7 @@ from xonnc.transforms.shapes.inference_context import (
     shown,
 )
 
-_FAR = 2**31 - 1
+FAR = 2**31 - 1
 """Exporters write bounds from this magnitude on for \"to the end\" and \"to the start\"."""
 
 
@@ -131,7 +131,7 @@ def _sliced(ctx: InferenceContext, size: Dim, start: Dim, end: Dim, step: int, i
 
 def _is_reversal(start: Dim, end: Dim) -> bool:
     """Return whether a slice of step -1 goes from the last element to the first, whatever their number."""
-    return isinstance(start, int) and isinstance(end, int) and (start == -1 or start >= _FAR) and end <= -_FAR
+    return isinstance(start, int) and isinstance(end, int) and (start == -1 or start >= FAR) and end <= -FAR
 
 
 def _cut(symbols: DimSymbols, size: DimExpr, first: int, end: Dim, is_size: bool) -> DimExpr | None:
@@ -141,7 +141,7 @@ def _cut(symbols: DimSymbols, size: DimExpr, first: int, end: Dim, is_size: bool
     An end such as H - 4 is assumed not to be negative, if that may be.
     """
     last = end if isinstance(end, int) else None
-    goes_on = form(end) == size or (last is not None and last >= _FAR)
+    goes_on = form(end) == size or (last is not None and last >= FAR)
     if goes_on and first >= 0:
         return symbols.maximum(size - number(first), ZERO) if first else size
     if goes_on:

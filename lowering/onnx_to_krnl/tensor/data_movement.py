@@ -35,6 +35,7 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
 )
 from xonnc.lowering.onnx_to_krnl.tensor.dynamic_slicing import cut_slice, slice_where_fed
 from xonnc.rewriting.patterns import Array
+from xonnc.transforms.shapes.slicing import FAR
 
 
 @lowers_elementwise(math.ExpandOp)
@@ -129,13 +130,12 @@ def slice_(op: tensor.SliceOp, builder: LoweringBuilder) -> str | None:
     exprs = identity_map(len(shape))
     for axis, start, step in zip(axes, starts, steps, strict=True):
         size = shape[axis]
-        first = start + size if start < 0 else start
+        # The highest int64 is no size, which the minimum with one would be.
+        first = start + size if start < 0 else min(start, FAR)
         if is_static(first) and is_static(size):
             first = min(max(first, 0), size if step > 0 else size - 1)
-        elif step < 0:
-            return "a negative step along a dynamic dimension"
         else:
-            first = max_size(first, 0) if start < 0 else min_size(first, size)
+            first = max_size(first, 0) if start < 0 else min_size(first, size if step > 0 else size - 1)
         exprs[axis] = dim(axis, step, first)
     source = builder.buffer(op.data)
     target = builder.result(op.output)

@@ -273,6 +273,14 @@ CASES = [
         [{"x": (5, 6), "i": (5, 2)}, {"x": (1, 5), "i": (1, 9)}],
     ),
     (
+        "rows and columns in reverse order",
+        ("float[N, M] x", "float[N, M] y"),
+        """b = Constant<value_ints = [-1, 9223372036854775807]>() s = Constant<value_ints = [-1, -1]>()
+        e = Constant<value_ints = [-9223372036854775808, -9223372036854775807]>()
+        a = Constant<value_ints = [0, 1]>() y = Slice(x, b, e, a, s)""",
+        [{"x": (3, 4)}, {"x": (1, 37)}, {"x": (0, 5)}, {"x": (20, 1)}],
+    ),
+    (
         "pads of dynamic dimensions",
         ("float[N, M] x", "float[A, B] y"),
         "p = Constant<value_ints = [1, 2, 0, 3]>() c = Constant<value_float = -7.5>() y = Pad(x, p, c)",
