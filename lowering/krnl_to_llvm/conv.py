@@ -192,7 +192,7 @@ def _emit_tile(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> None
 class _Level(NamedTuple):
     """A loop of the nest over channels and window positions."""
 
-    count: int
+    iterations: int
     distance: int | SSAValue
     """Elements of the input from one iteration to the next."""
     computed: tuple[SSAValue, SSAValue] | None = None
@@ -235,7 +235,7 @@ def _accumulate_dense(
             return builder.loop(builder.constant(0), builder.constant(count), 1, carried, body)
         # The weights of positions before and after the range are skipped too.
         first, end = computed
-        weights_of_step = prod(level.count for level in inner) * width * conv.lanes * terms
+        weights_of_step = prod(level.iterations for level in inner) * width * conv.lanes * terms
         at, *others = carried
         at = builder.iadd(at, builder.imul(first, weights_of_step))
         at, *others = builder.loop(first, end, 1, [at, *others], body)

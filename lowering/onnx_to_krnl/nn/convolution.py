@@ -164,9 +164,9 @@ def _lower_phase(
     if fusion.is_depthwise:
         properties["depthwise"] = UnitAttr()
     elif not shares_blocks:
-        if max(dilations) > 1 and any(source.halo):
-            top, left, bottom, right = source.halo
-            properties["halo"] = pair((left, top, right, bottom) if is_transposed else source.halo)
+        halo: Sequence[int] = source.halo
+        if max(dilations) > 1 and any(halo):
+            properties["halo"] = pair([halo[axis] for axis in (1, 0, 3, 2)] if is_transposed else halo)
         tiles = rows * -(-columns // tile[0]) if is_static(rows) and is_static(columns) else None
         distances = {
             "prefetch": builder.tiles.prefetched_line(kernel_shape, source.shape),
