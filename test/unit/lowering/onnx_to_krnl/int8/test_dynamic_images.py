@@ -145,9 +145,12 @@ def test_an_export_that_onnxruntime_quantized():
     session, reference = compile_native(model), unoptimized(model)
     for images, rows, columns in ((1, 32, 32), (2, 28, 20), (1, 64, 36)):
         feeds = {"image": RANDOM.normal(size=(images, 3, rows, columns)).astype(np.float32)}
-        for found, expected in zip(session.run(None, feeds), reference.run(None, feeds), strict=True):
-            # All values are steps of a scale: ties may round to the other side.
-            assert np.mean(np.abs(np.asarray(found) - expected) > 1e-5) < 0.002
+        results = zip((0.00485, 0.00107), session.run(None, feeds), reference.run(None, feeds), strict=True)
+        for step, found, expected in results:
+            # A tie that rounds to the other side moves what windows read of it by a step.
+            difference = np.abs(np.asarray(found) - expected)
+            assert difference.max() < 1.5 * step
+            assert np.mean(difference > 0.5 * step) < 0.15
     assert session.compiled == 1
     kernels = " ".join(line.what for line in session.report())
     assert kernels.count("int8_conv") == 3
