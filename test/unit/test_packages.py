@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
-from onnx import parser as onnx_parser
+from onnx import TensorProto, helper
+from package_models import CASES, SHAPE, Array, agreement, image, kinds, saved
 from xdsl.dialects.builtin import ModuleOp
 
-import xonnc
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import compile_model
 from xonnc.dialects.dla.engines import ConvOp
@@ -23,96 +18,11 @@ from xonnc.dialects.onnx.locations import node_location
 from xonnc.errors import RefusalError, XonncError
 from xonnc.explanation import explain_package
 from xonnc.formats.nvdla.calibration import Range, Ranges
-from xonnc.formats.package.archive import read_package
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.placement import place_nodes
-from xonnc.packages import CompiledPackage, compile_package
-from xonnc.runtime.package import LoadedPackage, load_package
+from xonnc.packages import compile_package
+from xonnc.runtime.package import load_package
 from xonnc.runtime.reference import ReferenceModel
-
-Array = npt.NDArray[Any]
-SHAPE = (1, 3, 8, 8)
-WEIGHTS = {"w": (8, 3, 3, 3), "v": (8, 8, 3, 3), "one": (8, 8, 1, 1)}
-
-
-def saved(
-    folder: Path,
-    nodes: str,
-    outputs: Sequence[str] = ("y",),
-    inputs: Mapping[str, Sequence[int | str]] | None = None,
-    constants: Mapping[str, Array] | None = None,
-    types: Mapping[str, int] | None = None,
-) -> Path:
-    """A model of nodes as text, its weights drawn from a seed."""
-    generator = np.random.default_rng(5)
-    held = {
-        name: (generator.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
-        for name, shape in WEIGHTS.items()
-    } | dict(constants or {})
-    lines = [line.strip() for line in nodes.strip().splitlines()]
-    parsed = [onnx_parser.parse_node(line) for line in lines]
-    for number, node in enumerate(parsed):
-        node.name = f"{node.op_type.lower()}{number}"
-    read = {name for node in parsed for name in node.input}
-    graph = helper.make_graph(
-        parsed,
-        "network",
-        [
-            helper.make_tensor_value_info(name, (types or {}).get(name, TensorProto.FLOAT), shape)
-            for name, shape in (inputs or {"x": SHAPE}).items()
-        ],
-        [helper.make_tensor_value_info(name, (types or {}).get(name, 1), None) for name in outputs],
-        [numpy_helper.from_array(array, name) for name, array in held.items() if name in read | set(outputs)],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    path = folder / "model.onnx"
-    path.write_bytes(model.SerializeToString())
-    return path
-
-
-def kinds(package: CompiledPackage) -> list[str]:
-    return [step.kind for step in package.manifest.steps]
-
-
-def agreement(model: Path, package: CompiledPackage, feeds: Mapping[str, Array]) -> float:
-    """The largest difference from onnxruntime, relative to each output's largest number."""
-    path = model.with_suffix(".xpkg")
-    package.write(path)
-    found = load_package(path).run(feeds)
-    reference = ReferenceModel(model)
-    worst = 0.0
-    for port, expected in zip(reference.outputs(), reference.run(feeds), strict=True):
-        assert found[port.name].dtype == expected.dtype
-        assert found[port.name].shape == expected.shape
-        scale = float(np.abs(expected).max(initial=0.0)) or 1.0
-        difference = np.abs(found[port.name].astype(np.float64) - expected.astype(np.float64))
-        worst = max(worst, float(difference.max(initial=0.0)) / scale)
-    return worst
-
-
-def image(*shape: int, seed: int = 1) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape or SHAPE).astype(np.float32)
-
-
-CASES: dict[str, tuple[str, list[str], int]] = {
-    "begin": ("s = Sinh(x)\n c = Conv(s, w)\n y = Relu(c)", ["cpu", "dla"], 2),
-    "middle": ("c = Conv(x, w)\n s = Sinh(c)\n y = Conv(s, v)", ["dla", "cpu", "dla"], 4),
-    "end": ("c = Conv(x, w)\n r = Relu(c)\n y = Sinh(r)", ["dla", "cpu"], 2),
-    "branches": (
-        "c = Conv(x, w)\n a = Conv<pads=[1,1,1,1]>(c, v)\n s = Sinh(c)\n b = Conv(s, one)\n y = Add(a, b)",
-        ["dla", "cpu", "dla"],
-        5,
-    ),
-    "around": ("c = Conv(x, w)\n s = Sinh(c)\n r = Relu(s)\n y = Cosh(r)", ["dla", "cpu"], 2),
-    "nothing": ("s = Sinh(x)\n y = Cosh(s)", ["cpu"], 0),
-    "a function after": ("c = Conv(x, w)\n s = Sinh(c)\n y = Sigmoid(s)", ["dla", "cpu"], 2),
-    "a function before": ("t = Tanh(x)\n s = Sinh(t)\n y = Conv(s, w)", ["cpu", "dla"], 2),
-    "a function between": (
-        "c = Conv(x, w)\n t = Tanh(c)\n d = Conv(t, v)\n y = Sinh(d)",
-        ["dla", "cpu"],
-        2,
-    ),
-}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -563,109 +473,6 @@ def test_the_same_model_gives_the_same_bytes(tmp_path: Path):
     for name in ("a", "b"):
         compile_package(model).write(tmp_path / f"{name}.xpkg")
     assert (tmp_path / "a.xpkg").read_bytes() == (tmp_path / "b.xpkg").read_bytes()
-
-
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """A package with a part on each side."""
-    path = tmp_path / "model.xpkg"
-    compile_package(saved(tmp_path, CASES["end"][0])).write(path)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("feeds", "message"),
-    [
-        ({}, "input 'x' is not given; the model takes x"),
-        ({"x": image(), "z": image()}, "no input 'z'; the model takes x"),
-        ({"x": image(1, 3, 8, 9)}, "input 'x': shape [1, 3, 8, 9], the model takes [1, 3, 8, 8]"),
-        ({"x": image().astype(np.float64)}, "input 'x': float64 elements, the model takes float32"),
-    ],
-)
-def test_inputs_that_do_not_fit_are_an_error(package: Path, feeds: Mapping[str, Array], message: str):
-    with pytest.raises(XonncError) as caught:
-        xonnc.load_package(package).run(feeds)
-    assert message in str(caught.value)
-
-
-def test_parts_for_another_target_are_refused(package: Path):
-    with pytest.raises(XonncError, match=r"not for nv_small \(.*\); it is sound for nv_full"):
-        load_package(package, "nv_small")
-    assert [port.name for port in load_package(package, "nv_full").bound] == ["x"]
-
-
-def no_package(name: str) -> None:
-    """There is no package of any name."""
-
-
-def test_without_onnxruntime_the_reference_evaluator_runs_the_cpu_part(
-    package: Path, monkeypatch: pytest.MonkeyPatch
-):
-    expected = load_package(package).run({"x": image()})["y"]
-    monkeypatch.setattr("xonnc.runtime.package.find_spec", no_package)
-    engines: list[str] = []
-    loaded = load_package(package)
-    found = loaded.run({"x": image()}, observe=lambda number, total, what: engines.append(what))["y"]
-    assert engines == ["simulator", "onnx.reference"]
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
-
-
-def test_a_part_with_weights_in_other_files_is_refused(package: Path):
-    read = read_package(package)
-    model = onnx.ModelProto.FromString(read.parts[1])
-    tensor = model.graph.initializer.add(name="secret", data_type=TensorProto.UINT8, dims=[4])
-    tensor.data_location = TensorProto.EXTERNAL
-    tensor.external_data.add(key="location", value="/etc/passwd")
-    with pytest.raises(XonncError, match=r"parts/1\.onnx: tensor 'secret' has external data"):
-        LoadedPackage(replace(read, parts=(read.parts[0], model.SerializeToString())))
-
-
-def test_so_is_one_deep_inside(package: Path):
-    read = read_package(package)
-    model = onnx.ModelProto.FromString(read.parts[1])
-    tensor = TensorProto(name="deep", data_type=TensorProto.UINT8, dims=[4])
-    tensor.external_data.add(key="location", value="../x")
-    body = helper.make_graph([helper.make_node("Constant", [], ["v"], value=tensor)], "body", [], [])
-    model.graph.node.append(helper.make_node("If", ["c"], ["w"], then_branch=body, else_branch=body))
-    with pytest.raises(XonncError, match="tensor 'deep' has external data"):
-        LoadedPackage(replace(read, parts=(read.parts[0], model.SerializeToString())))
-
-
-@pytest.mark.parametrize(
-    ("number", "part", "message"),
-    [
-        (0, b"no loadable at all", "parts/0.nvdla: "),
-        (1, b"\xff\xff", "parts/1.onnx: not an ONNX model, or damaged"),
-        (1, b"", "parts/1.onnx: not an ONNX model: there is no graph in it"),
-    ],
-)
-def test_a_damaged_part_is_an_error(package: Path, number: int, part: bytes, message: str):
-    read = read_package(package)
-    parts = [*read.parts]
-    parts[number] = part
-    with pytest.raises(XonncError) as caught:
-        LoadedPackage(replace(read, parts=tuple(parts)))
-    assert message in str(caught.value)
-
-
-def relabelled(package: Path, **steps: Callable[[Any], Any]) -> LoadedPackage:
-    read = read_package(package)
-    changed = [steps.get(step.kind, lambda step: step)(step) for step in read.manifest.steps]
-    values = dict(read.manifest.values) | {"q": read.manifest.values["y"]}
-    object.__setattr__(read.manifest, "steps", tuple(changed))
-    object.__setattr__(read.manifest, "values", values)
-    return LoadedPackage(read)
-
-
-def test_a_loadable_with_other_inputs_than_said_is_an_error(package: Path):
-    with pytest.raises(XonncError, match="its inputs are x, the manifest says q"):
-        relabelled(package, dla=lambda step: replace(step, inputs=("q",)))
-
-
-def test_a_cpu_part_with_other_outputs_than_said_is_an_error(package: Path):
-    loaded = relabelled(package, cpu=lambda step: replace(step, outputs=("y", "q")))
-    with pytest.raises(XonncError, match="gives 1 values, the manifest says 2"):
-        loaded.run({"x": image()})
 
 
 def test_scores_beside_boxes_keep_a_scale_of_their_own(tmp_path: Path):

@@ -88,7 +88,7 @@ def _equalize(group: ChannelGroup, ranges: ValueRanges, pool: DisposablePool) ->
     read = _read_values(group, ranges)
     if read is None:
         return
-    best = _least_noisy(group, read)
+    best = _minimize_noise(group, read)
     factors = min(
         (best**exponent for exponent in EXPONENTS), key=lambda one: sum(each.noise(one) for each in read)
     )
@@ -124,7 +124,7 @@ def _read_values(group: ChannelGroup, ranges: ValueRanges) -> list[_Read] | None
     return result
 
 
-def _least_noisy(group: ChannelGroup, read: Sequence[_Read]) -> Array:
+def _minimize_noise(group: ChannelGroup, read: Sequence[_Read]) -> Array:
     """
     Return the factors with which activations have the least noise; weights are not counted.
 
