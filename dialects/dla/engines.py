@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     f16,
     f32,
+    i8,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -368,13 +369,14 @@ class SdpOp(IRDLOperation):
 class PdpOp(IRDLOperation):
     """
     The planar data processor: pooling (docs/internals/nvdla-hardware.md §4.5). `average` divides by the whole
-    window, padding included.
+    window, padding included, which is `pad_value`.
 
     1. `source` and `result` have the same channels.
     2. `H' = (H + top + bottom - kernel) div stride + 1`, `W'` likewise; pads are below the kernel.
     3. The columns go in `split_num` pieces; more than one need a source in memory.
     4. The last windows reach the last row and the last column. What is left over stays in the hardware's
        pipeline: it hangs, or the next pooling does (§9.2). A slice of the source leaves it out.
+    5. `pad_value` fits `i8`; it is 0 unless `mode` is `average` and elements are `i8`.
 
     ```mlir
     %y = "dla.pdp"(%x) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>,
@@ -393,6 +395,7 @@ class PdpOp(IRDLOperation):
     strides = prop_def(DenseArrayBase.constr(i64))
     pads = prop_def(DenseArrayBase.constr(i64))
     split_num = prop_def(BaseAttr(IntegerAttr), default_value=IntegerAttr(1, i64))
+    pad_value = prop_def(BaseAttr(IntegerAttr), default_value=IntegerAttr(0, i64))
 
     traits = traits_def(Pure())
 
@@ -406,13 +409,16 @@ class PdpOp(IRDLOperation):
         strides: Sequence[int] = (1, 1),
         pads: Sequence[int] = (0, 0, 0, 0),
         split_num: int = 1,
+        pad_value: int = 0,
     ):
+        """`pad_value` is the stored integer of the padding of averages."""
         properties: dict[str, Attribute | None] = {
             "mode": StringAttr(mode.value),
             "kernel": integers(kernel),
             "strides": integers(strides),
             "pads": integers(pads),
             "split_num": integer(split_num),
+            "pad_value": integer(pad_value),
         }
         super().__init__(operands=[source], result_types=[result_type], properties=properties)
 
@@ -449,6 +455,14 @@ class PdpOp(IRDLOperation):
             raise VerifyException(f"split_num is at least 1, found {self.split_num.value.data}")
         if self.split_num.value.data > 1 and isinstance(self.source.type, FlowType):
             raise VerifyException("split_num above 1 needs a source in memory, found a flow")
+        self._verify_pad_value()
+
+    def _verify_pad_value(self) -> None:
+        value = self.pad_value.value.data
+        if value and (self.mode is not PoolMode.AVERAGE or tensor_of(self.result.type).element_type != i8):
+            raise VerifyException(f"pad_value is 0 but for averages of i8, found {value}")
+        if not -128 <= value <= 127:
+            raise VerifyException(f"pad_value is -128 to 127, found {value}")
 
 
 @irdl_op_definition

@@ -94,6 +94,7 @@ def _split_pool(op: PdpOp, tiles: Sequence[RowTile]) -> None:
             strides=op.strides.get_values(),
             pads=(tile.pad_top, left, tile.pad_bottom, right),
             split_num=op.split_num.value.data,
+            pad_value=op.pad_value.value.data,
         )
         parts.append(_insert(part, op))
     joined = _insert(ConcatOp(parts, 2, op.result.type), op)

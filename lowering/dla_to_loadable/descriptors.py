@@ -34,7 +34,7 @@ from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla import enumerations as hw
 from xonnc.formats.nvdla import records
-from xonnc.formats.nvdla.geometry import WINOGRAD_SIDE, operand_group, winograd_extended
+from xonnc.formats.nvdla.geometry import MAX_POOL_PAD, WINOGRAD_SIDE, operand_group, winograd_extended
 from xonnc.lowering.dla.convolution_plans import window_of
 from xonnc.lowering.dla.lifetimes import CVSRAM
 from xonnc.lowering.dla.packing import CompressedSizes
@@ -266,6 +266,7 @@ class DescriptorWriter:
             pad_top=top,
             pad_bottom=bottom,
             precision=precision_of(op.result.type),
+            padding_value=tuple(count * op.pad_value.value.data for count in range(1, MAX_POOL_PAD + 1)),
         )
         surface = records.PdpSurface(src_data=self.cube(op.source), dst_data=self.cube(op.result))
         return Descriptors(hw.OpType.PDP, operation, surface)

@@ -241,8 +241,8 @@ def is_quantized(module: ModuleOp) -> bool:
 
 def meets_padding(value: SSAValue) -> bool:
     """
-    Whether the value reaches an average pooling that needs zero point 0: one that counts its padding, which
-    is the integer 0, or whose means take factors that 8 bits do not hold exactly.
+    Whether the value reaches an average pooling that needs zero point 0: one that counts its padding but not
+    all that windows reach, or whose means take factors that 8 bits do not hold exactly.
     """
     readers = [use.operation for use in value.uses]
     return any(_needs_zero(op) for op in readers if isinstance(op, AveragePoolOp)) or any(
@@ -252,9 +252,10 @@ def meets_padding(value: SSAValue) -> bool:
 
 def _needs_zero(op: AveragePoolOp) -> bool:
     pads, kernel = int_values(op.pads) or (), int_values(op.kernel_shape) or ()
-    if not any(pads) and op.ceil_mode.value.data == 0:
+    is_exact, counts_pads = op.ceil_mode.value.data == 0, op.count_include_pad.value.data == 1
+    if is_exact and (counts_pads or not any(pads)):
         return False
-    if op.count_include_pad.value.data == 1:
+    if counts_pads and any(pads):
         return True
     # A window may be cut down to one element, and at a partial end as well.
     counts = [range(1, size + 1) for size in kernel]

@@ -73,9 +73,7 @@ def average_pool(op: AveragePoolOp, builder: OperatorBuilder[TensorT]) -> Tensor
     is_wide = limits.POOL.broken(max(window.kernel)) or limits.POOL_STRIDE.broken(max(window.strides))
     if is_wide and not is_global:
         return _wide_mean(op, source, window, declared, shape, builder)
-    if source.zero_point and op.count_include_pad.value.data == 1 and any(window.pads):
-        return _padded_mean(source, window, declared, shape, builder)
-    pooled, correction = averages(op, source.value, builder)
+    pooled, correction = averages(op, source, builder)
     return builder.mean(source, pooled, correction, shape)
 
 
@@ -128,7 +126,8 @@ def _wide_mean(
     Of windows side by side the PDP takes means of blocks first, as strides of convolutions are limited too.
     """
     factors = [whole_factors(size) for size in window.kernel]
-    include_pad = op.count_include_pad.value.data == 1
+    if include_pad := op.count_include_pad.value.data == 1:
+        _counted_padding(source, declared, window, builder)
     if window.strides == window.kernel and not any(window.pads) and all(factors):
         count = max(map(len, factors))
         rows, columns = ((1,) * (count - len(each)) + each for each in factors)
@@ -192,25 +191,6 @@ def whole_factors(size: int) -> tuple[int, ...]:
     return tuple(factors) or (1,)
 
 
-def _padded_mean(
-    source: Cube,
-    window: Window2D,
-    declared: Window2D,
-    shape: tuple[int, ...],
-    builder: OperatorBuilder[TensorT],
-) -> TensorT:
-    """
-    Return means that count padding by a depthwise convolution, which pads with the stored zero point: the PDP
-    sums zeros there.
-    """
-    if window != declared:
-        builder.refuse(
-            "a last window beyond the padding, of a tensor whose zero point is not 0; "
-            "use symmetric quantization"
-        )
-    return _depthwise_mean(source, window, shape, builder, prod(window.kernel))
-
-
 def _depthwise_mean(
     source: Cube,
     window: Window2D,
@@ -253,21 +233,39 @@ def pool_windows(op: PoolOp, cube: CubeShape, builder: DlaBuilder) -> tuple[Wind
     return window, _stretched(window, cube, op.ceil_mode.value.data == 1)
 
 
-def averages(op: AveragePoolOp, source: SSAValue, builder: DlaBuilder) -> tuple[SSAValue, Array]:
-    """Return means over full windows with zero padding, and the factors that turn them into ONNX's means."""
-    cube = cube_of(source.type)
+def averages(op: AveragePoolOp, source: Cube, builder: DlaBuilder) -> tuple[SSAValue, Array]:
+    """
+    Return means over full windows, and the factors that turn them into ONNX's means: padding that counts is
+    the stored zero point, other padding 0.
+    """
+    cube = source.cube
     window, stretched = pool_windows(op, cube, builder)
     if stretched.kernel == cube[1:] and not any(stretched.pads):
-        value, factor = cascade(source, PoolMode.AVERAGE, builder)
+        value, factor = cascade(source.value, PoolMode.AVERAGE, builder)
         return value, np.full((1, 1), factor, np.float32)
-    pooled = pool(source, PoolMode.AVERAGE, stretched, builder)
-    counts = _counts(stretched, window, cube, op.count_include_pad.value.data == 1, builder)
+    include_pad = op.count_include_pad.value.data == 1
+    pad_value = _counted_padding(source, window, stretched, builder) if include_pad else 0
+    pooled = pool(source.value, PoolMode.AVERAGE, stretched, builder, pad_value)
+    counts = _counts(stretched, window, cube, include_pad, builder)
     return pooled, np.float32(prod(window.kernel)) / counts
 
 
-def pool(source: SSAValue, mode: PoolMode, window: Window2D, builder: DlaBuilder) -> SSAValue:
+def _counted_padding(source: Cube, declared: Window2D, window: Window2D, builder: DlaBuilder) -> int:
+    """Return the stored zero of padding that counts. Windows may reach beyond it if zero is stored as 0."""
+    number = source.zero_point if any(declared.pads) else 0
+    if number and window != declared:
+        builder.refuse(
+            "a last window beyond the padding, of a tensor whose zero point is not 0; "
+            "use symmetric quantization"
+        )
+    return number
+
+
+def pool(
+    source: SSAValue, mode: PoolMode, window: Window2D, builder: DlaBuilder, pad_value: int = 0
+) -> SSAValue:
     """
-    Add one PDP layer, its columns split to fit the line buffer.
+    Add one PDP layer, its columns split to fit the line buffer. Averages count `pad_value` as padding.
 
     The source is sliced to the rows and columns that windows reach: the PDP never drains input that no window
     reads, and hangs (docs/internals/nvdla-hardware.md §9.2). Maxima over larger kernels take several layers.
@@ -293,6 +291,7 @@ def pool(source: SSAValue, mode: PoolMode, window: Window2D, builder: DlaBuilder
             strides=window.strides,
             pads=window.pads,
             split_num=splits,
+            pad_value=pad_value,
         )
     )
 

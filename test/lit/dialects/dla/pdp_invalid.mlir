@@ -46,6 +46,24 @@ func.func @no_piece(%x: tensor<1x16x8x8xf16>) {
 
 // -----
 
+func.func @pad_value(%x: tensor<1x16x8x8xf16>) {
+  // expected-error @+1 {{pad_value is 0 but for averages of i8, found 3}}
+  %y = "dla.pdp"(%x) <{kernel = array<i64: 2, 2>, mode = "average", pad_value = 3 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}>
+     : (tensor<1x16x8x8xf16>) -> tensor<1x16x4x4xf16>
+  func.return
+}
+
+// -----
+
+func.func @pad_value_range(%x: tensor<1x16x8x8xi8>) {
+  // expected-error @+1 {{pad_value is -128 to 127, found 128}}
+  %y = "dla.pdp"(%x) <{kernel = array<i64: 2, 2>, mode = "average", pad_value = 128 : i64, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}>
+     : (tensor<1x16x8x8xi8>) -> tensor<1x16x4x4xi8>
+  func.return
+}
+
+// -----
+
 func.func @rows_over(%x: tensor<1x16x13x12xf16>) {
   // expected-error @+1 {{the windows leave 1 rows and 0 columns over; take a slice of what they reach}}
   %y = "dla.pdp"(%x) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}>

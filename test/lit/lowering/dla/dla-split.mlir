@@ -81,19 +81,19 @@ func.func @shared_weights(%x: tensor<1x16x8x8xf16>, %w: tensor<16x16x1x1xf16>) -
 // -----
 
 // The rows of a pooling are tiled, so that it runs beside the convolution that gives them. Windows of three rows at
-// a stride of two share a row.
+// a stride of two share a row. Each part has the padding's value.
 // CHECK-LABEL: @pooling
 // CHECK:         "dla.concat"
-// CHECK:         "dla.pdp"(%{{.*}}) <{{{.*}}pads = array<i64: 1, 1, 0, 0>
+// CHECK:         "dla.pdp"(%{{.*}}) <{{{.*}}pad_value = -8 : i64, pads = array<i64: 1, 1, 0, 0>
 // CHECK:         %[[P1:.*]] = "dla.slice"(%{{.*}}) <{offsets = array<i64: 0, {{[0-9]+}}, 0>}>
-// CHECK:         "dla.pdp"(%[[P1]]) <{{{.*}}pads = array<i64: 0, 1, 0, 0>
-func.func @pooling(%x: tensor<1x32x128x64xf16>, %w: tensor<16x32x3x3xf16>) -> tensor<1x16x64x32xf16> {
+// CHECK:         "dla.pdp"(%[[P1]]) <{{{.*}}pad_value = -8 : i64, pads = array<i64: 0, 1, 0, 0>
+func.func @pooling(%x: tensor<1x32x128x64xi8>, %w: tensor<16x32x3x3xi8>) -> tensor<1x16x64x32xi8> {
   %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}>
-     : (tensor<1x32x128x64xf16>, tensor<16x32x3x3xf16>) -> !dla.flow<tensor<1x16x128x64xf32>>
-  %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x16x128x64xf32>>) -> tensor<1x16x128x64xf16>
-  %y = "dla.pdp"(%b) <{kernel = array<i64: 3, 3>, mode = "max", pads = array<i64: 1, 1, 0, 0>, split_num = 1, strides = array<i64: 2, 2>}>
-     : (tensor<1x16x128x64xf16>) -> tensor<1x16x64x32xf16>
-  func.return %y : tensor<1x16x64x32xf16>
+     : (tensor<1x32x128x64xi8>, tensor<16x32x3x3xi8>) -> !dla.flow<tensor<1x16x128x64xi32>>
+  %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x16x128x64xi32>>) -> tensor<1x16x128x64xi8>
+  %y = "dla.pdp"(%b) <{kernel = array<i64: 3, 3>, mode = "average", pad_value = -8 : i64, pads = array<i64: 1, 1, 0, 0>, split_num = 1, strides = array<i64: 2, 2>}>
+     : (tensor<1x16x128x64xi8>) -> tensor<1x16x64x32xi8>
+  func.return %y : tensor<1x16x64x32xi8>
 }
 
 // -----

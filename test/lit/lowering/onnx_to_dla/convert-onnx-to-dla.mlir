@@ -74,7 +74,7 @@ func.func @padded_average(%x: tensor<1x1x3x3xf32>) -> tensor<1x1x3x3xf32> {
 
 // 13 = 7 x 2 - 1: two poolings with zero padding at the end, then times 14 x 14 / (13 x 13).
 // CHECK-LABEL: @global_average
-// CHECK:         "dla.pdp"(%arg0) <{kernel = array<i64: 7, 7>, mode = "average", pads = array<i64: 0, 0, 1, 1>{{.*}} -> tensor<1x16x2x2xf16>
+// CHECK:         "dla.pdp"(%arg0) <{kernel = array<i64: 7, 7>, mode = "average", pad_value = 0 : i64, pads = array<i64: 0, 0, 1, 1>{{.*}} -> tensor<1x16x2x2xf16>
 // CHECK:         "dla.pdp"({{%.+}}) <{kernel = array<i64: 2, 2>{{.*}} -> tensor<1x16x1x1xf16>
 // CHECK:         x1_stage = #dla.stage<type = mul, mul_operand = 1.15976
 func.func @global_average(%x: tensor<1x16x13x13xf32>) -> tensor<1x16x1x1xf32> {

@@ -173,6 +173,13 @@ def padded_mean(net: Net, *, include: int) -> onnx.ModelProto:
     return net.model(net.rounded(y, 0.015, -10), (1, 40, 5, 7))
 
 
+def windows_beyond_padding(net: Net, size: int) -> onnx.ModelProto:
+    """The last windows reach elements that are not counted, beside counted ones that are zero."""
+    reach = {"kernel_shape": [size] * 2, "strides": [2, 2], "pads": [1] * 4, "ceil_mode": 1}
+    y = net("AveragePool", net.rounded("x0", zero=-50), count_include_pad=1, **reach)
+    return net.model(net.rounded(y), (1, 2, 12, 12))
+
+
 def shuffled(net: Net) -> onnx.ModelProto:
     x = net("Reshape", net.rounded("x0", zero=4), net.held(np.array([1, 4, 10, 3, 5])))
     x = net("Transpose", x, perm=[0, 2, 1, 3, 4])

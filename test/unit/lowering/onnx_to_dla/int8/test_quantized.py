@@ -19,6 +19,7 @@ from quantized_networks import (
     Net,
     conv,
     refused_when_quantized,
+    windows_beyond_padding,
     windows_cut_much,
 )
 from xdsl.context import Context
@@ -337,6 +338,10 @@ def late_quotient(net: Net) -> onnx.ModelProto:
                 ),
                 ("SpaceToDepth", {"blocksize": 9}, "spacetodepth2 (SpaceToDepth): stride 9"),
             )
+        ),
+        *(
+            (partial(windows_beyond_padding, size=size), "a last window beyond the padding")
+            for size in (3, 9)
         ),
         (windows_cut_much, "factors of 1.91 to 37.3 for means whose windows padding cuts (8 bits are too"),
         *(

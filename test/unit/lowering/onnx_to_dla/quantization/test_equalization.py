@@ -323,7 +323,7 @@ MEANS = """
 
 
 @pytest.mark.parametrize(
-    ("size", "counts", "has_zero_point"), [(3, 0, True), (3, 1, False), (5, 0, False), (1, 1, True)]
+    ("size", "counts", "has_zero_point"), [(3, 0, True), (3, 1, True), (5, 0, False), (1, 1, True)]
 )
 def test_means_leave_a_zero_point_where_their_factors_are_exact(
     size: int, counts: int, has_zero_point: bool, tmp_path: Path
