@@ -6,7 +6,8 @@
 ```
 becomes a Reshape and an Add. Einsum of matrices and Fourier transforms become matrix products, loops that
 append to sequences get scan outputs (`collect-sequences-onnx`), strings are looked up before they are moved,
-convolutions and matrix products of float16 are promoted to float32, batch normalizations become Mul and Add.
+convolutions, pools and matrix products of float16 are promoted to float32 with the operators that follow
+them, batch normalizations become Mul and Add.
 Shape inference runs afterwards. The result may use operators outside the opset of the model, so this pass
 never runs on a model to be exported.
 """

@@ -135,6 +135,30 @@ func.func @half_products(%x: tensor<?x4xf16>) -> (tensor<?x4xf16>, tensor<?x4xf1
 
 // -----
 
+// What follows a product stays float32; a Concat with a value of float16, Floor and the result read float16.
+// CHECK-LABEL: @half_network
+// CHECK:         %[[C:.*]] = onnx.Constant dense<2.000000e+00> : tensor<4xf32>
+// CHECK:         %[[Y:.*]] = "onnx.MatMul"({{.*}} -> tensor<?x4xf32>
+// CHECK-NEXT:    %[[R:.*]] = "onnx.Relu"(%[[Y]]) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+// CHECK-NEXT:    %[[A:.*]] = "onnx.Add"(%[[R]], %[[C]]) : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+// CHECK-NEXT:    %[[H:.*]] = "onnx.Cast"(%[[A]]) <{{{.*}}to = f16}>
+// CHECK-NEXT:    %[[F:.*]] = "onnx.Floor"(%[[H]]) : (tensor<?x4xf16>) -> tensor<?x4xf16>
+// CHECK-NEXT:    %[[G:.*]] = "onnx.Concat"(%[[H]], %arg0) {{.*}} -> tensor<?x8xf16>
+// CHECK-NEXT:    onnx.Return %[[F]], %[[G]], %[[A]], %[[H]]
+func.func @half_network(%x: tensor<?x4xf16>) -> (tensor<?x4xf16>, tensor<?x8xf16>, tensor<?x4xf32>, tensor<?x4xf16>) {
+  %w = onnx.Constant dense<5.000000e-01> : tensor<4x4xf16>
+  %c = onnx.Constant dense<2.000000e+00> : tensor<4xf16>
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<?x4xf16>, tensor<4x4xf16>) -> tensor<?x4xf16>
+  %1 = "onnx.Relu"(%0) : (tensor<?x4xf16>) -> tensor<?x4xf16>
+  %2 = "onnx.Add"(%1, %c) : (tensor<?x4xf16>, tensor<4xf16>) -> tensor<?x4xf16>
+  %3 = "onnx.Floor"(%2) : (tensor<?x4xf16>) -> tensor<?x4xf16>
+  %4 = "onnx.Concat"(%2, %x) {axis = 1 : si64} : (tensor<?x4xf16>, tensor<?x4xf16>) -> tensor<?x8xf16>
+  %5 = "onnx.Cast"(%2) {to = f32} : (tensor<?x4xf16>) -> tensor<?x4xf32>
+  onnx.Return %3, %4, %5, %2 : tensor<?x4xf16>, tensor<?x8xf16>, tensor<?x4xf32>, tensor<?x4xf16>
+}
+
+// -----
+
 // Batch normalization with constant statistics is a multiplication and an addition.
 // CHECK-LABEL: @batch_norm
 // CHECK:         %[[A:.*]] = onnx.Constant dense<1.000000e+00> : tensor<2x1xf32>

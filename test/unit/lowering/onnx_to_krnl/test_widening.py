@@ -111,15 +111,93 @@ def test_products_of_float16_take_any_number_of_rows() -> None:
     w = numpy_helper.to_array(model.graph.initializer[0]).astype(np.float32)
     for rows in (1, 4, 17):
         x = float16s(HALF, rows, 5)
-        middle = np.maximum((x.astype(np.float32) @ w).astype(np.float16), 0).astype(np.float32)
-        expected = 2 * (middle @ w).astype(np.float16)
+        expected = 2 * np.maximum(x.astype(np.float32) @ w, 0) @ w
         (found,) = session.run(None, {"x": x})
-        np.testing.assert_allclose(np.asarray(found, np.float32), expected.astype(np.float32), rtol=4e-3)
+        assert_rounded(found, expected)
     kernels = [name for line in session.report() for name in line.what.split()]
     assert session.compiled == 1
     assert not session.host_calls()
     assert sum(name.startswith("gemm") for name in kernels) == 3
     assert not any(name.startswith("matmul_sums") for name in kernels)
+
+
+def assert_rounded(found: object, expected: npt.NDArray[np.floating]) -> None:
+    """Numbers of float16 are the expected ones rounded once, up to the order of a sum."""
+    wide = np.asarray(found, np.float32)
+    np.testing.assert_allclose(wide, expected, rtol=2**-11 + 1e-5, atol=1e-6)
+
+
+NETWORK = """
+<ir_version: 8, opset_import: ["": 21]>
+network (TYPE[1, 3, h, 9] x) => (TYPE[1, 32, i, 5] y)
+<TYPE[16, 3, 3, 3] v, TYPE[16, 16, 3, 3] w>
+{
+    a = Conv<pads = [1, 1, 1, 1]>(x, v)
+    b = Relu(a)
+    c = Conv<pads = [1, 1, 1, 1]>(b, w)
+    d = Add(c, b)
+    e = HardSigmoid(d)
+    f = Mul(d, e)
+    g = Concat<axis = 1>(f, b)
+    p = MaxPool<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]>(g)
+    k, l = Split<axis = 1, num_outputs = 2>(p)
+    m = Softmax<axis = 1>(k)
+    y = Concat<axis = 1>(m, l)
+}
+"""
+
+
+def test_networks_of_float16_run_the_kernels_of_float32() -> None:
+    """Between convolutions nothing is rounded, and the same operators are fused."""
+    arrays = {"v": float16s(HALF, 16, 3, 3, 3), "w": float16s(HALF, 16, 16, 3, 3)}
+    models: list[onnx.ModelProto] = []
+    for name, dtype in (("float16", np.float16), ("float", np.float32)):
+        models.append(onnx_parser.parse_model(NETWORK.replace("TYPE", name)))
+        rows = [numpy_helper.from_array(each.astype(dtype), key) for key, each in arrays.items()]
+        models[-1].graph.initializer.extend(rows)
+    half, wide = map(compile_native, models)
+    for rows in (6, 9):
+        x = float16s(HALF, 1, 3, rows, 9)
+        (found,) = half.run(None, {"x": x})
+        (expected,) = wide.run(None, {"x": x.astype(np.float32)})
+        assert np.asarray(found).dtype == np.float16
+        assert_rounded(found, np.asarray(expected, np.float32))
+    names = [[name for line in each.report() for name in line.what.split()] for each in (half, wide)]
+    kinds = [[name.rsplit("_", 1)[0] for name in each] for each in names]
+    assert kinds[0] == ["cast", *kinds[1], "cast"]
+
+
+def test_float16_is_rounded_where_it_is_read_as_such() -> None:
+    """By discontinuous operators, conversions of the model to float16, and outputs; not before others."""
+    model = model_of(
+        "a = MatMul(x, w) f = Floor(a) s = Cast<to = 1>(a) t = Cast<to = 10>(s) r = Sub(t, f) "
+        "h = Mul(a, k) y = Add(r, h)"
+    )
+    w, k = np.full((5, 5), 2.0**-12, np.float16), np.array(60000, np.float16)
+    w[0] = 1
+    del model.graph.initializer[:]
+    model.graph.initializer.extend([numpy_helper.from_array(w, "w"), numpy_helper.from_array(k, "k")])
+    x = np.array([[4, -1, 0, 0, 0], [4, 1, 0, 0, 0], [0.5, 1, 1, 0, 0], [0, 0, 0, 0, 0]], np.float16)
+    a = x.astype(np.float32) @ w.astype(np.float32)
+    rounded = a.astype(np.float16).astype(np.float32)
+    # 4 - 2^-12 is 4 in float16, whose floor is 4; the product is not.
+    expected = rounded - np.floor(rounded) + a * np.float32(60000)
+    (found,) = compile_native(model).run(None, {"x": x})
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(np.asarray(found), expected.astype(np.float16))
+
+
+def test_intermediate_results_of_float16_do_not_overflow() -> None:
+    """As in onnxruntime: 4 x 60000 / 8 fits, the product alone does not; but Clip bounds by the type."""
+    model = model_of("a = MatMul(x, w) b = Mul(a, k) c = Div(b, l) d = Relu(c) e = Mul(d, k) y = Clip(e, z)")
+    arrays = {"w": np.eye(5), "k": np.array(60000), "l": np.array(8), "z": np.array(1)}
+    del model.graph.initializer[:]
+    for key, each in arrays.items():
+        model.graph.initializer.append(numpy_helper.from_array(each.astype(np.float16), key))
+    x = np.array([[4, -4, 1e-6, 3e-5, 1e-7]], np.float16)
+    (found,) = compile_native(model).run(None, {"x": x})
+    expected = np.clip(x.astype(np.float32) * 60000 / 8 * 60000, 1, np.float32(65504))
+    np.testing.assert_array_equal(np.asarray(found), expected.astype(np.float16))
 
 
 def test_sums_of_float16_overflow_once() -> None:
