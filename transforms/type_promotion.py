@@ -81,9 +81,9 @@ def promote_types(module: ModuleOp, pool: DisposablePool) -> None:
     """Promote operators of known ranks to float types that kernels implement."""
     promotion = _Promotion(pool)
     for op in list(module.walk()):
-        halves = [index for index, value in enumerate(op.operands) if _is_float16(value)]
-        if isinstance(op, FLOAT16_TO_FLOAT32) or promotion.continues(op, halves):
-            promotion.promote(op, halves, f32)
+        narrow = [index for index, value in enumerate(op.operands) if _is_float16(value)]
+        if isinstance(op, FLOAT16_TO_FLOAT32) or promotion.continues(op, narrow):
+            promotion.promote(op, narrow, f32)
         elif isinstance(op, CastOp):
             promotion.read_by_cast(op)
         elif isinstance(op, INTEGER_TO_FLOAT64) and _is_integer(op.operands[0]):
@@ -106,10 +106,10 @@ class _Promotion:
     wide: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """What values of float16 were rounded from, in the same block."""
 
-    def continues(self, op: Operation, halves: Sequence[int]) -> bool:
-        """Whether an operator, with operands of float16 at `halves`, reads what was computed in float32."""
+    def continues(self, op: Operation, narrow: Sequence[int]) -> bool:
+        """Whether an operator, with operands of float16 at `narrow`, reads what was computed in float32."""
         name = _VERSION.sub("", op.name)
-        values = [op.operands[index] for index in halves]
+        values = [op.operands[index] for index in narrow]
         if isinstance(op, math.ClipOp) and any(bound.type == NONE for bound in (op.min, op.max)):
             # The bound is the largest finite number of the type.
             return False
