@@ -44,6 +44,12 @@ class CpuTarget:
 
     If empty, float32 products keep float32 operands (`select-bf16-onnx`).
     """
+    byte_shuffle: str = ""
+    """
+    LLVM intrinsic that permutes bytes by bytes, for tables of 256 (`krnl.look_up`).
+
+    If empty, elements are loaded one by one.
+    """
 
 
 def cpu_names() -> list[str]:
@@ -69,9 +75,10 @@ def load_cpu(name: str) -> CpuTarget:
 def portable(target: CpuTarget) -> CpuTarget:
     """
     Return the target for C output: the int8 dot product is a function that runs on any CPU, and there is none
-    of bfloat16.
+    of bfloat16 and no permutation of bytes.
     """
-    return replace(target, int8_dot=f"llvm.x86.avx512.vpdpbusd.{8 * target.vector_bytes}", bf16_dot="")
+    dot = f"llvm.x86.avx512.vpdpbusd.{8 * target.vector_bytes}"
+    return replace(target, int8_dot=dot, bf16_dot="", byte_shuffle="")
 
 
 def best_cpu(features: set[str]) -> CpuTarget:

@@ -118,6 +118,37 @@ class LoadOp(IRDLOperation):
 
 
 @irdl_op_definition
+class LookUpOp(IRDLOperation):
+    """
+    Load of the element of a table of 256 for a byte.
+
+    With `shuffle`, an LLVM intrinsic that permutes bytes by bytes, loops of it are vectorized.
+
+    ```mlir
+    %v = "krnl.look_up"(%t, %b) {shuffle = "llvm.x86.avx2.pshuf.b"} : (memref<256xi8>, i8) -> i8
+    ```
+    """
+
+    name = "krnl.look_up"
+
+    table = operand_def(MemRefType)
+    byte = operand_def(IntegerType(8))
+    shuffle = opt_prop_def(StringAttr)
+    result = result_def(IntegerType(8))
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def __init__(self, table: SSAValue, byte: SSAValue, shuffle: str = ""):
+        properties = {"shuffle": StringAttr(shuffle)} if shuffle else {}
+        super().__init__(operands=[table, byte], properties=properties, result_types=[IntegerType(8)])
+
+    def verify_(self) -> None:
+        """A table of 256 bytes."""
+        if shape_of(self.table) != (256,) or element_of(self.table) != IntegerType(8):
+            raise VerifyException(f"krnl.look_up: a table is memref<256xi8>, found {self.table.type}")
+
+
+@irdl_op_definition
 class StoreOp(IRDLOperation):
     """
     Store of one element.

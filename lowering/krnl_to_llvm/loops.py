@@ -22,6 +22,7 @@ from xonnc.dialects.krnl.memory import (
     CallOp,
     GlobalOp,
     LoadOp,
+    LookUpOp,
     SameBufferOp,
     StoreOp,
     TransposeOp,
@@ -32,6 +33,7 @@ from xonnc.dialects.krnl.quantized_tiles import DequantizeGemmOp, QuantizedGemmO
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, is_integer
 from xonnc.lowering.krnl_to_llvm import scalar_ops
+from xonnc.lowering.krnl_to_llvm.byte_lookup import look_up
 from xonnc.lowering.krnl_to_llvm.conv import emit_conv
 from xonnc.lowering.krnl_to_llvm.conv_tiles import StridedBuffer
 from xonnc.lowering.krnl_to_llvm.dequantize_gemm import emit_dequantize_gemm
@@ -263,6 +265,9 @@ class BodyLowering:
                 return self.builder.constant(value.data)
             case arith.IndexCastOp():
                 return self.index_cast(op)
+            case LookUpOp():
+                shuffle = "" if op.shuffle is None else op.shuffle.data
+                return look_up(self.builder, self.values[op.table], self.values[op.byte], shuffle)
             case SameBufferOp():
                 addresses = [
                     self.builder.add(llvm.PtrToIntOp(self.values[each], i64)) for each in op.operands

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IndexType, IntegerAtt
 from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.loops import IterateOp, YieldOp
-from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
+from xonnc.dialects.krnl.memory import LoadOp, LookUpOp, StoreOp, element_of
 from xonnc.dialects.krnl.types import is_buffer, is_integer, size_of
 from xonnc.lowering.krnl_to_llvm import scalar_ops
 
@@ -67,6 +67,8 @@ def vector_lanes(op: IterateOp, vector_bytes: int) -> int:
                     return 0
                 repeats.add(step.denominator)
                 widest = max(widest, size_of(element_of(inner.memref)))
+            case LookUpOp() if inner.shuffle is not None:
+                widest = max(widest, 1)
             case YieldOp():
                 pass
             case _ if len(inner.results) == 1 and inner.results[0] in steps:

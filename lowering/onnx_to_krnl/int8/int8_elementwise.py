@@ -11,13 +11,14 @@ from xdsl.dialects.builtin import MemRefType, f32, i8, i32
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.ops.constant import constant_elements
+from xonnc.lowering.onnx_to_krnl.builders.byte_tables import BYTES, byte_table, found_in, takes_table
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.int8.int8_convolution import pad_channels
 from xonnc.lowering.onnx_to_krnl.int8.int8_epilogues import int8_epilogue
 from xonnc.lowering.onnx_to_krnl.int8.int8_layout import int8_buffer, int8_result, pixel_indices
-from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Fusion
+from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Buffer, Int8Fusion
 from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import QuantizedMatmul
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import WindowGeometry
 
@@ -31,6 +32,9 @@ def lower_int8_elementwise(fusion: Int8Fusion, builder: LoweringBuilder) -> None
     depth = target.extents.channels
     count, _, rows, columns = builder.int8.sizes_of(fusion.result)
     numbers = _numbers(fusion, depth)
+    if product is None and len(images) == 1 and not numbers and takes_table((count, rows, columns, depth)):
+        _by_table(fusion, (target, images[0]), builder)
+        return
     all_images = [target, *images] if source is None else [target, source, *images]
     kernel = KernelBuilder(
         [buffer_type(image.extents, i8) for image in all_images] + [_type_of(array) for array in numbers]
@@ -55,6 +59,23 @@ def lower_int8_elementwise(fusion: Int8Fusion, builder: LoweringBuilder) -> None
         builder.constant_buffer(array) for array in numbers
     ]
     builder.call(name, kernel, [target.buffer], inputs)
+
+
+def _by_table(fusion: Int8Fusion, images: tuple[Int8Buffer, Int8Buffer], builder: LoweringBuilder) -> None:
+    """Emit kernels for a function of one image: one of all bytes, and one that finds those of the image."""
+    target, source = images
+    of_bytes = KernelBuilder([buffer_type([BYTES], i8)] * 2)
+    with of_bytes.loops([BYTES]) as (index,):
+        stored = int8_epilogue(fusion, of_bytes, None, [of_bytes.load(of_bytes.buffers[1], [index])])
+        of_bytes.store(stored, of_bytes.buffers[0], [index])
+    table = byte_table("int8_elementwise_table", of_bytes, i8, [], builder)
+    kernel = KernelBuilder([*(buffer_type(image.extents, i8) for image in images), buffer_type([BYTES], i8)])
+    count, _, rows, columns = builder.int8.sizes_of(fusion.result)
+    with kernel.loops([count, rows, columns, target.extents.channels]) as (*pixel, channel):
+        byte = kernel.load(kernel.buffers[1], [*pixel_indices(kernel, source, pixel), channel])
+        found = found_in(kernel, kernel.buffers[2], byte, builder)
+        kernel.store(found, kernel.buffers[0], [*pixel_indices(kernel, target, pixel), channel])
+    builder.call("int8_elementwise", kernel, [target.buffer], [source.buffer, table])
 
 
 def _numbers(fusion: Int8Fusion, depth: int) -> list[npt.NDArray[np.generic]]:

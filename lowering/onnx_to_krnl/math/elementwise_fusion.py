@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Operation, SSAValue
 
+from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp, ReluOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.builders.blocking_tensors import blocking_tensor
+from xonnc.lowering.onnx_to_krnl.builders.byte_tables import BYTES, byte_table, found_in, takes_table
 from xonnc.lowering.onnx_to_krnl.builders.channel_blocking import blocked, blocked_result, channel_constants
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.builders.loop_chunks import split_into_chunks
@@ -137,6 +139,8 @@ class ElementwisePlan:
     fused: set[Operation]
     is_blocked: bool = False
     """Whether it computes NCHWc images."""
+    byte: SSAValue | None = None
+    """The tensor of which it computes a function by a table: the kernel makes the table of all bytes."""
 
 
 def plan_elementwise(op: Operation, builder: LoweringBuilder) -> ElementwisePlan | str:
@@ -148,18 +152,43 @@ def plan_elementwise(op: Operation, builder: LoweringBuilder) -> ElementwisePlan
         if (reason := blocking_tensor(leaves, False, builder)) is not None:
             return reason
         is_channel_blocked = is_blocked(op.results[0], leaves, builder.layouts)
-        make = _blocked_kernel if is_channel_blocked else _kernel
         try:
-            return ElementwisePlan(make(op, shape, fused, leaves, builder), leaves, fused, is_channel_blocked)
+            if is_channel_blocked:
+                kernel = _blocked_kernel(op, shape, fused, leaves, builder)
+                return ElementwisePlan(kernel, leaves, fused, is_blocked=True)
+            byte = _byte(op, leaves, builder)
+            if byte is None:
+                shapes = [_broadcast_along(builder.sizes(leaf), shape, builder) for leaf in leaves]
+                return ElementwisePlan(_kernel(op, shape, shapes, leaves, builder), leaves, fused)
+            leaves = [byte, *(leaf for leaf in leaves if leaf is not byte)]
+            shapes = [(BYTES,), *(builder.sizes(leaf) for leaf in leaves[1:])]
+            return ElementwisePlan(_kernel(op, (BYTES,), shapes, leaves, builder), leaves, fused, byte=byte)
         except _MatchFailureError:
             if len(fused) == 1:
                 return "not for these types or attributes"
             fused = {op}
 
 
+def _byte(op: Operation, leaves: Sequence[SSAValue], builder: LoweringBuilder) -> SSAValue | None:
+    """Return the 8-bit tensor of which an 8-bit result is a function, together with scalars."""
+    tensors = [leaf for leaf in leaves if volume(builder.sizes(leaf)) != 1]
+    if len(tensors) != 1 or builder.sizes(tensors[0]) != builder.sizes(op.results[0]):
+        return None
+    types = [builder.element(value) for value in (op.results[0], tensors[0])]
+    are_bytes = all(is_integer(each) and each.width.data == 8 for each in types)
+    return tensors[0] if are_bytes and takes_table(builder.sizes(tensors[0])) else None
+
+
 def lower_elementwise(op: Operation, plan: ElementwisePlan, builder: LoweringBuilder) -> None:
     """Call the kernel of a plan."""
     result = op.results[0]
+    name = type(op).name.removeprefix("onnx.").lower()
+    full = f"{name}_fused" if len(plan.fused) > 1 else name
+    if plan.byte is not None:
+        others = [builder.buffer(leaf) for leaf in plan.leaves[1:]]
+        table = byte_table(f"{full}_table", plan.kernel, builder.element(result), others, builder)
+        _look_up(full, (result, plan.byte), table, builder)
+        return
     if plan.is_blocked:
         channels = builder.sizes(result)[1]
         assert is_static(channels)
@@ -172,9 +201,19 @@ def lower_elementwise(op: Operation, plan: ElementwisePlan, builder: LoweringBui
     else:
         buffers = [builder.buffer(leaf) for leaf in plan.leaves]
     target = blocked_result(result, builder).buffer if plan.is_blocked else builder.result(result)
-    name = type(op).name.removeprefix("onnx.").lower()
-    full = f"{name}_fused" if len(plan.fused) > 1 else name
     builder.call(full, plan.kernel, [target], buffers)
+
+
+def _look_up(name: str, values: tuple[SSAValue, SSAValue], table: SSAValue, builder: LoweringBuilder) -> None:
+    """Call a kernel that finds each element of a result in a table."""
+    result, source = values
+    total = [volume(builder.sizes(result))]
+    sizes = _split(total) or total
+    kernel = KernelBuilder([buffer_type(sizes, i8), buffer_type(sizes, i8), buffer_type([BYTES], i8)])
+    with kernel.loops(sizes) as indices:
+        byte = kernel.load(kernel.buffers[1], indices)
+        kernel.store(found_in(kernel, kernel.buffers[2], byte, builder), kernel.buffers[0], indices)
+    builder.call(name, kernel, [builder.result(result)], [builder.buffer(source), table])
 
 
 def _of_channels(value: SSAValue, channels: int, builder: LoweringBuilder) -> SSAValue:
@@ -239,11 +278,11 @@ def _order(op: Operation) -> int:
 def _kernel(
     op: Operation,
     shape: tuple[Size, ...],
-    fused: set[Operation],
+    shapes: Sequence[Sequence[Size]],
     leaves: Sequence[SSAValue],
     builder: LoweringBuilder,
 ) -> KernelBuilder:
-    shapes = [_broadcast_along(builder.sizes(leaf), shape, builder) for leaf in leaves]
+    """Build the kernel for a result of a shape, and leaves of `shapes`."""
     groups = axis_groups(shape, shapes)
     sizes = [volume(shape[axis] for axis in group) for group in groups]
     split = _split(sizes)

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops import nn, tensor
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
-from xonnc.dialects.onnx.types import NONE, element_type
-from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import dequantized_source, quantization_params
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, unranked
+from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import (
+    QuantizationParams,
+    dequantized_source,
+    quantization_params,
+)
+
+RESIZES = (
+    tensor.ResizeOp,
+    tensor.ResizeV10Op,
+    tensor.ResizeV11Op,
+    tensor.ResizeV13Op,
+    tensor.ResizeV18Op,
+    tensor.UpsampleOp,
+)
 
 MOVES_FIRST_OPERAND: tuple[type[Operation], ...] = (
     MaxPoolSingleOutOp,
     nn.MaxPoolOp,
     tensor.DepthToSpaceOp,
     nn.FlattenOp,
+    tensor.GatherOp,
     tensor.ReshapeOp,
+    *RESIZES,
     tensor.SliceOp,
     tensor.SpaceToDepthOp,
     tensor.SqueezeOp,
+    tensor.TileOp,
     tensor.TransposeOp,
     tensor.UnsqueezeOp,
 )
-"""Operators that move their first operand."""
+"""Operators that move elements of their first operand, as long as they do not interpolate."""
 
 
 def eliminate_qdq(block: Block) -> None:
@@ -30,7 +48,8 @@ def eliminate_qdq(block: Block) -> None:
     Rewrite `QuantizeLinear(move(DequantizeLinear(x)))` with equal parameters as `move(x)`, bit for bit the
     same.
 
-    This holds for MaxPool too, since quantization is monotonic.
+    This holds for MaxPool too, since quantization is monotonic. Operands of Concat with other parameters are
+    quantized before it.
     """
     for op in list(block.ops):
         if isinstance(op, QuantizeLinearOp):
@@ -45,14 +64,22 @@ def _eliminate(quantize: QuantizeLinearOp) -> None:
         operands: list[SSAValue] = [quantize.x]
     elif isinstance(move, tensor.ConcatOp):
         operands = list(move.inputs)
-    elif isinstance(move, MOVES_FIRST_OPERAND) and not _has_places(move):
+    elif isinstance(move, MOVES_FIRST_OPERAND) and not _computes(move):
         operands = [move.operands[0]]
     else:
         return
-    sources = [dequantized_source(operand) for operand in operands]
-    found = [each[0] for each in sources if each is not None and each[1] == quantization]
-    same = [each for each in found if element_type(each.type) == element_type(quantize.y.type)]
-    if len(same) != len(operands) or move.parent is not quantize.parent:
+    if move.parent is not quantize.parent:
+        return
+    found = [_quantized(operand, quantize, quantization) for operand in operands]
+    same = [each for each in found if each is not None]
+    if len(same) == len(operands):
+        pass
+    elif len(operands) > 1 and all(dequantized_source(operand) is not None for operand in operands):
+        same = [
+            _requantized(operand, quantize, move) if each is None else each
+            for operand, each in zip(operands, found, strict=True)
+        ]
+    else:
         return
     if isinstance(move, DequantizeLinearOp):
         quantize.y.replace_all_uses_with(same[0])
@@ -71,7 +98,35 @@ def _eliminate(quantize: QuantizeLinearOp) -> None:
     _drop(move)
 
 
-def _has_places(move: Operation) -> bool:
+def _quantized(value: SSAValue, quantize: QuantizeLinearOp, params: QuantizationParams) -> SSAValue | None:
+    """Return the integers that a value is dequantized from, if they are those that it would become."""
+    source = dequantized_source(value)
+    if source is None or source[1] != params:
+        return None
+    return source[0] if element_type(source[0].type) == element_type(quantize.y.type) else None
+
+
+def _requantized(value: SSAValue, quantize: QuantizeLinearOp, reader: Operation) -> SSAValue:
+    """Quantize a value before an op that reads it."""
+    element, block = element_type(quantize.y.type), reader.parent
+    assert element is not None
+    assert block is not None
+    type_ = TensorType(element, value.type.get_shape()) if is_ranked(value.type) else unranked(element)
+    own = QuantizeLinearOp.create(
+        operands=[value, *quantize.operands[1:]],
+        result_types=[type_],
+        properties=dict(quantize.properties),
+    )
+    own.location = derived(quantize.location)
+    block.insert_op_before(own, reader)
+    return own.y
+
+
+def _computes(move: Operation) -> bool:
+    """Whether an op has results that are not elements of its operand, or their positions."""
+    if isinstance(move, RESIZES):
+        outside = getattr(move, "coordinate_transformation_mode", None)
+        return move.mode.data != "nearest" or (outside is not None and outside.data == "tf_crop_and_resize")
     return isinstance(move, nn.MaxPoolOp) and move.Indices.type != NONE
 
 

@@ -35,7 +35,7 @@ def expand_qdq_pairs(
     The pair is `clip(round(x / scale), low - zero, high - zero) scale + 0`, bit for bit the same. The clip
     makes `low` of NaN, the integer that onnxruntime makes of it. So convolutions have constant weights, and
     the pairs join elementwise groups. Ops that are `excluded`, and their readers, stay. Then DequantizeLinear
-    of 8 bits before `elementwise` operators, and QuantizeLinear after them, are expanded.
+    of 8 bits before `elementwise` operators or QuantizeLinear, and QuantizeLinear after them, are expanded.
     """
     for op in list(block.ops):
         if (
@@ -47,7 +47,8 @@ def expand_qdq_pairs(
             _expand(op, pool)
     for op in list(block.ops):
         if isinstance(op, DequantizeLinearOp) and op not in excluded:
-            if any(type(use.operation) in elementwise for use in op.y.uses):
+            users = [use.operation for use in op.y.uses]
+            if any(type(user) in elementwise or isinstance(user, QuantizeLinearOp) for user in users):
                 _expand_dequantize(op, pool)
         elif isinstance(op, QuantizeLinearOp) and op not in excluded:
             made = op.x.owner

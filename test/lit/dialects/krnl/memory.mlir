@@ -25,6 +25,13 @@ func.func @memory(%m: memref<4xf32>, %v: f32, %n: i64, %i: index, %w: f64) {
   return
 }
 
+// CHECK-LABEL: @found_in
+func.func @found_in(%t: memref<256xi8>, %b: i8) -> i8 {
+  // CHECK-NEXT: "krnl.look_up"(%{{.*}}, %{{.*}}) <{shuffle = "llvm.x86.avx2.pshuf.b"}> : (memref<256xi8>, i8) -> i8
+  %v = "krnl.look_up"(%t, %b) {shuffle = "llvm.x86.avx2.pshuf.b"} : (memref<256xi8>, i8) -> i8
+  return %v : i8
+}
+
 // CHECK: "krnl.entry_point"() <{func = @memory, numInputs = 1 : i32, numOutputs = 1 : i32, signature = ""}> : () -> ()
 "krnl.entry_point"() <{func = @memory, numInputs = 1 : i32, numOutputs = 1 : i32, signature = ""}> : () -> ()
 

@@ -141,3 +141,11 @@ func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
   "krnl.call"(%a, %b) {funcName = "fn", mayShare = array<i64: 1, 0>, numOfOutput = 1 : si64} : (memref<4xf32>, memref<4xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%t: memref<128xi8>, %b: i8) -> i8 {
+  // expected-error @+1 {{krnl.look_up: a table is memref<256xi8>, found memref<128xi8>}}
+  %v = "krnl.look_up"(%t, %b) : (memref<128xi8>, i8) -> i8
+  return %v : i8
+}

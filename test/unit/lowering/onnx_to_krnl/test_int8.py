@@ -499,7 +499,8 @@ def test_functions_between_products_stay_in_bytes(dtype: str):
     model = model_of(nodes, "float[2, 6, 6, 7] x", constants)
     given, kernels = run(model, {"x": x})
     kept = [name for name, _ in groupby(name for name in kernels if name != "halo")]
-    assert kept == ["quantizelinear", "int8_gemm", "int8_elementwise", "int8_conv", "int8_to_row_major"]
+    functions = ["int8_elementwise_table", "int8_elementwise"]
+    assert kept == ["quantizelinear", "int8_gemm", *functions, "int8_conv", "int8_to_row_major"]
     far = np.abs(given.astype(np.int64) - reference(model, {"x": x}).astype(np.int64))
     assert (far > 1).mean() < 0.02
 
@@ -687,3 +688,48 @@ def test_a_sum_with_a_batch_of_another_size_is_no_part_of_a_chain():
     x, z = (RANDOM.normal(size=(rows, 16)).astype(np.float32) for rows in (5, 1))
     given = np.asarray(session.run(None, {"x": x, "z": z})[0]).astype(np.int64)
     assert np.abs(given - reference(model, {"x": x, "z": z}).astype(np.int64)).max() <= 1
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_functions_of_bytes_are_tables(target: str):
+    """All bytes, at the end of a vector too; a scalar that is computed; a small tensor needs no table."""
+    constants = {**Step(0.04, -3, "int8").constants("a"), **Step(0.02, 3).constants("b")}
+    nodes = "d = DequantizeLinear(x, a_scale, a_zero) s = Sigmoid(d) " + quantized("t", "s", "b")
+    nodes += "m = Mul(t, d) n = Mul(m, k) y = QuantizeLinear(n, b_scale, b_zero)"
+    bytes_ = np.arange(2999).astype(np.int8)
+    for count, name in (
+        (2999, ["cast_fused_table", "cast_fused"]),
+        (300, ["cast_fused"]),
+    ):
+        model = model_of(nodes, f"int8[{count}] x, float[1] k", constants)
+        feeds = {"x": bytes_[:count], "k": np.array([1.5], np.float32)}
+        given, kernels = run(model, feeds, target)
+        assert kernels == name
+        np.testing.assert_array_equal(given, reference(model, feeds))
+
+
+def test_images_are_repeated_and_joined_as_bytes():
+    """Nearest elements move as they are; an image of another scale is quantized before it is joined."""
+    constants = {**Step(0.04, 120).constants("a"), **Step(0.03, 9).constants("b")}
+    constants |= {
+        "roi": np.array([0] * 4 + [1] * 4, np.float32),
+        "scales": np.array([1, 1, 2, 2], np.float32),
+    }
+    nodes = "d = DequantizeLinear(x, a_scale, a_zero) e = DequantizeLinear(z, b_scale, b_zero) "
+    nodes += 'r = Resize<mode="{}", coordinate_transformation_mode="{}">(d, roi, scales) '
+    nodes += quantized("q", "r", "a") + "c = Concat<axis=1>(q, e) y = QuantizeLinear(c, a_scale, a_zero)"
+    x, z = (RANDOM.integers(0, 256, shape).astype(np.uint8) for shape in ((1, 2, 3, 4), (1, 3, 6, 8)))
+    for mode, coordinates, is_computed in (
+        ("nearest", "asymmetric", False),
+        ("linear", "asymmetric", True),
+        ("nearest", "tf_crop_and_resize", True),
+    ):
+        model = model_of(
+            nodes.format(mode, coordinates), "uint8[1, 2, 3, 4] x, uint8[1, 3, 6, 8] z", constants
+        )
+        feeds = {"x": x, "z": z}
+        given, found = run(model, feeds)
+        far = np.abs(given.astype(np.int64) - reference(model, feeds).astype(np.int64))
+        # Interpolated numbers are halfway between two integers here and there.
+        assert far.max() <= (mode == "linear")
+        assert ("dequantizelinear" in found) == is_computed
