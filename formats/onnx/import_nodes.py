@@ -281,7 +281,10 @@ class NodeImporter:
             is_absent = (node.op_type, name) in ABSENT_IF_EMPTY and value is not None and _is_empty(value)
             if name in signature.properties and value is not None and not is_custom and not is_absent:
                 properties[name] = value
-            elif value is None or name.startswith("onnx.") or name in reserved or _is_empty(value):
+                continue
+            if not is_custom and name not in signature.properties:
+                self._check_opset(node, name, value)
+            if value is None or name.startswith("onnx.") or name in reserved or _is_empty(value):
                 as_they_are.append(preserved(given, constants))
             else:
                 extras[name] = value
@@ -303,6 +306,24 @@ class NodeImporter:
                 and attribute.type != onnx.defs.OpSchema.AttrType.GRAPH
             ):
                 self._reasons.append(f"attribute '{name}' is missing; the operator requires it")
+
+    def _check_opset(self, node: onnx.NodeProto, name: str, value: Attribute | None) -> None:
+        """
+        Record a problem if other opsets have an attribute and that of the model does not.
+
+        onnxruntime's quantizers raise the opset of a model and leave nodes as they were: a ReduceMean whose
+        `axes` became an input would reduce all axes. The default of other opsets is what absence means.
+        """
+        domain, opset = operator_version(node, self.model.opsets)
+        versions = [
+            kind for kind in versions_of(domain, node.op_type) if name in op_signature_of(kind).properties
+        ]
+        if not versions or any(op_signature_of(kind).defaults.get(name) == value for kind in versions):
+            return
+        last = max((kind.UNTIL - 1 for kind in versions if kind.UNTIL and kind.UNTIL <= opset), default=None)
+        first = min(kind.SINCE for kind in versions)
+        when = f"up to opset {last}" if last is not None else f"from opset {first} on"
+        self._reasons.append(f"the operator has attribute '{name}' {when}; the model's opset is {opset}")
 
     def _is_of_kind(self, given: onnx.AttributeProto, expected: Kind | None) -> bool:
         """Return whether an attribute has the kind of the schema; record a problem if not."""

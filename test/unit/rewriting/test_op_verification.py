@@ -21,6 +21,10 @@ INVALID = {
         "(float[2] x) => (float[2] y) { [n] y = Relu <slope: float = 1.0> (x) }",
         "n: Relu: unknown attribute 'slope'; the operator's are: none",
     ),
+    "an attribute that became an input": (
+        "(float[2,3] x) => (float[2,1] y) { [n] y = ReduceMean <axes: ints = [1]> (x) }",
+        "n (ReduceMean): the operator has attribute 'axes' up to opset 17; the model's opset is 21",
+    ),
     "no weights": (
         "(float[1,2,3,3] x) => (float[1,2,3,3] y) { [n] y = Conv (x) }",
         "n: Conv: input 'W' is missing; the operator requires it",
@@ -111,6 +115,12 @@ def model(text: str) -> onnx.ModelProto:
     """The model that a text in ONNX's own syntax is."""
     head = HEAD.replace("21", "23") if "Attention" in text else HEAD
     return parser.parse_model(f"{head} g {text}")
+
+
+def test_the_default_of_another_opset_is_accepted():
+    norm = "BatchNormalization <spatial: int = 1> (x, s, s, s, s)"
+    model = parser.parse_model(f"{HEAD} g (float[1,2,3] x, float[2] s) => (float[1,2,3] y) {{ y = {norm} }}")
+    assert [node.op_type for node in simplify(model).proto().graph.node] == ["BatchNormalization"]
 
 
 @pytest.mark.parametrize("case", INVALID)
