@@ -96,7 +96,8 @@ def _taps(x: Scalar, size: int, mode: str, padding: str, is_aligned: bool) -> li
     x = (x + 1.0) / 2.0 * (size - 1.0) if is_aligned else ((x + 1.0) * size - 1.0) / 2.0
     if mode == "nearest":
         x = x.round()
-    if padding == "border":
+    if padding == "border" and mode != "cubic":
+        # Cubic weights are those of the coordinate, as in PyTorch and onnxruntime: taps alone are moved.
         x = ((x < low) | (x > high)).select(x.clamp(0.0, size - 1.0), x)
     elif padding == "reflection":
         x = _reflected(x, low, high)

@@ -228,7 +228,24 @@ def test_samples_of_a_grid(mode: str):
         )
         for padding in ("zeros", "border", "reflection")
         for align in (0, 1)
+        if (mode, padding) != ("cubic", "border")
     )
+
+
+def test_cubic_weights_beyond_the_border_are_those_of_the_coordinate():
+    """As in PyTorch and onnxruntime; the reference evaluator moves coordinates to the border first."""
+    image, grid = floats(2, 3, 5, 4), RANDOM.uniform(-1.8, 1.8, (2, 3, 4, 2)).astype(np.float32)
+    # The same positions in an image whose borders are repeated up to the farthest taps.
+    padded = np.pad(image, ((0, 0), (0, 0), (8, 8), (8, 8)), mode="edge")
+    nodes: list[Node] = []
+    for align in (0, 1):
+        inner, outer = np.array([4, 5]) - align, np.array([20, 21]) - align
+        mapped = (grid * inner / outer).astype(np.float32)
+        attributes = {"mode": "cubic", "align_corners": align}
+        wanted = Node("GridSample", [padded, mapped], attributes).wanted()
+        border = {**attributes, "padding_mode": "border"}
+        nodes.append(Node("GridSample", [image, grid], border, rtol=2e-4, expected=wanted))
+    check_all(nodes)
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
