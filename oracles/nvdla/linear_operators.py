@@ -70,7 +70,7 @@ def _conv(here: Evaluation, inputs: Sequence[str], attributes: Attributes) -> Va
         weights = weights[:, :, tap.row : tap.row + 1, tap.column : tap.column + 1]
         window = SlidingWindow((1, 1), window.strides)
     layer = _Convolution(images, weights, window, groups, scales, bias, source.qparams)
-    found = layer.by_regions() if is_wide(window) else layer.by_groups(here)
+    found = layer.by_regions() if is_wide(images, window) else layer.by_groups(here)
     return found if batch == 1 else MovedElements(found, lambda y: y.reshape(batch, -1, *y.shape[2:]))
 
 

@@ -64,7 +64,8 @@ def _average_pool(here: Evaluation, inputs: Sequence[str], attributes: Attribute
     divided = divisor_counts(sizes, window, ceil=ceil, with_pads=with_pads)
     if max(window.kernel) > MAX_POOL:
         return _wide_mean(source, window, divided)
-    means = average_pool(source.integers, window, ceil=ceil)
+    fill = source.qparams.zero_point if with_pads else 0
+    means = average_pool(source.integers, window, ceil=ceil, fill=fill)
     return _mean(means, source.qparams, np.float32(prod(window.kernel)) / divided)
 
 

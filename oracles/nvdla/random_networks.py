@@ -339,9 +339,10 @@ def pool(draft: NetworkDraft) -> None:
     """Add a MaxPool or AveragePool."""
     channels, height, width = draft.image()
     is_mean = draft.chance(2)
-    may_pad = not (is_mean and draft.is_integer and draft.here.zero_point)
-    kernel, strides, pads = zip(*(_window(draft, size, may_pad) for size in (height, width)), strict=True)
-    counts_pads = draft.number(0, 1)
+    # Padding that does not count is stored as 0: no mean may read it beside another stored zero.
+    must_count = is_mean and draft.is_integer and draft.here.zero_point
+    kernel, strides, pads = zip(*(_window(draft, size) for size in (height, width)), strict=True)
+    counts_pads = 1 if must_count else draft.number(0, 1)
     if is_mean and min(height, width) > 8 and draft.chance(3):
         counts_pads, (kernel, strides, pads) = 1, _wide_windows(draft, height, width)
     begins, ends = zip(*pads, strict=True)
@@ -368,9 +369,9 @@ def _wide_windows(draft: NetworkDraft, height: int, width: int) -> Any:
     return kernel, strides, pads
 
 
-def _window(draft: NetworkDraft, size: int, may_pad: bool) -> tuple[int, int, tuple[int, int]]:
+def _window(draft: NetworkDraft, size: int) -> tuple[int, int, tuple[int, int]]:
     over = draft.number(1, min(8, size)) if draft.chance(3) else draft.number(1, min(3, size))
-    pads = (draft.number(0, over - 1), draft.number(0, over - 1)) if may_pad and draft.chance(2) else (0, 0)
+    pads = (draft.number(0, over - 1), draft.number(0, over - 1)) if draft.chance(2) else (0, 0)
     return over, draft.number(1, 3), pads
 
 

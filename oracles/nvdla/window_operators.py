@@ -94,6 +94,7 @@ def only_reading_tap(sizes: Sequence[int], window: SlidingWindow) -> Tap | None:
 
 
 MAX_DILATION = 32
+MAX_CHANNELS = 8192
 MAX_PAD_BEFORE = 31
 """Padding at the top and left of dilated kernels."""
 
@@ -107,10 +108,16 @@ class Region:
     taps: tuple[int, ...]
 
 
-def is_wide(window: SlidingWindow) -> bool:
-    """Whether each region of results is a layer of its own: the engine takes no such dilation or pads."""
-    dilation = max(window.dilations)
-    return dilation > MAX_DILATION or (dilation > 1 and max(window.pads[:2]) > MAX_PAD_BEFORE)
+def is_wide(images: Integers, window: SlidingWindow) -> bool:
+    """
+    Whether each region of results is a layer of its own: the engine takes no such dilation or pads, and all
+    that taps of a region read fits beside each other.
+    """
+    dilation, sizes = max(window.dilations), images.shape[2:]
+    if dilation > MAX_DILATION or dilation == 1 or max(window.pads[:2]) <= MAX_PAD_BEFORE:
+        return dilation > MAX_DILATION
+    most = [max(len(region.taps) for region in regions(sizes, window, axis)) for axis in (0, 1)]
+    return images.shape[1] * most[0] * most[1] <= MAX_CHANNELS
 
 
 def regions(sizes: Sequence[int], window: SlidingWindow, axis: int) -> list[Region]:
@@ -148,9 +155,9 @@ def max_pool(images: Integers, window: SlidingWindow, *, ceil: bool = False) -> 
     return np.max(np.stack(found), axis=0)
 
 
-def average_pool(images: Integers, window: SlidingWindow, *, ceil: bool = False) -> Integers:
-    """Return sums over full windows with zero padding, times two reciprocals that each round."""
-    found = taps(images, window, window.outputs(images.shape[2:], ceil=ceil), 0)
+def average_pool(images: Integers, window: SlidingWindow, *, ceil: bool = False, fill: int = 0) -> Integers:
+    """Return sums over full windows with `fill` as padding, times two reciprocals that each round."""
+    found = taps(images, window, window.outputs(images.shape[2:], ceil=ceil), fill)
     over_width = rounding_shift(np.sum(np.stack(found), axis=0) * RECIPROCALS[window.kernel[1] - 1], 16)
     return rounding_shift(over_width * RECIPROCALS[window.kernel[0] - 1], 16)
 

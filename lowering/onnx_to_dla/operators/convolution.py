@@ -60,7 +60,7 @@ def conv(op: ConvOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     if (inner := inner_taps(source.cube, window)) is not None:
         source, kernels = only_inner_taps(builder.source(op.X), kernels, inner, builder)
         window = Window2D((1, 1), window.strides)
-    elif is_wide(window):
+    elif is_wide(source.cube, window):
         dense = kernels.dense(groups)
         return convolved_by_regions(builder.source(op.X), dense, bias, window, shape, builder)
     return grouped(source, kernels, bias, window, groups, shape, builder)

@@ -50,11 +50,21 @@ Regions = tuple[_Region, _Region]
 """A region of rows and one of columns."""
 
 
-def is_wide(window: Window2D) -> bool:
-    """Whether the taps of a window are too far apart for the core, or its padding is too wide for that."""
+def is_wide(source: CubeShape, window: Window2D) -> bool:
+    """
+    Whether the taps of a window are too far apart for the core, or its padding is too wide and few enough
+    taps read the input at the same time.
+    """
     dilation = max(window.dilations)
-    is_padded = dilation > 1 and limits.CONV_PAD_BEFORE.broken(max(window.pads[:2])) is not None
-    return is_padded or limits.DILATION.broken(dilation) is not None
+    if limits.DILATION.broken(dilation) is not None:
+        return True
+    if dilation == 1 or limits.CONV_PAD_BEFORE.broken(max(window.pads[:2])) is None:
+        return False
+    rows, columns = (
+        max((len(region.firsts) for region in _regions(source, window, dimension)), default=0)
+        for dimension in (0, 1)
+    )
+    return limits.DIMENSION.broken(rows * columns * source.channels) is None
 
 
 def inner_taps(source: CubeShape, window: Window2D) -> Regions | None:
