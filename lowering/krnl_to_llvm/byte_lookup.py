@@ -32,7 +32,7 @@ def _part(builder: LLVMBuilder, table: SSAValue, start: int, size: int) -> SSAVa
 
 
 def _permuted(builder: LLVMBuilder, table: SSAValue, byte: SSAValue, shuffle: str) -> SSAValue:
-    """Permute both halves of the table, two vectors each, by the low seven bits; select by the sign."""
+    """Permute the first and the last two vectors of the table by the low seven bits; select by the sign."""
     width = lanes_of(byte)
     low, high = (
         builder.add(

@@ -1,5 +1,5 @@
 """
-Vectorised f32 math functions: exp, log, sin, cos, tan, asin, acos, atan, erf, tanh.
+Vectorised f32 math functions: exp, log, sin, cos, tan, atan, erf, tanh (others: `double_precision.py`).
 
 LLVM lowers its intrinsics for these to one call of the C library per lane
 (docs/internals/cpu-kernels.md §4.5).
@@ -118,7 +118,7 @@ def _integers(x: SSAValue) -> Attribute:
     return vector_of(i32, lanes_of(x))
 
 
-def _clamp(builder: LLVMBuilder, x: SSAValue, low: float | None, high: float | None) -> SSAValue:
+def clamp(builder: LLVMBuilder, x: SSAValue, low: float | None, high: float | None) -> SSAValue:
     """Clamp to an interval; a NaN stays. With vectors each side is one instruction on x86."""
     for order, limit in (("olt", low), ("ogt", high)):
         if limit is not None:
@@ -136,7 +136,7 @@ def exp(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
     # representable (as a subnormal, or below the overflow threshold). Half of the shift, 127, is the bias of
     # the exponents of both.
     # Without the lower limit a factor may be infinite, and its product with 0 NaN.
-    reduced = _reduce(builder, _clamp(builder, x, -104.0, 89.0), 2 * 127)
+    reduced = _reduce(builder, clamp(builder, x, -104.0, 89.0), 2 * 127)
     r = reduced.r
     tail = builder.fma(polynomial(builder, r, EXP_COEFFICIENTS), builder.fmul(r, r), r)
     value = _flushed(builder, x, builder.fadd(tail, builder.constant(1.0, type_)))
@@ -151,7 +151,7 @@ def _scaled_exp(
     builder: LLVMBuilder, x: SSAValue, low: float | None, high: float | None, shift: int = 0
 ) -> SSAValue:
     """`2^shift e^x`, which is normal for all x from `low` to `high`; others are clamped to them."""
-    reduced = _reduce(builder, _clamp(builder, x, low, high), shift)
+    reduced = _reduce(builder, clamp(builder, x, low, high), shift)
     power = polynomial(builder, reduced.r, (*EXP_COEFFICIENTS, 1.0, 1.0))
     # Shifted by the 23 bits of the mantissa, n is added to the exponent of e^r.
     bits = builder.add(llvm.BitcastOp(power, _integers(x)))
@@ -262,17 +262,17 @@ def log(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
 
 def sin(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
     """The sine, of f32 in f64 and rounded once; f64 calls the C library."""
-    return _in_double(builder, x, "sin", lambda builder, x: _sine(builder, x, "sin", 0))
+    return in_double(builder, x, "sin", lambda builder, x: _sine(builder, x, "sin", 0))
 
 
 def cos(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
     """The cosine, as the sine of the next quadrant."""
-    return _in_double(builder, x, "cos", lambda builder, x: _sine(builder, x, "cos", 1))
+    return in_double(builder, x, "cos", lambda builder, x: _sine(builder, x, "cos", 1))
 
 
 def tan(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
     """The tangent, of f32 in f64 and rounded once; f64 calls the C library."""
-    return _in_double(builder, x, "tan", _tangent)
+    return in_double(builder, x, "tan", _tangent)
 
 
 def atan(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
@@ -282,34 +282,7 @@ def atan(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
         angle = _angle(builder, builder.intrinsic("fabs", x), builder.constant(1.0, x.type))
         return builder.intrinsic("copysign", angle, x)
 
-    return _in_double(builder, x, "atan", made)
-
-
-def asin(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
-    """The arcus sine, of f32 in f64 and rounded once; f64 calls the C library."""
-
-    def made(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
-        angle = _angle(builder, builder.intrinsic("fabs", x), _other_leg(builder, x))
-        return builder.intrinsic("copysign", angle, x)
-
-    return _in_double(builder, x, "asin", made)
-
-
-def acos(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
-    """The arcus cosine, of f32 in f64 and rounded once; f64 calls the C library."""
-
-    def made(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
-        angle = _angle(builder, _other_leg(builder, x), builder.intrinsic("fabs", x))
-        is_negative = builder.fcmp("olt", x, builder.constant(0.0, x.type))
-        return builder.select(is_negative, builder.fsub(builder.constant(pi, x.type), angle), angle)
-
-    return _in_double(builder, x, "acos", made)
-
-
-def _other_leg(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
-    """`sqrt(1 - x²)`; NaN beyond 1."""
-    one = builder.constant(1.0, x.type)
-    return builder.intrinsic("sqrt", builder.fmul(builder.fsub(one, x), builder.fadd(one, x)))
+    return in_double(builder, x, "atan", made)
 
 
 def _angle(builder: LLVMBuilder, y: SSAValue, x: SSAValue) -> SSAValue:
@@ -341,13 +314,18 @@ def _angle(builder: LLVMBuilder, y: SSAValue, x: SSAValue) -> SSAValue:
     return builder.fadd(turned, rest)
 
 
-def _in_double(
+def in_double(
     builder: LLVMBuilder, x: SSAValue, name: str, made: Callable[[LLVMBuilder, SSAValue], SSAValue]
 ) -> SSAValue:
+    """Return a function of an f32, which is computed in f64 and rounded; of f64, what the C library gives."""
     if element_of(x) != f32:
         return builder.intrinsic(name, x)
-    wide = builder.add(llvm_ops.cast(llvm.FPExtOp, x, vector_of(f64, lanes_of(x))))
-    return builder.add(llvm_ops.cast(llvm.FPTruncOp, made(builder, wide), x.type))
+    return builder.add(llvm_ops.cast(llvm.FPTruncOp, made(builder, wide(builder, x)), x.type))
+
+
+def wide(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
+    """Return an f32 as f64."""
+    return builder.add(llvm_ops.cast(llvm.FPExtOp, x, vector_of(f64, lanes_of(x))))
 
 
 class _Quadrant(NamedTuple):
@@ -410,16 +388,23 @@ def _tangent(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
 def _unless_large(builder: LLVMBuilder, x: SSAValue, value: SSAValue, name: str) -> SSAValue:
     """Return a value; where an element of `x` is too large, what the C library gives."""
     is_large = builder.fcmp("ogt", builder.intrinsic("fabs", x), builder.constant(MAX_REDUCED, x.type))
-    found = is_large
+    return unless(builder, is_large, value, lambda: builder.intrinsic(name, x))
+
+
+def unless(
+    builder: LLVMBuilder, is_other: SSAValue, value: SSAValue, other: Callable[[], SSAValue]
+) -> SSAValue:
+    """Return a value, but `other` where a condition holds: that is computed if it holds for any element."""
+    found = is_other
     while (count := lanes_of(found)) > 1:
         half = count // 2
         parts = [builder.shuffle(found, range(start, start + count - half)) for start in (0, half)]
         found = builder.add(llvm.OrOp(parts[0], parts[1]))
     found = builder.lane(found, 0) if lanes_of(found) else found
 
-    def by_library(_index: SSAValue, _value: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return [builder.select(is_large, builder.intrinsic(name, x), value)]
+    def computed(_index: SSAValue, _value: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [builder.select(is_other, other(), value)]
 
     # A loop of one iteration or none is a branch.
     times = builder.add(llvm.ZExtOp(found, i64))
-    return builder.loop(builder.constant(0), times, 1, [value], by_library)[0]
+    return builder.loop(builder.constant(0), times, 1, [value], computed)[0]

@@ -10,7 +10,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, RemainderOp, ToOddOp
-from xonnc.lowering.krnl_to_llvm import llvm_ops, low_precision_floats, math_functions
+from xonnc.lowering.krnl_to_llvm import double_precision, llvm_ops, low_precision_floats, math_functions
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder, element_of, lanes_of
 from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 
@@ -32,7 +32,6 @@ BINARY: dict[type[Operation], type[Operation]] = {
     arith.SubfOp: llvm.FSubOp,
     arith.SubiOp: llvm.SubOp,
     arith.XOrIOp: llvm.XOrOp,
-    RemainderOp: llvm.FRemOp,
 }
 """Operations with an equivalent in the llvm dialect."""
 
@@ -46,30 +45,31 @@ INTRINSICS: dict[type[Operation], str] = {
     math.AbsFOp: "fabs",
     math.CeilOp: "ceil",
     math.CopySignOp: "copysign",
-    math.CoshOp: "cosh",
     math.FloorOp: "floor",
     math.FmaOp: "fma",
-    math.PowFOp: "pow",
     math.RoundEvenOp: "roundeven",
-    math.SinhOp: "sinh",
     math.SqrtOp: "sqrt",
     math.TruncOp: "trunc",
 }
 """Operations with an LLVM intrinsic."""
 
-EXPANDED: dict[type[Operation], Callable[[LLVMBuilder, SSAValue], SSAValue]] = {
+EXPANDED: dict[type[Operation], Callable[..., SSAValue]] = {
     ErfOp: math_functions.erf,
-    math.AcosOp: math_functions.acos,
-    math.AsinOp: math_functions.asin,
+    RemainderOp: double_precision.remainder,
+    math.AcosOp: double_precision.acos,
+    math.AsinOp: double_precision.asin,
     math.AtanOp: math_functions.atan,
     math.CosOp: math_functions.cos,
+    math.CoshOp: double_precision.cosh,
     math.ExpOp: math_functions.exp,
     math.LogOp: math_functions.log,
+    math.PowFOp: double_precision.power,
     math.SinOp: math_functions.sin,
+    math.SinhOp: double_precision.sinh,
     math.TanOp: math_functions.tan,
     math.TanhOp: math_functions.tanh,
 }
-"""Operations that are expanded into polynomials (`math_functions.py`)."""
+"""Operations that are expanded into polynomials (`math_functions.py`, `double_precision.py`)."""
 
 CASTS: dict[type[Operation], type[Operation]] = {
     arith.BitcastOp: llvm.BitcastOp,
@@ -136,7 +136,7 @@ def emit(builder: LLVMBuilder, op: Operation, operands: list[SSAValue]) -> SSAVa
         case _ if kind in INTRINSICS:
             return builder.intrinsic(INTRINSICS[kind], *values)
         case _ if kind in EXPANDED:
-            return EXPANDED[kind](builder, values[0])
+            return EXPANDED[kind](builder, *values)
         case _ if kind in CASTS:
             return builder.add(llvm_ops.cast(CASTS[kind], values[0], vector_of(op.results[0].type, lanes)))
         case _:

@@ -68,21 +68,11 @@ UNARY: Sequence[tuple[type[Operation], type[Operation]]] = (
 )
 """Functions of one float that are one op of the math dialect."""
 
-IN_DOUBLE = frozenset({math.CoshOp, math.SinhOp})
-"""
-Functions that C libraries round differently in f32: computed in f64 and rounded once.
-
-So code gives the same result on each machine, and the one that constant propagation gives. Trigonometric
-functions of f32 and their inverses are lowered to such code.
-"""
-
 
 def _register_unary(kind: type[Operation], becomes: type[Operation]) -> None:
     def function(op: Operation, body: ElementwiseBody) -> Scalar | None:
         x = body(op.operands[0])
-        if not x.is_float:
-            return None
-        return x.to(f64).function(becomes).to(x.type) if becomes in IN_DOUBLE else x.function(becomes)
+        return x.function(becomes) if x.is_float else None
 
     function.__doc__ = f"`{kind.name.removeprefix('onnx.').lower()} X`, of floats."
     lowers_elementwise(kind)(function)
