@@ -50,6 +50,8 @@ class CpuTarget:
 
     If empty, elements are loaded one by one.
     """
+    narrow_weights: tuple[str, ...] = ()
+    """Types of 16 bits, `float16` and `bfloat16`, that a few instructions widen a vector from."""
 
 
 def cpu_names() -> list[str]:
@@ -74,11 +76,13 @@ def load_cpu(name: str) -> CpuTarget:
 
 def portable(target: CpuTarget) -> CpuTarget:
     """
-    Return the target for C output: the int8 dot product is a function that runs on any CPU, and there is none
-    of bfloat16 and no permutation of bytes.
+    Return the target for C output.
+
+    The int8 dot product is a function that runs on any CPU. There is none of bfloat16, no permutation of
+    bytes, and there are no vectors of 16-bit floats.
     """
     dot = f"llvm.x86.avx512.vpdpbusd.{8 * target.vector_bytes}"
-    return replace(target, int8_dot=dot, bf16_dot="", byte_shuffle="")
+    return replace(target, int8_dot=dot, bf16_dot="", byte_shuffle="", narrow_weights=())
 
 
 def best_cpu(features: set[str]) -> CpuTarget:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     UnitAttr,
+    f16,
     f32,
     i16,
     i64,
@@ -62,6 +63,10 @@ class GemmOp(IRDLOperation):
     `dynamic_batch` the number of products is dynamic too, and the last of those; `dynamic_batch` says
     whether A, and B, has a matrix for each, or one for all.
 
+    A packed B of static size for a C of f32 may be narrower: f16, or i16, the bits of bfloat16 values, which
+    are widened where they are loaded. `unpack` is `[least rows, depth]`: from that number of rows on, the
+    stack holds `depth` rows of a widened panel at a time, for all rows of A.
+
     With `products`, the LLVM intrinsic of a dot product, A and B hold the bits of bfloat16 values, and B is
     packed as `[N/NR][K/2][NR][2]`; sums are float32.
 
@@ -105,8 +110,14 @@ class GemmOp(IRDLOperation):
     rows_first = opt_prop_def(UnitAttr)
     """Whether the panels of B are the inner loop, for a tile of rows of A each, and not the outer one."""
     products = opt_prop_def(StringAttr)
+    unpack = opt_prop_def(DenseArrayBase.constr(i64))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether elements of B are widened where they are loaded."""
+        return self.products is None and element_of(self.b) != element_of(self.c)
 
     @property
     def terms(self) -> int:
@@ -167,6 +178,7 @@ class GemmOp(IRDLOperation):
             raise VerifyException("krnl.gemm: write_prefetch takes a static n")
         if self.products is not None:
             self._verify_products()
+        self._verify_narrow()
         is_plain = self.packed is None and self.transposed_a is None and self.bias is None
         if self.transposed_b is not None and not (is_plain and self.k.value.data != DYNAMIC_INDEX):
             raise VerifyException(
@@ -188,6 +200,25 @@ class GemmOp(IRDLOperation):
             raise VerifyException(
                 "krnl.gemm: next_panel_prefetch takes a number above 0, a packed B, and static n and k"
             )
+
+    def _verify_narrow(self) -> None:
+        """A packed B of static size, of floats of 16 bits for a C of f32; panels are the outer loop."""
+        if self.is_narrow:
+            types = [element_of(buffer) for buffer in (self.c, self.b)]
+            if types[0] != f32 or types[1] not in (f16, i16):
+                raise VerifyException(
+                    f"krnl.gemm: the elements of b are those of c, or f16 or i16 (bfloat16) for f32; found "
+                    f"{types[1]} for {types[0]}"
+                )
+            if self.packed is None or DYNAMIC_INDEX in self.sizes[1:]:
+                raise VerifyException("krnl.gemm: a b of 16 bits is packed, with static n and k")
+        if self.unpack is not None:
+            sizes = self.unpack.get_values()
+            if not self.is_narrow or len(sizes) != 2 or min(sizes) < 1:
+                raise VerifyException("krnl.gemm: unpack is two numbers above 0, of a b of 16 bits")
+            is_batch = self.dynamic_batch is not None or self.batch_a is not None
+            if is_batch or self.rows_first is not None or self.iteration_space[0] != "panels":
+                raise VerifyException("krnl.gemm: unpack takes panels one by one, of one product")
 
     def _verify_products(self) -> None:
         """Bits of bfloat16 times those of a packed matrix, with an even k and static columns."""

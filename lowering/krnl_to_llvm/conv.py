@@ -22,7 +22,7 @@ from xonnc.dialects.krnl.tiles import ConvOp
 from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.lowering.krnl_to_llvm import llvm_ops
 from xonnc.lowering.krnl_to_llvm.conv_tiles import StridedBuffer, TileGrid, TileOrigin, emit_tiles
-from xonnc.lowering.krnl_to_llvm.gemm import multiply_add
+from xonnc.lowering.krnl_to_llvm.gemm_tile import multiply_add
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
 from xonnc.lowering.krnl_to_llvm.next_panel import (

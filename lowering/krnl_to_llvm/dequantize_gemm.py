@@ -32,6 +32,7 @@ from xonnc.lowering.krnl_to_llvm.gemm import (
 )
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 from xonnc.lowering.krnl_to_llvm.llvm_ops import vector_of
+from xonnc.lowering.krnl_to_llvm.narrow_weights import if_any, split_rows
 
 MANTISSA_BITS = 23
 EXPONENT_BIAS = 127
@@ -113,7 +114,7 @@ def emit_dequantize_gemm(
     rows, columns = map(int, op.tile.get_values())
     m = dynamic_sizes[0] if op.m.value.data == DYNAMIC_INDEX else op.m.value.data
     product = _BlockGemm(builder, op, pointers, vector_bytes // 4)
-    few, many = _split_rows(builder, op, m)
+    few, many = (m, 0) if op.unpack is None else split_rows(builder, m, int(op.unpack.get_values()[0]))
     few_rows = step_range(builder, few, rows)
 
     def panel(column: SSAValue, width: int) -> None:
@@ -130,20 +131,6 @@ def emit_dequantize_gemm(
             _emit_unpacked_panel(product, column, width, many)
 
     emit_steps(builder, iterations, op.n.value.data, [columns], panel)
-
-
-def _split_rows(
-    builder: LLVMBuilder, op: DequantizeGemmOp, m: int | SSAValue
-) -> tuple[int | SSAValue, int | SSAValue]:
-    """Return the rows to compute with weights in registers, and with unpacked ones: all of M, and 0."""
-    if op.unpack is None:
-        return m, 0
-    least = int(op.unpack.get_values()[0])
-    if isinstance(m, int):
-        return (m, 0) if m < least else (0, m)
-    is_few = builder.icmp("slt", m, builder.constant(least))
-    none = builder.constant(0)
-    return builder.select(is_few, m, none), builder.select(is_few, none, m)
 
 
 def _emit_tile(
@@ -305,12 +292,9 @@ def _emit_unpacked_panel(product: _BlockGemm, column: SSAValue, width: int, rows
         emit_steps(builder, all_tiles, rows, step_sizes(height, *REMAINDER_ROWS), tile)
         return []
 
-    pieces = builder.constant(product.sizes[1] // depth)
-    if not isinstance(rows, int):
-        # Nothing is unpacked for no rows.
-        pieces = builder.select(builder.icmp("eq", rows, builder.constant(0)), builder.constant(0), pieces)
-    elif not rows:
+    if rows == 0:
         return
+    pieces = if_any(builder, rows, builder.constant(product.sizes[1] // depth))
     builder.loop(builder.constant(0), pieces, 1, [], of_piece)
 
 

@@ -135,6 +135,14 @@ class LLVMBuilder:
             self.entry.insert_op_before(op, first)
         return op.result
 
+    def stack_space(self, count: int, element: Attribute) -> SSAValue:
+        """Return space for elements on the stack, from a cache line on, for the whole function."""
+        size = self.constant(count)
+        made = llvm.AllocaOp(size, element, alignment=64)
+        assert isinstance(size.owner, Operation)
+        self.entry.insert_op_after(made, size.owner)
+        return made.res
+
     def splat(self, value: SSAValue, lanes: int) -> SSAValue:
         """Broadcast a scalar to all lanes; a vector is returned as it is."""
         if not lanes or lanes_of(value):

@@ -326,6 +326,11 @@ def _load(body: _FunctionPrinter, op: Operation) -> str:
     return f"load {type_}, {body.typed(op.operands[0])}{_alignment(op)}"
 
 
+def _stack_space(body: _FunctionPrinter, op: Operation) -> str:
+    element = body.type_text(op.properties["elem_type"])
+    return f"alloca {element}, {body.typed(op.operands[0])}{_alignment(op)}"
+
+
 def _store(body: _FunctionPrinter, op: Operation) -> str:
     return f"{_list(body, op)}{_alignment(op)}"
 
@@ -425,6 +430,7 @@ _INSTRUCTIONS: dict[type[Operation], _Instruction] = {
     SelectOp: _list,
     llvm.SelectOp: _list,
     llvm.FMAOp: _fma,
+    llvm.AllocaOp: _stack_space,
     llvm.LoadOp: _load,
     llvm.StoreOp: _store,
     llvm.GEPOp: _address,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, I64, DenseArrayBase
@@ -60,6 +61,9 @@ def _columns(op: GemmOp, b: Array | PackedWeights, sizes: tuple[int, int], start
     if isinstance(b, PackedWeights):
         if start or b.op.form.data != "gemm_panels":
             raise NotInterpretedError(f"a krnl.gemm of packed weights {b.op.form.data}")
+        if op.is_narrow:
+            is_bfloat16 = b.weights.dtype == np.int16
+            return (b.weights.view(ml_dtypes.bfloat16) if is_bfloat16 else b.weights).astype(np.float32)
         factor = 1.0 if b.op.factor is None else b.op.factor.value.data
         return b.weights * b.weights.dtype.type(factor)
     if op.transposed_b is not None:

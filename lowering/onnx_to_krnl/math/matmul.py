@@ -43,6 +43,7 @@ from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
 from xonnc.lowering.onnx_to_krnl.builders.strided_copies import AffineAccess, IndexExpr, copy, dim
 from xonnc.lowering.onnx_to_krnl.math.block_weights import dequantize_matmul
 from xonnc.lowering.onnx_to_krnl.math.generic_matmul import generic_gemm, generic_matmul
+from xonnc.lowering.onnx_to_krnl.math.narrow_weights import narrowed
 from xonnc.lowering.onnx_to_krnl.planning.select_bf16_onnx import has_bf16_operands
 from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
     Size,
@@ -298,12 +299,27 @@ def constant_matmul(
         scaled = matrix if factor == 1.0 else matrix * np.float32(factor)
         weights = builder.packed(scaled, "bf16_panels", {"width": tile[1]})
         properties["products"] = StringAttr(builder.target.bf16_dot)
+    elif (narrow := _narrow(matrix, sizes, factor, builder)) is not None:
+        weights = prepacked_panels(narrow[0], tile[1], builder)
+        if narrow[1]:
+            properties["unpack"] = DenseArrayBase.from_list(i64, list(narrow[1]))
     else:
         weights = prepacked_panels(matrix, tile[1], builder, factor)
     buffers = [a, weights]
     if bias is not None:
         buffers.append(builder.constant_buffer(bias))
     emit_gemm(result, buffers, sizes, tile, properties, builder)
+
+
+def _narrow(
+    matrix: Array, sizes: tuple[Size, Size, Size], factor: float, builder: LoweringBuilder
+) -> tuple[Array, Sequence[int]] | None:
+    """Return weights in 16 bits and their `unpack`, where that loses nothing and pays."""
+    if factor != 1.0 or matrix.dtype != np.float32:
+        return None
+    unpack = builder.tiles.narrow_weights(sizes)
+    weights = None if unpack is None else narrowed(matrix, builder.target.narrow_weights)
+    return None if unpack is None or weights is None else (weights, unpack)
 
 
 def prepacked_panels(matrix: Array, width: int, builder: LoweringBuilder, factor: float = 1.0) -> SSAValue:

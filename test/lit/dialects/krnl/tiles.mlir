@@ -9,6 +9,16 @@ func.func @product(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref<8x16xf3
   return
 }
 
+// Weights in 16 bits, of which the stack holds 8 rows of a panel as float32 from 24 rows of A on.
+// CHECK-LABEL: @narrow_product
+func.func @narrow_product(%c: memref<?x16xf32>, %a: memref<?x8xf32>, %b: memref<128xf16>, %m: index) {
+  // CHECK-NEXT: "krnl.gemm"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{
+  // CHECK-SAME: unpack = array<i64: 24, 8>
+  // CHECK-SAME: memref<128xf16>
+  "krnl.gemm"(%c, %a, %b, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, m = -9223372036854775808 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>, packed, unpack = array<i64: 24, 8>}> : (memref<?x16xf32>, memref<?x8xf32>, memref<128xf16>, index) -> ()
+  return
+}
+
 // An int8 convolution with per-channel scales and a residual image that its epilogue adds.
 // CHECK-LABEL: @bytes
 func.func @bytes(%y: memref<1x6x6x16xi8>, %x: memref<1x8x8x4xi8>, %w: memref<576xi8>, %s: memref<16xi32>, %r: memref<1x7x7x16xi8>) {

@@ -648,3 +648,51 @@ func.func private @k(%y: memref<1x6x6x16xi8>, %x: memref<1x8x8x4xi8>, %w: memref
   }) : (memref<1x6x6x16xi8>, memref<1x8x8x4xi8>, memref<576xi8>, memref<16xi32>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref<128xi8>) {
+  // expected-error @+1 {{krnl.gemm: the elements of b are those of c, or f16 or i16 (bfloat16) for f32; found i8 for f32}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>, packed}> : (memref<4x16xf32>, memref<4x8xf32>, memref<128xi8>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x16xf64>, %a: memref<4x8xf64>, %b: memref<128xf16>) {
+  // expected-error @+1 {{krnl.gemm: the elements of b are those of c, or f16 or i16 (bfloat16) for f32; found f16 for f64}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>, packed}> : (memref<4x16xf64>, memref<4x8xf64>, memref<128xf16>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref<128xi16>) {
+  // expected-error @+1 {{krnl.gemm: a b of 16 bits is packed, with static n and k}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x8xf32>, memref<128xi16>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref<128xf32>) {
+  // expected-error @+1 {{krnl.gemm: unpack is two numbers above 0, of a b of 16 bits}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>, packed, unpack = array<i64: 24, 8>}> : (memref<4x16xf32>, memref<4x8xf32>, memref<128xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref<128xf16>) {
+  // expected-error @+1 {{krnl.gemm: unpack is two numbers above 0, of a b of 16 bits}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>, packed, unpack = array<i64: 24, 0>}> : (memref<4x16xf32>, memref<4x8xf32>, memref<128xf16>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref<128xf16>) {
+  // expected-error @+1 {{krnl.gemm: unpack takes panels one by one, of one product}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>, packed, rows_first, unpack = array<i64: 24, 8>}> : (memref<4x16xf32>, memref<4x8xf32>, memref<128xf16>) -> ()
+  return
+}

@@ -686,3 +686,29 @@ func.func @no_kernel(%x: tensor<4x!onnx.String>) -> tensor<4x!onnx.String> {
   %y = "onnx.StringNormalizer"(%x) <{case_change_action = "UPPER"}> : (tensor<4x!onnx.String>) -> tensor<4x!onnx.String>
   onnx.Return %y : tensor<4x!onnx.String>
 }
+
+// -----
+
+// Weights that bfloat16 holds, for a few rows: half the memory is read, and each vector is widened.
+// CHECK-LABEL: func.func @narrow_weights
+// CHECK:         krnl.pack %{{.*}} {form = "gemm_panels"{{.*}}} : memref<512x512xi16> -> memref<262144xi16>
+// CHECK:         krnl.gemm
+// CHECK-NOT:     unpack
+func.func @narrow_weights(%x: tensor<1x512xf32>) -> tensor<1x512xf32> {
+  %w = onnx.Constant dense<0.5> : tensor<512x512xf32>
+  %y = "onnx.MatMul"(%x, %w) : (tensor<1x512xf32>, tensor<512x512xf32>) -> tensor<1x512xf32>
+  onnx.Return %y : tensor<1x512xf32>
+}
+
+// -----
+
+// Float16 holds these, and the number of rows is dynamic: many rows share pieces of widened panels.
+// CHECK-LABEL: func.func @narrow_weights_of_any_rows
+// CHECK:         krnl.pack %{{.*}} {form = "gemm_panels"{{.*}}} : memref<512x512xf16> -> memref<270336xf16>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    unpack = array<i64: 24, 512>
+func.func @narrow_weights_of_any_rows(%x: tensor<?x512xf32>) -> tensor<?x512xf32> {
+  %w = onnx.Constant dense<1.0009765625> : tensor<512x512xf32>
+  %y = "onnx.MatMul"(%x, %w) : (tensor<?x512xf32>, tensor<512x512xf32>) -> tensor<?x512xf32>
+  onnx.Return %y : tensor<?x512xf32>
+}

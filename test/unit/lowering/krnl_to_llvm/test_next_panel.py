@@ -16,7 +16,7 @@ from onnx import numpy_helper
 from xdsl.ir import SSAValue
 
 from xonnc import native
-from xonnc.lowering.krnl_to_llvm import conv, gemm
+from xonnc.lowering.krnl_to_llvm import conv, gemm_tile
 from xonnc.lowering.krnl_to_llvm.llvm_builder import LLVMBuilder
 from xonnc.lowering.krnl_to_llvm.next_panel import share_of_next_panel
 from xonnc.native import compile_native
@@ -56,7 +56,7 @@ def shares_of_tiles(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return replace(found, core=core)
 
     monkeypatch.setattr(native, "resolve_processor", resolve)
-    for module in (gemm, conv):
+    for module in (gemm_tile, conv):
         monkeypatch.setattr(module, "share_of_next_panel", share_of)
     return found
 
