@@ -14,6 +14,17 @@ from xonnc.contrib.microsoft.cached_attention import (
     sunk_softmax,
 )
 from xonnc.contrib.microsoft.common import Array, Samples, allowed, contrib, normal, range_of, softmax, wide
+from xonnc.contrib.microsoft.quantized_cache import (
+    build_integers,
+    build_reordered,
+    build_rounded,
+    build_scaled,
+    is_quantized,
+    real_rows,
+    require_supported_scales,
+    rounded,
+    width_of,
+)
 from xonnc.contrib.microsoft.windowed_cache import (
     build_kept,
     build_resident,
@@ -55,8 +66,8 @@ class GroupQueryAttention:
         one("T", name="q"),
         optional("T", name="k"),
         optional("T", name="v"),
-        optional("T", name="past_key"),
-        optional("T", name="past_value"),
+        optional("T_CACHE", name="past_key"),
+        optional("T_CACHE", name="past_value"),
         one(np.int32, name="lengths"),
         one(np.int32, name="total"),
         optional("T", name="cosines"),
@@ -72,15 +83,15 @@ class GroupQueryAttention:
     )
     outputs = (
         one("T", name="output"),
-        optional("T", name="present_key"),
-        optional("T", name="present_value"),
+        optional("T_CACHE", name="present_key"),
+        optional("T_CACHE", name="present_value"),
     )
-    types = allowed(T=(np.float32, np.float16))
+    types = allowed(T=(np.float32, np.float16), T_CACHE=(np.float32, np.float16, np.int8, np.uint8))
     causal = attribute(int, default=1)
     do_rotary = attribute(int, default=0)
     k_norm_epsilon = attribute(float, default=None)
-    k_quant_type = attribute(str, default="NONE")
-    kv_cache_bit_width = attribute(int, default=0)
+    k_quant_type = attribute(str, default="NONE", choices=("NONE", "PER_TENSOR", "PER_CHANNEL"))
+    kv_cache_bit_width = attribute(int, default=0, choices=(0, 4, 8))
     kv_num_heads = attribute(int)
     local_window_size = attribute(int, default=-1)
     num_heads = attribute(int)
@@ -92,7 +103,7 @@ class GroupQueryAttention:
     sliding_window_cache = attribute(int, default=0)
     smooth_softmax = attribute(int, default=0, choices=(0, -1, 1))
     softcap = attribute(float, default=0.0)
-    v_quant_type = attribute(str, default="NONE")
+    v_quant_type = attribute(str, default="NONE", choices=("NONE", "PER_TENSOR", "PER_CHANNEL"))
 
     @staticmethod
     def require_supported(op: Any) -> None:
@@ -112,8 +123,8 @@ class GroupQueryAttention:
     @staticmethod
     def require_supported_cache(op: Any) -> None:
         """Raise `XonncError` for a cache that is refused."""
-        if op.kv_cache_bit_width or {op.k_quant_type, op.v_quant_type} != {"NONE"}:
-            raise op.fail("a quantized cache is not supported; export the model with a cache of floats")
+        if op.q.shape is not None and isinstance(op.q.shape[-1], int):
+            require_supported_scales(op, GroupQueryAttention.size(op))
         if not op.sliding_window_cache:
             return
         if op.past_key is None or op.local_window_size <= 0:
@@ -132,25 +143,27 @@ class GroupQueryAttention:
     @staticmethod
     def infer(op: Any) -> list[TensorType]:
         GroupQueryAttention.require_supported(op)
-        unknown = op.q.with_shape(None)
+        cache: Any = op.q if op.past_key is None else op.past_key
+        unknown = cache.with_shape(None)
         if op.q.shape is None or not isinstance(op.q.shape[-1], int):
-            return [unknown] * 3
+            return [op.q.with_shape(None), unknown, unknown]
         size = GroupQueryAttention.size(op)
         output = op.q.with_shape((*op.q.shape[:2], op.num_heads * size))
         if op.sliding_window_cache:
-            return [output, op.past_key, op.past_value]
+            return [output, cache, cache]
         total = (op.integers(6) or [None])[0]
-        past = 0 if op.past_key is None else None if op.past_key.shape is None else op.past_key.shape[2]
+        past = 0 if op.past_key is None else None if cache.shape is None else cache.shape[2]
         if not isinstance(past, int) or total is None:
             return [output, unknown, unknown]
-        present = op.q.with_shape((op.q.shape[0], op.kv_num_heads, max(past, total), size))
+        shape = op.q.shape[0], op.kv_num_heads, max(past, total), width_of(op, size)
+        present = cache.with_shape(shape)
         return [output, present, present]
 
     @staticmethod
     def reference(op: Any, *operands: Array) -> list[Array]:
         GroupQueryAttention.require_supported(op)
         q, k, v, past_key, past_value, lengths, total, cosines, sines, positions, *others = operands
-        added, sink, _, _, q_weight, k_weight, query_lengths = others
+        added, sink, k_scale, v_scale, q_weight, k_weight, query_lengths = others
         absent: Any = None
         size = GroupQueryAttention.size(op)
         if k is absent:
@@ -179,12 +192,19 @@ class GroupQueryAttention:
         rows, added_rows = starts, max(int(total.reshape(-1)[0]) - capacity, 0)
         if op.sliding_window_cache:
             rows, added_rows = resident(starts, capacity, op.local_window_size), length
+        scales = (op.k_quant_type, k_scale), (op.v_quant_type, v_scale)
+        new = [key, value]
+        if is_quantized(op):
+            new = [rounded(op, each, *given) for each, given in zip(new, scales, strict=True)]
         presents = [
-            with_new_rows(wide(past), new, rows, added_rows)
-            for past, new in ((past_key, key), (past_value, value))
+            with_new_rows(past if is_quantized(op) else wide(past), each, rows, added_rows)
+            for past, each in zip((past_key, past_value), new, strict=True)
         ]
         longest = capacity + added_rows
-        everything = [np.repeat(each, op.num_heads // op.kv_num_heads, 1) for each in presents]
+        real = presents
+        if is_quantized(op):
+            real = [real_rows(op, each, *given) for each, given in zip(presents, scales, strict=True)]
+        everything = [np.repeat(each, op.num_heads // op.kv_num_heads, 1) for each in real]
         if op.sliding_window_cache:
             dropped = rows + tokens - starts - resident(tokens, capacity, op.local_window_size)
             presents = [kept(each, dropped, capacity) for each in presents]
@@ -204,7 +224,7 @@ class GroupQueryAttention:
         sinks = np.zeros(op.num_heads, np.float32) if sink is absent else wide(sink)
         has_sinks = sink is not absent or op.smooth_softmax == 1
         y = merged((sunk_softmax(scores, sinks) if has_sinks else softmax(scores)) @ everything[1])
-        return [each.astype(op.q.dtype) for each in (y, *presents)]
+        return [y.astype(op.q.dtype), *(each.astype(past_key.dtype) for each in presents)]
 
     @staticmethod
     def decompose(op: Any, b: Builder) -> list[Value | None]:
@@ -234,14 +254,17 @@ class GroupQueryAttention:
                 GroupQueryAttention.rotate(op, b, each, starts, length, size) for each in (query, key)
             )
         keys, values = key, value
+        if is_quantized(op):
+            keys = build_rounded(op, b, key, op.k_quant_type, op.k_scale)
+            values = build_rounded(op, b, value, op.v_quant_type, op.v_scale)
         if op.sliding_window_cache:
-            return GroupQueryAttention.attend_window(op, b, [query, key, value], tokens, starts)
+            return GroupQueryAttention.attend_window(op, b, [query, keys, values], tokens, starts)
         if op.past_key is not None:
             total = b.Reshape(b.Cast(op.total, to=np.int64), [1])
             past_keys, past_values = GroupQueryAttention.pasts(op, b)
             added_rows = b.Max(b.Sub(total, b.Shape(past_keys, start=2, end=3)), np.int64(0))
-            keys = build_with_new_rows(b, past_keys, key, starts, added_rows)
-            values = build_with_new_rows(b, past_values, value, starts, added_rows)
+            keys = build_with_new_rows(b, past_keys, keys, starts, added_rows)
+            values = build_with_new_rows(b, past_values, values, starts, added_rows)
         y = merge_heads(b, GroupQueryAttention.attend(op, b, [query, keys, values], starts))
         return [y, keys, values]
 
@@ -255,7 +278,8 @@ class GroupQueryAttention:
         given = [op.past_key, op.past_value]
         if op.past_key.shape is None or isinstance(op.past_key.shape[3], int):
             return given
-        return [b.Reshape(each, [0, 0, 0, GroupQueryAttention.size(op)]) for each in given]
+        width = width_of(op, GroupQueryAttention.size(op))
+        return [b.Reshape(each, [0, 0, 0, width]) for each in given]
 
     @staticmethod
     def epsilons(op: Any) -> list[float]:
@@ -300,7 +324,20 @@ class GroupQueryAttention:
 
     @staticmethod
     def attend(op: Any, b: Builder, parts: list[Value], starts: Value) -> Value:
-        """Build the attention of queries that start at the rows `starts` of the cache."""
+        """Build the attention of queries that start at the rows `starts` of the cache, quantized or not."""
+        if not is_quantized(op):
+            return GroupQueryAttention.attend_real(op, b, parts, starts)
+        size = GroupQueryAttention.size(op)
+        query = build_scaled(op, b, b.Cast(parts[0], to=np.float32), op.k_quant_type, op.k_scale)
+        query = build_reordered(op, b, query, size, is_query=True)
+        integers = [build_integers(op, b, each) for each in parts[1:]]
+        y = GroupQueryAttention.attend_real(op, b, [query, *integers], starts)
+        y = build_reordered(op, b, y, size, is_query=False)
+        return b.Cast(build_scaled(op, b, y, op.v_quant_type, op.v_scale), to=op.q.dtype)
+
+    @staticmethod
+    def attend_real(op: Any, b: Builder, parts: list[Value], starts: Value) -> Value:
+        """Build the attention to keys and values of floats."""
         length, scale = b.Shape(op.q, start=1, end=2), scale_of(op, GroupQueryAttention.size(op))
         window = op.local_window_size - 1 if op.local_window_size > 0 else -1
         lengths = b.Add(starts, length)
@@ -349,6 +386,8 @@ class GroupQueryAttention:
             (4, 2, 1, 4, 9, {"do_rotary": 1, "local_window_size": 4, "sliding_window_cache": 1}),
             (4, 1, 6, 5, 13, {"do_rotary": 1, "local_window_size": 4, "sliding_window_cache": 1}),
             (6, 2, 2, 5, 8, {"local_window_size": 3, "sliding_window_cache": 1, "sink": 1}),
+            (4, 2, 1, 5, 0, {"kv_cache_bit_width": 8, "quantized": "PER_TENSOR"}),
+            (4, 2, 1, 5, 0, {"kv_cache_bit_width": 4, "quantized": "PER_CHANNEL"}),
         ):
             size, batch = 32 if "columns" in options else 16, 1 if length > 1 else 2
             cache_length = max(past, 0) + length
@@ -366,6 +405,17 @@ class GroupQueryAttention:
                 # onnxruntime clears rows that hold no token, unless the cache is updated in place.
                 if each is not None and fixed <= 1:
                     each[:, :, cache_length - length :] = 0
+            kind, scales = options.get("quantized"), [None, None]
+            if kind is not None:
+                is_wide, shape = options["kv_cache_bit_width"] == 8, (batch, kv, past, size)
+                cache = [
+                    rng.integers(-128, 128, shape).astype(np.int8)
+                    if is_wide
+                    else rng.integers(0, 256, (*shape[:3], size // 2)).astype(np.uint8)
+                    for _ in range(2)
+                ]
+                scale_count = 1 if kind == "PER_TENSOR" else kv * size
+                scales = [rng.uniform(0.01, 0.5, scale_count).astype(np.float32) for _ in range(2)]
             columns = int(options.get("columns", size // 2))
             angles = rng.uniform(0, 6, (16, columns)).astype(np.float32)
             tables: list[Array | None] = [None, None]
@@ -374,6 +424,9 @@ class GroupQueryAttention:
             added = normal(rng, 1, count, length, cache_length) if "bias" in options else None
             sink = normal(rng, count) if "sink" in options else None
             numbers = [np.full((batch,), cache_length - 1, np.int32), np.asarray(cache_length, np.int32)]
-            given = {name: each for name, each in options.items() if name not in ("bias", "sink", "columns")}
-            operands: list[Array | None] = [*packed, *cache, *numbers, *tables, None, added, sink]
+            inputs = ("bias", "sink", "columns", "quantized")
+            given = {name: each for name, each in options.items() if name not in inputs}
+            if kind is not None:
+                given |= {"k_quant_type": kind, "v_quant_type": kind}
+            operands: list[Array | None] = [*packed, *cache, *numbers, *tables, None, added, sink, *scales]
             yield operands, {"num_heads": count, "kv_num_heads": kv, **given}

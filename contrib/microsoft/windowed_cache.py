@@ -40,7 +40,7 @@ def build_with_new_rows(b: Builder, past: Value, new: Value, rows: Value, added_
     """Build `with_new_rows` from ONNX operators."""
     shape = b.Concat(b.Shape(past, start=0, end=2), added_rows, b.Shape(past, start=3, end=4), axis=0)
     zeros = b.ConstantOfShape(shape)
-    zeros = zeros if past.dtype == np.float32 else b.CastLike(zeros, past)
+    zeros = zeros if past.dtype == np.float32 else b.Cast(zeros, to=past.dtype)
     return b.TensorScatter(b.Concat(past, zeros, axis=2), new, rows, axis=2)
 
 

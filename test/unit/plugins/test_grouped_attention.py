@@ -150,8 +150,6 @@ def test_normalized_heads():
 @pytest.mark.parametrize(
     ("attributes", "given", "message"),
     [
-        (', k_quant_type = "PER_TENSOR"', {}, "a quantized cache is not supported; export the model with"),
-        (", kv_cache_bit_width = 8", {}, "a quantized cache is not supported; export the model with"),
         (", sliding_window_cache = 1", {}, "sliding_window_cache needs past_key, past_value and a local_win"),
         ("", {"QW": "qw"}, "q_norm_weight and k_norm_weight are needed both, or neither"),
     ],
