@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
-from xonnc.dialects.onnx.ops import math, nn, reduction, rnn
+from xonnc.dialects.onnx.ops import math, nn, quantization, reduction, rnn
 from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.tensor import CastOp
@@ -38,11 +38,14 @@ FLOAT16_TO_FLOAT32 = (
     nn.LRNOp,
     nn.MaxPoolOp,
     MaxPoolSingleOutOp,
+    quantization.DequantizeLinearOp,
     rnn.GRUOp,
     rnn.LSTMOp,
     rnn.RNNOp,
 )
-"""Operators with long sums, or windows: float16 and bfloat16 are computed in float32."""
+"""
+Operators with long sums, windows, or fusions of integers: float16 and bfloat16 are computed in float32.
+"""
 
 CONTINUOUS = frozenset(
     f"onnx.{name}"
@@ -50,13 +53,17 @@ CONTINUOUS = frozenset(
     Abs Add AveragePool BatchNormalizationInferenceMode Celu Clip DepthToSpace Div Dropout Elu Erf Exp
     Expand Flatten Gelu GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish
     Identity InstanceNormalization LayerNormalization LeakyRelu Log LogSoftmax Max MaxPool
-    MaxPoolSingleOut Mean Min Mish Mul Neg PRelu Pad Pow RMSNormalization Reciprocal ReduceL1 ReduceL2
-    ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceSum ReduceSumSquare Relu Reshape Resize Selu
-    Sigmoid Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum Swish Tanh
-    ThresholdedRelu Transpose Unsqueeze Where
+    MaxPoolSingleOut Mean Min Mish Mul Neg PRelu Pad Pow QuantizeLinear RMSNormalization Reciprocal
+    ReduceL1 ReduceL2 ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceSum ReduceSumSquare Relu
+    Reshape Resize Selu Sigmoid Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt Squeeze Sub Sum
+    Swish Tanh ThresholdedRelu Transpose Unsqueeze Where
     """.split()
 )
-"""Operators, of any version, that take float32 where an operand of float16 was computed as that."""
+"""
+Operators, of any version, that take float32 where an operand of float16 was computed as that.
+
+QuantizeLinear rounds, but in steps of its own, not of float16: to round before would move some by one.
+"""
 
 JOINING = frozenset({"onnx.Concat", "onnx.ScatterElements", "onnx.ScatterND"})
 """Operators that do so if all operands were: others may be large, as caches of keys and values are."""

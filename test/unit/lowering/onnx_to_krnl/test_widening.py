@@ -210,3 +210,58 @@ def test_sums_of_float16_overflow_once() -> None:
     np.testing.assert_array_equal(
         np.asarray(found)[:, 0], np.array([60000, np.inf, np.nan, -np.inf], np.float16)
     )
+
+
+QUANTIZED = """
+<ir_version: 10, opset_import: ["": 21]>
+quantized (TYPE[1, 4, h, 8] x) => (TYPE[1, 16, h, 8] y)
+{
+    q = QuantizeLinear(x, s, z)
+    d = DequantizeLinear(q, s, z)
+    w = DequantizeLinear<axis = 0>(v, r, zr)
+    a = Conv<pads = [1, 1, 1, 1]>(d, w)
+    b = Relu(a)
+    c = QuantizeLinear(b, t, z)
+    y = DequantizeLinear(c, t, z)
+}
+"""
+
+
+def test_quantized_networks_of_float16_stay_in_integers() -> None:
+    """Scales of float16 are no reason to compute in floats: results are those of scales in float32."""
+    integers = {
+        "z": np.array(128, np.uint8),
+        "v": RANDOM.integers(-128, 128, (16, 4, 3, 3)).astype(np.int8),
+        "zr": np.zeros(16, np.int8),
+    }
+    rows = RANDOM.uniform(0.001, 0.02, 16).astype(np.float16)
+    scales = {"s": np.array(0.0625), "r": rows, "t": np.array(0.25)}
+    found: list[npt.NDArray[np.float32]] = []
+    x = RANDOM.normal(size=(1, 4, 5, 8)).astype(np.float16)
+    for name, dtype in (("float16", np.float16), ("float", np.float32)):
+        model = onnx_parser.parse_model(QUANTIZED.replace("TYPE", name))
+        for key, each in {**integers, **{key: scale.astype(dtype) for key, scale in scales.items()}}.items():
+            model.graph.initializer.append(numpy_helper.from_array(each, key))
+        session = compile_native(model)
+        found.append(np.asarray(session.run(None, {"x": x.astype(dtype)})[0], np.float32))
+        assert any("int8" in line.what for line in session.report())
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_weights_of_4_bits_with_scales_of_float16_stay_packed() -> None:
+    """In blocks, as exporters of language models write them."""
+    model = onnx_parser.parse_model("""
+        <ir_version: 10, opset_import: ["": 21]>
+        g (float16[m, 64] x) => (float16[m, 32] y) <int4[64, 32] w, float16[2, 32] s>
+        { d = DequantizeLinear<axis = 0, block_size = 32>(w, s) y = MatMul(x, d) }""")
+    weights = RANDOM.integers(-8, 8, (64, 32)).astype(ml_dtypes.int4)
+    scales = RANDOM.uniform(0.1, 1, (2, 32)).astype(np.float16)
+    model.graph.initializer.extend(
+        [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(scales, "s")]
+    )
+    session = compile_native(model)
+    wide = weights.astype(np.float32) * np.repeat(scales.astype(np.float32), 32, 0)
+    for rows in (1, 30):
+        x = float16s(HALF, rows, 64)
+        assert_rounded(session.run(None, {"x": x})[0], x.astype(np.float32) @ wide)
+    assert any("dequantize_gemm" in line.what for line in session.report())
