@@ -7,7 +7,7 @@
 becomes a Reshape and an Add. Einsum of matrices and Fourier transforms become matrix products, loops that
 append to sequences get scan outputs (`collect-sequences-onnx`), strings are looked up before they are moved,
 convolutions, pools and matrix products of float16 are promoted to float32 with the operators that follow
-them, batch normalizations become Mul and Add.
+them, batch normalizations become Mul and Add, images whose pads depend on dynamic sizes are padded first.
 Shape inference runs afterwards. The result may use operators outside the opset of the model, so this pass
 never runs on a model to be exported.
 """
@@ -34,6 +34,7 @@ from xonnc.transforms.rules import (
     legalize_string_encoders,
     legalize_string_labels,
     legalize_training,
+    legalize_windows,
 )
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 from xonnc.transforms.type_promotion import promote_types
@@ -47,6 +48,7 @@ RULES = RuleSet(
         **legalize_pooling.RULES,
         **legalize_training.RULES,
         **legalize_early_opsets.RULES,
+        **legalize_windows.RULES,
     }
 )
 """Legalisation patterns."""

@@ -269,3 +269,31 @@ func.func @einsum(%x: tensor<3x8x64xf32>, %w: tensor<64x16xf32>, %a: tensor<3x8x
   %1 = "onnx.Einsum"(%a, %a) <{equation = "ij,ij->i"}> : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3xf32>
   onnx.Return %0, %1 : tensor<3x8x16xf32>, tensor<3xf32>
 }
+
+// -----
+
+// Pads that depend on the size of the image become a Pad: 2 ⌈W / 2⌉ + 1 - W columns for windows of 3.
+// CHECK-LABEL: @same_of_dynamic_columns
+// CHECK:         %[[W:.*]] = "onnx.Shape"(%arg0) <{end = 4 : si64, start = 3 : si64}>
+// CHECK:         "onnx.Div"
+// CHECK:         "onnx.Sub"(%{{.*}}, %[[W]])
+// CHECK:         %[[P:.*]] = "onnx.Pad"(%arg0, %{{.*}}) <{mode = "constant"}>
+// CHECK:         "onnx.Conv"(%[[P]], %arg1, %{{.*}}) <{auto_pad = "NOTSET", {{.*}}pads = [0, 0, 0, 0]
+func.func @same_of_dynamic_columns(%x: tensor<1x4x8x?xf32>, %w: tensor<5x4x3x3xf32>) -> tensor<1x5x4x?xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %y = "onnx.Conv"(%x, %w, %none) <{auto_pad = "SAME_UPPER", strides = [2, 2]}> : (tensor<1x4x8x?xf32>, tensor<5x4x3x3xf32>, none) -> tensor<1x5x4x?xf32>
+  onnx.Return %y : tensor<1x5x4x?xf32>
+}
+
+// -----
+
+// Not of images of known size, nor of quantized ones, which are padded with their zero point as they are read.
+// CHECK-LABEL: @same_kept
+// CHECK-COUNT-2: "onnx.Conv"({{.*}}auto_pad = "SAME_UPPER"
+func.func @same_kept(%x: tensor<1x4x8x8xf32>, %q: tensor<1x4x?x?xui8>, %s: tensor<f32>, %z: tensor<ui8>, %w: tensor<5x4x3x3xf32>) -> (tensor<1x5x4x4xf32>, tensor<1x5x?x?xf32>) {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %d = "onnx.DequantizeLinear"(%q, %s, %z) : (tensor<1x4x?x?xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x4x?x?xf32>
+  %y = "onnx.Conv"(%x, %w, %none) <{auto_pad = "SAME_UPPER", strides = [2, 2]}> : (tensor<1x4x8x8xf32>, tensor<5x4x3x3xf32>, none) -> tensor<1x5x4x4xf32>
+  %t = "onnx.Conv"(%d, %w, %none) <{auto_pad = "SAME_UPPER", strides = [2, 2]}> : (tensor<1x4x?x?xf32>, tensor<5x4x3x3xf32>, none) -> tensor<1x5x?x?xf32>
+  onnx.Return %y, %t : tensor<1x5x4x4xf32>, tensor<1x5x?x?xf32>
+}

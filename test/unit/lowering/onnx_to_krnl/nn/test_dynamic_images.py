@@ -31,6 +31,19 @@ IMAGES = {
     "few filters": "a# = Conv<pads=[1,1,1,1]>(x, few)",
     "few channels": "c# = Conv(x, to3)\n a# = Conv<pads=[1,1,1,1]>(c#, from3)",
     "same": 'a# = Conv<auto_pad="SAME_UPPER">(x, even)',
+    "same strided": """c# = Conv<auto_pad="SAME_UPPER", strides=[2,2]>(x, w, b)
+        d# = Conv<auto_pad="SAME_LOWER", strides=[3,3], group=32>(c#, deep)
+        a# = Conv<auto_pad="SAME_LOWER", strides=[2,1]>(d#, even)""",
+    "same joined": """c# = Conv<auto_pad="SAME_LOWER", strides=[2,2]>(x, w)
+        d# = Conv<auto_pad="SAME_LOWER", strides=[2,2]>(x, point)
+        a# = Add(c#, d#)""",
+    "same pools": """c# = MaxPool<kernel_shape=[3,3], strides=[2,2], auto_pad="SAME_UPPER">(x)
+        d# = AveragePool<kernel_shape=[3,2], strides=[2,2], auto_pad="SAME_LOWER">(c#)
+        a# = AveragePool<kernel_shape=[3,3], strides=[2,2], auto_pad="SAME_UPPER",
+            count_include_pad=1>(d#)""",
+    "rounded up": """c# = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1], ceil_mode=1>(x)
+        a# = AveragePool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,0,1], ceil_mode=1>(c#)""",
+    "mean of elements": "a# = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>(x)",
     "residual": "c# = Conv<pads=[1,1,1,1]>(x, w)\n d# = Conv<pads=[1,1,1,1]>(c#, w)\n a# = Add(d#, c#)",
     "epilogue": "c# = Conv<pads=[1,1,1,1]>(x, w)\n a# = LeakyRelu<alpha=0.1>(c#)",
     "pools": """c# = Conv<pads=[1,1,1,1]>(x, w)
@@ -165,8 +178,9 @@ def test_windows_that_do_not_fit(text: str, shape: tuple[int, int], message: str
 @pytest.mark.parametrize(
     "text",
     [
-        'a# = Conv<auto_pad="SAME_LOWER", strides=[2,2]>(x, w)',
-        "a# = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>(x)",
+        'a# = MaxPool<kernel_shape=[2,2], strides=[3,3], auto_pad="SAME_UPPER">(x)',
+        "a# = MaxPool<kernel_shape=[2,2], strides=[2,2], pads=[0,0,1,1], ceil_mode=1>(x)",
+        "a# = AveragePool<kernel_shape=[2,2], strides=[2,2], count_include_pad=1, ceil_mode=1>(x)",
         "a# = Conv<pads=[1,1,1,1], group=2>(x, twin)",
         "a# = ConvTranspose<group=2>(x, thin)",
         "a# = ConvTranspose<output_shape=[10,15], strides=[2,2]>(x, thin)",
