@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import ml_dtypes
@@ -96,7 +97,25 @@ class MatMulNBits:
     weight_prepacked = attribute(int, default=0, choices=(0,))
 
     @staticmethod
+    def require_sizes(op: Any) -> None:
+        """
+        Raise `XonncError` for weights, scales or zero points of another number of elements than needed.
+
+        Older tools put the zero points of all columns in one row of bytes; onnxruntime refuses that too.
+        """
+        blocks = -(-op.K // op.block_size)
+        zeros = -(-blocks * op.bits // 8) if op.zeros is not None and op.zeros.dtype == np.uint8 else blocks
+        needed = {"B": (op.b, blocks * -(-op.block_size * op.bits // 8)), "scales": (op.scales, blocks)}
+        for name, (value, count) in (needed | {"zero_points": (op.zeros, zeros)}).items():
+            shape = None if value is None else value.shape
+            sizes = [each for each in shape or () if isinstance(each, int)]
+            if shape is not None and len(sizes) == len(shape) and prod(sizes) != op.N * count:
+                found = "x".join(map(str, sizes))
+                raise op.fail(f"{name} has {found} elements; N = {op.N} columns need {count} each")
+
+    @staticmethod
     def infer(op: Any) -> TensorType:
+        MatMulNBits.require_sizes(op)
         return op.a if op.a.shape is None else op.a.with_shape((*op.a.shape[:-1], op.N))
 
     @staticmethod

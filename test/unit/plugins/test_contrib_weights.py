@@ -180,6 +180,15 @@ def test_indices_of_no_block_are_refused(index: Array):
         xonnc.compile(model)
 
 
+def test_zero_points_of_all_columns_in_one_row_of_bytes_are_refused():
+    """As Neural Compressor writes them where a block is a whole column; onnxruntime refuses them too."""
+    model = weights_model("m", 4, 64, has_zero_points=True)
+    zeros = next(each for each in model.graph.initializer if each.name == "z")
+    zeros.CopyFrom(onnx.numpy_helper.from_array(np.zeros(3, np.uint8), "z"))
+    with pytest.raises(XonncError, match="zero_points has 3 elements; N = 5 columns need 1 each"):
+        xonnc.compile(model)
+
+
 def reference_result(model: onnx.ModelProto, x: Array) -> Array:
     """The product by the plug-in's NumPy reference: onnxruntime has not all types of zero points."""
     spec = next(each for each in bundled.load("microsoft").operators if each.name == "MatMulNBits")

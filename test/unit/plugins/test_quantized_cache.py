@@ -83,7 +83,7 @@ def test_one_program_computes_what_onnxruntime_does(bits: int, kind: str, real: 
     for past, length in ((6, 1), (7, 3)) if is_windowed else ((0, 3), (5, 1), (6, 2)):
         feeds = feeds_of(model, rng, past, length)
         if is_windowed:
-            # The cache has room for the new tokens.
+            # The cache is longer than its tokens and the new ones.
             feeds |= {"n": np.array([past - 1], np.int32), "mask": np.ones(past, np.int64)}
         found: Any = session.run(None, feeds)
         expected = peer.run(None, feeds)
@@ -94,7 +94,7 @@ def test_one_program_computes_what_onnxruntime_does(bits: int, kind: str, real: 
     assert (session.compiled, session.host_calls()) == (1, [])
 
 
-def test_a_cache_with_room_is_updated_in_memory():
+def test_a_long_cache_is_updated_in_memory():
     model, rng = quantized(8), np.random.default_rng(5)
     feeds = feeds_of(model, rng, 6, 1) | {"n": np.array([3], np.int32), "mask": np.ones(4, np.int64)}
     session, before = xonnc.compile(model), feeds["pk"].copy()
