@@ -204,6 +204,8 @@ def plan_layouts(
                 _pool(op, layouts)
             case tensor.ConcatOp():
                 _concat(op, layouts)
+            case tensor.PadOp():
+                _pad(op, layouts)
             case tensor.SplitOp() | tensor.SplitV11Op() | tensor.SplitV13Op():
                 _split(op, layouts)
             case _ if type(op) in points:
@@ -496,6 +498,20 @@ def _concat(op: tensor.ConcatOp, layouts: LayoutPlan) -> None:
         if is_one and value not in layouts.joined:
             layouts.joined[value] = op.concat_result, block
         block += count // layouts.lanes
+
+
+def _pad(op: tensor.PadOp, layouts: LayoutPlan) -> None:
+    """Images that get rows and columns of a constant stay channel-blocked."""
+    sizes, number = layouts.sizes_of(op.data), constant_elements(op.constant_value)
+    if op.data not in layouts.blocked or sizes is None or len(sizes) != 4 or op.axes.type != NONE:
+        return
+    if op.mode.data != "constant" or number is None or layouts.images_of(op.output) is None:
+        return
+    # Of a concatenation, which legalization makes of sizes, the operands are numbers.
+    parts = list(op.pads.owner.inputs) if isinstance(op.pads.owner, tensor.ConcatOp) else []
+    outer = [constant_elements(parts[index]) for index in (0, 1, 4, 5)] if len(parts) == 8 else []
+    if outer and all(each is not None and not each.any() for each in outer):
+        layouts.blocked.add(op.output)
 
 
 SplitOp = tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op

@@ -13,6 +13,7 @@ from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE, numpy_dtype
+from xonnc.lowering.onnx_to_krnl.builders.channel_blocking import blocked, blocked_result
 from xonnc.lowering.onnx_to_krnl.builders.kernels import Kernel
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
     LoweringBuilder,
@@ -53,6 +54,9 @@ def pad(op: Pad, builder: LoweringBuilder) -> str | None:
             builder.require_at_most(0, size, f"{describe(op)}: the size of an axis that is cropped")
     if op.mode.data != "constant":
         return _from_input(op, pads, builder)
+    if op.output in builder.layouts.blocked:
+        _pad_blocks(op, pads, builder)
+        return None
     source, number = builder.buffer(op.data), _fill_value(op, builder)
     target, sizes = builder.result(op.output), builder.sizes(op.output)
     if isinstance(number, SSAValue):
@@ -62,6 +66,31 @@ def pad(op: Pad, builder: LoweringBuilder) -> str | None:
         fill(target, volume(sizes), number, builder)
     _middle(target, sizes, source, shape, [begin for begin, _ in pads], builder)
     return None
+
+
+def _pad_blocks(op: Pad, pads: Sequence[tuple[Size, Size]], builder: LoweringBuilder) -> None:
+    """Pad rows and columns of channel-blocked images."""
+    number, source, target = (
+        _fill_value(op, builder),
+        blocked(op.data, builder),
+        blocked_result(op.output, builder),
+    )
+    assert not isinstance(number, SSAValue)
+    sizes = list(target.blocks)
+    begins = [0, 0, *(pads[axis][0] + first for axis, first in zip((2, 3), target.start, strict=True)), 0]
+    fill(target.buffer, volume(sizes), number, builder)
+    top, left = source.start
+    images, blocks, _, _, lanes = source.blocks
+    read = [dim(0), dim(1), dim(2, offset=top), dim(3, offset=left), dim(4)]
+    write = [dim(axis, offset=begin) for axis, begin in enumerate(begins)]
+    copied = [images, blocks, *source.sizes[2:], lanes]
+    copy(
+        "pad",
+        copied,
+        AffineAccess(target.buffer, sizes, write),
+        AffineAccess(source.buffer, source.blocks, read),
+        builder,
+    )
 
 
 def _fill_value(op: Pad, builder: LoweringBuilder) -> float | SSAValue:
