@@ -84,7 +84,7 @@ class DequantizeGemmOp(BlockGemmOp):
     bits first.
 
     `unpack` is `[least rows, depth, MR]`: from that number of rows on, each panel is dequantized, `depth`
-    rows of B at a time, to its part of `pieces`, `[N/NR][depth][NR]`, and multiplied in tiles of `MR×NR`.
+    rows of B at a time, on the stack, and multiplied in tiles of `MR×NR`.
 
     `products` is the LLVM intrinsic for the dot product of four uint8 with four int8 values. A single row is
     multiplied by it: 32 activations at a time are rounded to integers of 23 bits with one exponent.
@@ -104,12 +104,11 @@ class DequantizeGemmOp(BlockGemmOp):
     zero_points = opt_operand_def(MemRefType)
     range = var_operand_def(IndexType)
     dynamic_sizes = var_operand_def(IndexType)
-    pieces = opt_operand_def(MemRefType)
     unpack = opt_prop_def(DenseArrayBase.constr(i64))
     products = opt_prop_def(StringAttr)
 
     def verify_(self) -> None:
-        """Also a depth of whole blocks or parts of one, and space for it."""
+        """Also a depth of whole blocks or parts of one."""
         _verify(self)
         k, block = self.k.value.data, self.block.value.data
         is_summable = self.bits.value.data == 4 and self.zero_point is not None
@@ -118,8 +117,6 @@ class DequantizeGemmOp(BlockGemmOp):
                 f"{self.name}: products multiply weights of 4 bits with one zero point and a block that is a "
                 f"multiple of {FIXED_POINT_TERMS}"
             )
-        if (self.unpack is None) != (self.pieces is None):
-            raise VerifyException(f"{self.name}: unpack and pieces are given together")
         if self.unpack is None:
             return
         sizes = list(map(int, self.unpack.get_values()))

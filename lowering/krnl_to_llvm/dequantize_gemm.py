@@ -83,18 +83,13 @@ class _BlockGemm:
     builder: LLVMBuilder
     op: DequantizeGemmOp
     pointers: Sequence[SSAValue]
-    """C, A, the weights, scales, and perhaps zero points and space for unpacked weights."""
+    """C, A, the weights, scales, and perhaps zero points."""
     lanes: int
 
     @property
     def sizes(self) -> tuple[int, int]:
         """N and K."""
         return self.op.n.value.data, self.op.k.value.data
-
-    @property
-    def count(self) -> int:
-        """The number of operands without the space for unpacked weights."""
-        return len(self.pointers) - (self.op.pieces is not None)
 
     @property
     def columns(self) -> int:
@@ -141,7 +136,7 @@ def _emit_tile(
     (n, k), block = product.sizes, op.block.value.data
     lane_offset, end = part
     widths = [min(lanes, end - start) for start in range(lane_offset, end, lanes)]
-    c, a, b, *parameters = product.pointers[: product.count]
+    c, a, b, *parameters = product.pointers
     a_row = builder.address(a, builder.imul(row, k), f32)
     # Panels of all operands have as many elements in each row as the panel has columns.
     words = builder.address(builder.address(b, builder.imul(column, k // op.per_word), i32), lane_offset, i32)
@@ -277,8 +272,7 @@ def _emit_unpacked_panel(product: _BlockGemm, column: SSAValue, width: int, rows
     builder, op = product.builder, product.op
     assert op.unpack is not None
     _, depth, height = map(int, op.unpack.get_values())
-    # Each panel has a piece of its own, as threads run panels at the same time.
-    piece = builder.address(product.pointers[-1], builder.imul(column, depth), f32)
+    piece = builder.stack_space(depth * product.columns, f32)
     all_tiles = step_range(builder, rows, height)
 
     def of_piece(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -304,7 +298,7 @@ def _unpack(product: _BlockGemm, piece: SSAValue, column: SSAValue, first: SSAVa
     assert op.unpack is not None
     (_, k), block, depth = product.sizes, op.block.value.data, int(op.unpack.get_values()[1])
     widths = [product.lanes] * (product.columns // product.lanes)
-    _, _, b, *parameters = product.pointers[: product.count]
+    _, _, b, *parameters = product.pointers
     part = min(block, depth)
 
     def of_block(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:

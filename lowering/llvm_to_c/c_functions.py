@@ -170,12 +170,8 @@ class _FunctionWriter:
                 self._values[op.res] = self._splat(self._values[op.value].text, op.res.type)
             case llvm.ShuffleVectorOp():
                 self._shuffle(op)
-            case llvm.StoreOp():
-                self._store(op)
-            case llvm.LoadOp():
-                self._load(op)
-            case llvm.GEPOp():
-                self._address(op)
+            case llvm.StoreOp() | llvm.LoadOp() | llvm.GEPOp() | llvm.AllocaOp():
+                self._memory_op(op)
             case _ if len(op.results) != 1:
                 raise XonncError(f"C has no {op.name}; a shared library (.so) has")
             case _ if lanes(op.results[0].type) > 1:
@@ -303,6 +299,26 @@ class _FunctionWriter:
         size = f"(int64_t)sizeof({c_type(op.elem_type)})"
         offset = f"(int64_t){index}" if op.ssa_indices else index
         self._new_variable(op.result, None, f"{self._values[op.ptr].text} + {offset} * {size}")
+
+    def _memory_op(self, op: llvm.StoreOp | llvm.LoadOp | llvm.GEPOp | llvm.AllocaOp) -> None:
+        match op:
+            case llvm.StoreOp():
+                self._store(op)
+            case llvm.LoadOp():
+                self._load(op)
+            case llvm.GEPOp():
+                self._address(op)
+            case llvm.AllocaOp():
+                self._stack_space(op)
+
+    def _stack_space(self, op: llvm.AllocaOp) -> None:
+        """Define an array, for as long as the function runs."""
+        self._count += 1
+        count, array = self._values[op.size].text, f"v{self._count}"
+        kind = c_type(element(op.elem_type))
+        assert op.alignment is not None
+        self._line(f"_Alignas({op.alignment.value.data}) {kind} {array}[{count}];")
+        self._new_variable(op.res, None, f"({c_type(op.res.type)}){array}")
 
     def _load(self, op: llvm.LoadOp) -> None:
         value, pointer = op.dereferenced_value, self._values[op.ptr].text

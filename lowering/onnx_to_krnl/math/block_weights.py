@@ -196,22 +196,20 @@ def dequantize_matmul(
     elif (zeros := weights.zero_points) is not None:
         buffers.append(builder.packed(zeros, "zero_points", {"width": columns, "offset": -weights.lowest}))
     arrays: dict[str, tuple[int, ...]] = {"tile": (rows, columns)}
-    outputs = [builder.result(product.Y)]
+    output = builder.result(product.Y)
     if given is not None:
         arrays["tile"] = min(rows, MAX_INTEGER_ROWS), columns
         buffers.append(builder.buffer(given.x_scale))
     elif (unpack := builder.tiles.unpack((m, k), weights.block, WORD_BITS // bits)) is not None:
         arrays["unpack"] = unpack
-        outputs.append(builder.allocate((-(-n // columns), unpack[1], columns), f32))
     properties: dict[str, Attribute] = {
         **{name: IntegerAttr(number, i64) for name, number in numbers.items()},
         **{name: DenseArrayBase.from_list(i64, list(each)) for name, each in arrays.items()},
     }
-    kernel = KernelBuilder([buffer.type for buffer in (*outputs, *buffers) if is_buffer(buffer.type)])
+    kernel = KernelBuilder([buffer.type for buffer in (output, *buffers) if is_buffer(buffer.type)])
     sizes = [] if is_static(m) else [kernel.size(m)]
     range_ = kernel.add_range_arguments()
-    c, *pieces = kernel.buffers[: len(outputs)]
-    left, words, scales, *others = kernel.buffers[len(outputs) :]
+    c, left, words, scales, *others = kernel.buffers
     made: BlockGemmOp
     if given is None:
         if (
@@ -222,7 +220,7 @@ def dequantize_matmul(
         ):
             properties["products"] = StringAttr(builder.target.int8_dot)
         made = DequantizeGemmOp(
-            operands=[c, left, words, scales, others, range_, sizes, pieces], properties=properties
+            operands=[c, left, words, scales, others, range_, sizes], properties=properties
         )
     else:
         properties["products"] = StringAttr(builder.target.int8_dot)
@@ -231,4 +229,4 @@ def dequantize_matmul(
             operands=[c, left, words, scales, zeros_of, range_, sizes, factors], properties=properties
         )
     kernel.block.add_op(made)
-    builder.call(made.name.removeprefix("krnl."), kernel, outputs, buffers, made.iterations)
+    builder.call(made.name.removeprefix("krnl."), kernel, [output], buffers, made.iterations)

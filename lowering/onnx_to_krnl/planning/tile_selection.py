@@ -64,8 +64,14 @@ Sums are stored and loaded between pieces. A product of 512 rows, 768x3072, took
 with 256 rows, 1.03 with 768.
 """
 
-MAX_UNPACKED_DEPTH = 64
-"""Rows of unpacked weights in a piece at most: with AVX-512, 16 KB of the cache."""
+MAX_UNPACKED_DEPTH = 512
+"""
+Rows of unpacked weights in a piece at most: with AVX-512, 128 KB of the stack.
+
+Sums are stored and loaded between pieces. Of the time of float32 weights, 512 rows of A times 2048x5632
+weights of 4 bits took 1.26 with pieces of 64 rows, 1.15 with 128, 1.12 with 256 and 1.04 with 512; 32 rows
+1.15, 1.09, 1.17 and 1.19.
+"""
 
 UNPACKED_ROWS = 6
 """

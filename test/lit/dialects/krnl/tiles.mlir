@@ -87,7 +87,7 @@ func.func @quantized_weights(%c: memref<?x16xf32>, %a: memref<?x64xf32>, %b: mem
   // CHECK-NEXT: "krnl.dequantize_gemm"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{
   // CHECK-SAME: bits = 4 : i64, block = 32 : i64
   // CHECK-SAME: tile = array<i64: 4, 16>
-  "krnl.dequantize_gemm"(%c, %a, %b, %s, %z, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 0>, m = -9223372036854775808 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, tile = array<i64: 4, 16>}> : (memref<?x16xf32>, memref<?x64xf32>, memref<128xi32>, memref<32xf32>, memref<32xi8>, index) -> ()
+  "krnl.dequantize_gemm"(%c, %a, %b, %s, %z, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1>, m = -9223372036854775808 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, tile = array<i64: 4, 16>}> : (memref<?x16xf32>, memref<?x64xf32>, memref<128xi32>, memref<32xf32>, memref<32xi8>, index) -> ()
   return
 }
 

@@ -345,7 +345,7 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %z: memref<32xi8>, %i: index) {
   // expected-error @+1 {{krnl.dequantize_gemm: m, n, k and block are above 0, found [0, 16, 64, 32]}}
-  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, m = 0 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>) -> ()
+  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, m = 0 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>) -> ()
   return
 }
 
@@ -353,7 +353,7 @@ func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s
 
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %z: memref<32xi8>, %i: index) {
   // expected-error @+1 {{krnl.dequantize_gemm: only m is dynamic, found 1 operands}}
-  "krnl.dequantize_gemm"(%c, %a, %b, %s, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>, index) -> ()
+  "krnl.dequantize_gemm"(%c, %a, %b, %s, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 1>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>, index) -> ()
   return
 }
 
@@ -361,7 +361,7 @@ func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s
 
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %z: memref<32xi8>, %i: index) {
   // expected-error @+1 {{krnl.dequantize_gemm: bits is 4 or 8, found 2}}
-  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 2 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>) -> ()
+  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 2 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>) -> ()
   return
 }
 
@@ -369,7 +369,7 @@ func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s
 
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %z: memref<32xi8>, %i: index) {
   // expected-error @+1 {{krnl.dequantize_gemm: k holds whole blocks, and a block whole words of 8 weights, found k 64, block 48}}
-  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 48 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>) -> ()
+  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 48 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>) -> ()
   return
 }
 
@@ -377,7 +377,7 @@ func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s
 
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %z: memref<32xi8>, %i: index) {
   // expected-error @+1 {{krnl.dequantize_gemm: either zero_points or zero_point is given}}
-  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>) -> ()
+  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>) -> ()
   return
 }
 
@@ -385,7 +385,7 @@ func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s
 
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %z: memref<32xi8>, %i: index) {
   // expected-error @+1 {{krnl.dequantize_gemm: b holds i32, and zero_points i8}}
-  "krnl.dequantize_gemm"(%c, %a, %s, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<32xf32>, memref<32xf32>) -> ()
+  "krnl.dequantize_gemm"(%c, %a, %s, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<32xf32>, memref<32xf32>) -> ()
   return
 }
 
@@ -393,15 +393,7 @@ func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s
 
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %z: memref<32xi8>, %i: index) {
   // expected-error @+1 {{krnl.dequantize_gemm: a range is two indices, found 1}}
-  "krnl.dequantize_gemm"(%c, %a, %b, %s, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>, index) -> ()
-  return
-}
-
-// -----
-
-func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %p: memref<512xf32>) {
-  // expected-error @+1 {{krnl.dequantize_gemm: unpack and pieces are given together}}
-  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>, unpack = array<i64: 24, 32, 6>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>) -> ()
+  "krnl.dequantize_gemm"(%c, %a, %b, %s, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>, index) -> ()
   return
 }
 
@@ -409,7 +401,7 @@ func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s
 
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %p: memref<512xf32>) {
   // expected-error @+1 {{krnl.dequantize_gemm: unpack is three numbers above 0, found [24, 0, 6]}}
-  "krnl.dequantize_gemm"(%c, %a, %b, %s, %p) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>, unpack = array<i64: 24, 0, 6>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>, memref<512xf32>) -> ()
+  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>, unpack = array<i64: 24, 0, 6>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>) -> ()
   return
 }
 
@@ -417,7 +409,7 @@ func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s
 
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<32xf32>, %p: memref<512xf32>) {
   // expected-error @+1 {{krnl.dequantize_gemm: the depth of unpack divides k, holds whole words, and is a multiple or a divisor of a block, found 48 of k 64 with blocks of 32}}
-  "krnl.dequantize_gemm"(%c, %a, %b, %s, %p) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>, unpack = array<i64: 24, 48, 6>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>, memref<512xf32>) -> ()
+  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 32 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>, unpack = array<i64: 24, 48, 6>}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<32xf32>) -> ()
   return
 }
 
@@ -425,7 +417,7 @@ func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s
 
 func.func @f(%c: memref<4x16xf32>, %a: memref<4x64xf32>, %b: memref<128xi32>, %s: memref<64xf32>) {
   // expected-error @+1 {{krnl.dequantize_gemm: products multiply weights of 4 bits with one zero point and a block that is a multiple of 32}}
-  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 16 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>, products = "llvm.x86.avx512.vpdpbusd.512"}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<64xf32>) -> ()
+  "krnl.dequantize_gemm"(%c, %a, %b, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 64 : i64, bits = 4 : i64, block = 16 : i64, zero_point = 8 : i64, tile = array<i64: 4, 16>, products = "llvm.x86.avx512.vpdpbusd.512"}> : (memref<4x16xf32>, memref<4x64xf32>, memref<128xi32>, memref<64xf32>) -> ()
   return
 }
 

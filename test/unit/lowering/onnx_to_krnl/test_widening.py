@@ -249,7 +249,7 @@ def test_quantized_networks_of_float16_stay_in_integers() -> None:
 
 
 def test_weights_of_4_bits_with_scales_of_float16_stay_packed() -> None:
-    """In blocks, as exporters of language models write them."""
+    """A scale for each block of rows, as exporters of language models write it."""
     model = onnx_parser.parse_model("""
         <ir_version: 10, opset_import: ["": 21]>
         g (float16[m, 64] x) => (float16[m, 32] y) <int4[64, 32] w, float16[2, 32] s>
