@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from xonnc.contrib.microsoft.cached_attention import attend_cached, lengths_of
@@ -22,7 +23,7 @@ from xonnc.contrib.microsoft.common import (
 )
 from xonnc.plugin import Builder, TensorType, Value, attribute, one, optional
 
-REAL = (np.float32, np.float16)
+REAL = (np.float32, np.float16, ml_dtypes.bfloat16)
 MASKED = -10000.0
 """The default bias of masked attention scores, as in onnxruntime."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xonnc.contrib.microsoft.attention import heads, merge_heads, merged, scale_of, split_heads
+from xonnc.contrib.microsoft.attention import REAL, heads, merge_heads, merged, scale_of, split_heads
 from xonnc.contrib.microsoft.cached_attention import (
     attend_biased,
     attend_cached,
@@ -86,7 +86,7 @@ class GroupQueryAttention:
         optional("T_CACHE", name="present_key"),
         optional("T_CACHE", name="present_value"),
     )
-    types = allowed(T=(np.float32, np.float16), T_CACHE=(np.float32, np.float16, np.int8, np.uint8))
+    types = allowed(T=REAL, T_CACHE=(*REAL, np.int8, np.uint8))
     causal = attribute(int, default=1)
     do_rotary = attribute(int, default=0)
     k_norm_epsilon = attribute(float, default=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from xonnc.contrib.microsoft.common import (
@@ -57,7 +58,7 @@ class SkipLayerNormalization:
         optional("U", name="inv_std_var"),
         optional("T", name="total"),
     )
-    types = allowed(T=REAL, U=(np.float32,))
+    types = allowed(T=(*REAL, ml_dtypes.bfloat16), U=(np.float32,))
     epsilon = attribute(float, default=1e-12)
 
     @staticmethod
@@ -101,7 +102,7 @@ class SkipSimplifiedLayerNormalization:
         optional("U", name="inv_std_var"),
         optional("T", name="total"),
     )
-    types = allowed(T=REAL, U=(np.float32,))
+    types = allowed(T=(*REAL, ml_dtypes.bfloat16), U=(np.float32,))
     epsilon = attribute(float, default=1e-12)
 
     @staticmethod

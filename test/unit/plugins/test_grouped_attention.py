@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import onnx.parser
+import onnx.printer
 import pytest
+from ml_dtypes import bfloat16
 
 import xonnc
 from xonnc.errors import XonncError
@@ -128,6 +130,20 @@ def test_tables_for_a_part_of_the_head_rotate_that_part(interleaved: int):
     feeds |= {name: rng.normal(size=(2, 1, 5, 32)).astype(np.float32) for name in ("pk", "pv")}
     for one, other in zip(results(session, feeds), results(peer_of(model), feeds), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_bfloat16():
+    """onnxruntime computes it on GPUs alone; inputs are compared as float32."""
+    model, rng = grouped(), np.random.default_rng(8)
+    rounded = onnx.parser.parse_model(onnx.printer.to_text(model).replace("float[", "bfloat16["))
+    feeds = step(rng, 1, 2, 16) | {name: rng.normal(size=(1, 1, 5, 32)) for name in ("pk", "pv")}
+    feeds = {name: each.astype(bfloat16) for name, each in feeds.items()}
+    numbers = {"n": np.array([6], np.int32), "t": np.array(7, np.int32)}
+    wide = {name: each.astype(np.float32) for name, each in feeds.items()}
+    found = results(xonnc.compile(rounded), feeds | numbers)
+    for one, other in zip(found, results(peer_of(model), wide | numbers), strict=True):
+        assert one.dtype == bfloat16
+        np.testing.assert_allclose(one.astype(np.float32), other, rtol=2e-2, atol=2e-2)
 
 
 def test_normalized_heads():
