@@ -98,3 +98,31 @@ def test_no_more_than_there_are():
     session = compile_native(onnx.parser.parse_model(HEAD + MODELS["best"]))
     with pytest.raises(XonncError, match="K value is out of bound: 3, but axis 0 has 2 elements"):
         session.run(None, {"x": elements(2, np.float32)})
+
+
+def test_samples_of_images_of_any_size():
+    """As of images of known size, also where an axis has one element, which has no length between corners."""
+    kinds = [
+        (mode, padding, align)
+        for mode, padding in (("linear", "zeros"), ("linear", "reflection"), ("cubic", "border"))
+        for align in (0, 1)
+    ]
+    nodes = " ".join(
+        f'y{number} = GridSample<mode="{mode}", padding_mode="{padding}", align_corners={align}>(x, g)'
+        for number, (mode, padding, align) in enumerate(kinds)
+    )
+    outputs = ", ".join(f"float[n,2,3,4] y{number}" for number in range(len(kinds)))
+
+    def model_of(sizes: str) -> onnx.ModelProto:
+        return onnx.parser.parse_model(
+            f"{HEAD}m (float[n,2,{sizes}] x, float[n,3,4,2] g) => ({outputs}) {{ {nodes} }}"
+        )
+
+    session = compile_native(model_of("h,w"))
+    grid = np.random.default_rng(3).uniform(-1.7, 1.7, (2, 3, 4, 2)).astype(np.float32)
+    for height, width in ((5, 3), (1, 4)):
+        x = np.random.default_rng(4).normal(size=(2, 2, height, width)).astype(np.float32)
+        expected = compile_native(model_of(f"{height},{width}")).run(None, {"x": x, "g": grid})
+        for found, wanted in zip(session.run(None, {"x": x, "g": grid}), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+    assert session.compiled == 1
