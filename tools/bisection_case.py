@@ -12,6 +12,7 @@ from xonnc.compiler import InternalCompilerError
 from xonnc.errors import XonncError
 from xonnc.rewriting.decision_limit import Decision, limiting_decisions
 from xonnc.runtime.verification.comparison import Tolerance, compare_values, like_expected
+from xonnc.runtime.verification.narrowest_float import narrowest_float
 from xonnc.runtime.verification.trial_inputs import Feeds
 from xonnc.simplifier import simplify
 from xonnc.verification_models import FP16_COSINE, open_proto
@@ -61,7 +62,8 @@ class Case:
     def differs(self, expected: object, found: object) -> bool:
         """Whether a value of this form differs from the expected one."""
         is_exact = self.form != "nvdla"
-        made = compare_values(expected, found if is_exact else like_expected(expected, found), self.tolerance)
+        tolerance = replace(self.tolerance, narrowest=narrowest_float([self.model]))
+        made = compare_values(expected, found if is_exact else like_expected(expected, found), tolerance)
         if is_exact and self.min_cosine is None:
             return not made.passed
         least = FP16_COSINE if self.min_cosine is None else self.min_cosine

@@ -32,14 +32,17 @@ class Tolerance:
     relative: float | None = None
     """`None`: `MAX_ULPS` machine epsilons of the element type."""
     absolute: float = 0.0
+    narrowest: str = ""
+    """The narrowest type of floats that a model computes in, whose epsilon counts for wider outputs too."""
 
     def relative_for(self, dtype: np.dtype[np.generic]) -> float:
         """The relative tolerance for an element type."""
         if self.relative is not None:
             return self.relative
         # By name: the type annotations of ml_dtypes.finfo are incomplete.
-        limits = vars(ml_dtypes)["finfo"](dtype)
-        return min(MAX_ULPS * float(limits.eps), MAX_TOLERANCE)
+        limits = vars(ml_dtypes)["finfo"]
+        epsilons = [float(limits(each).eps) for each in (dtype, self.narrowest) if each != ""]
+        return min(MAX_ULPS * max(epsilons), MAX_TOLERANCE)
 
 
 DEFAULT_TOLERANCE = Tolerance()

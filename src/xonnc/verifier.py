@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from xonnc.runtime.verification.comparison import (
     compare_values,
     like_expected,
 )
+from xonnc.runtime.verification.narrowest_float import narrowest_float
 from xonnc.runtime.verification.parameters import read_data_sets, required_inputs
 from xonnc.runtime.verification.tolerance import (
     PERTURBATIONS,
@@ -228,6 +229,7 @@ def compare_opened(
         )
     if min_cosine is None and (first.is_approximate or second.is_approximate):
         min_cosine = FP16_COSINE
+    tolerance = replace(tolerance, narrowest=narrowest_float([first.proto, second.proto]))
     found: list[OutputComparison] = []
     skipped: dict[str, str] = {}
     failing: dict[str, Feeds] = {}

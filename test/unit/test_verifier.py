@@ -107,6 +107,25 @@ def test_a_tolerance_is_kept(tmp_path: Path):
     assert xonnc.verify(first, second, min_cosine=0.999).passed
 
 
+@pytest.mark.parametrize(
+    ("body", "is_narrow"),
+    [
+        ("h = Cast <to = 10> (x) y = Cast <to = 1> (h)", True),
+        ("h = Cast <to = 16> (x) y = Cast <to = 1> (h)", True),
+        ("h = Cast <to = 11> (x) y = Cast <to = 1> (h)", False),
+        ("c = Constant <value = float16 {1}> () d = Shape (c) y = Identity (x)", True),
+    ],
+)
+def test_rounding_to_types_inside_of_a_model_counts_for_wider_outputs(
+    tmp_path: Path, body: str, is_narrow: bool
+):
+    first = saved(tmp_path / "a.onnx", body)
+    second = saved(tmp_path / "b.onnx", "c = Constant <value_float = 1.001> () y = Mul (x, c)")
+    assert xonnc.verify(first, second).passed == is_narrow
+    wrong = saved(tmp_path / "c.onnx", "c = Constant <value_float = 1.1> () y = Mul (x, c)")
+    assert not xonnc.verify(first, wrong).passed
+
+
 def test_the_first_wrong_layer_is_named(tmp_path: Path):
     first = saved(tmp_path / "a.onnx", "a = Neg (x) b = Abs (a) y = Exp (b)")
     second = saved(tmp_path / "b.onnx", "a = Neg (x) b = Relu (a) y = Exp (b)")
