@@ -274,8 +274,14 @@ def _without_pairs(quantized: onnx.ModelProto) -> onnx.ModelProto:
     return own
 
 
-def _make_initializers(graph: onnx.GraphProto) -> None:
-    """Turn Constant nodes with a tensor or a number into initializers, which all parts of the graph read."""
+def with_initializers(model: onnx.ModelProto) -> onnx.ModelProto:
+    """
+    Return the model with initializers, which all parts of the graph read, in place of Constant nodes of
+    tensors and numbers.
+    """
+    own = onnx.ModelProto()
+    own.CopyFrom(model)
+    graph = own.graph
     nodes = list(graph.node)
     del graph.node[:]
     for node in nodes:
@@ -287,6 +293,7 @@ def _make_initializers(graph: onnx.GraphProto) -> None:
         else:
             graph.initializer.add().CopyFrom(number)
             graph.initializer[-1].name = node.output[0]
+    return own
 
 
 def _tensor_of(attribute: onnx.AttributeProto) -> onnx.TensorProto | None:
@@ -310,9 +317,7 @@ def with_quantized_weights(quantized: onnx.ModelProto, floats: Collection[str] =
 
     Nodes that give values in `floats` keep theirs.
     """
-    own = onnx.ModelProto()
-    own.CopyFrom(quantized)
-    _make_initializers(own.graph)
+    own = with_initializers(quantized)
     initializers = {one.name: one for one in own.graph.initializer}
     for node in own.graph.node:
         if node.op_type not in OUTPUT_AXES or len(node.input) < 2 or node.input[1] not in initializers:

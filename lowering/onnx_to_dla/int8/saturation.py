@@ -54,6 +54,17 @@ def varying_range(value: SSAValue, found: Range) -> Range:
     return replace(found, least=float(points[first]), largest=float(points[last]))
 
 
+def squared_slopes(value: SSAValue, points: Array) -> Array | None:
+    """
+    Return the sum of the squared slopes of all functions that read a value, at points in rising order;
+    `None` if another operator reads it too.
+    """
+    results = _results(value, points)
+    if not results:
+        return None
+    return np.asarray(sum(np.square(np.gradient(each, points)) for each in results), np.float64)
+
+
 def functions_of(root: SSAValue, points: Array) -> dict[SSAValue, Array]:
     """Return the values that elementwise operators compute from `root` alone, for these values of it."""
     known: dict[SSAValue, Array] = {root: points}

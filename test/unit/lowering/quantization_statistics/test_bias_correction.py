@@ -92,6 +92,43 @@ def test_shifts_that_differ_between_images_are_reduced():
     """Columns: equal in all images; without a mean; as uncertain as it is large; between; zero."""
     shifts = np.array([[2.0, 1.0, 2.0, 3.0, 0.0], [2.0, -1.0, 0.0, 1.0, 0.0]])
     assert james_stein_means(shifts).tolist() == pytest.approx([2.0, 0.0, 0.0, 1.5, 0.0])
+    weights = np.array([[1.0, 3.0, 2.0, 1.0, 1.0]] * 2)
+    means = james_stein_means(shifts * weights, weights)
+    assert means.tolist() == pytest.approx([2.0, 0.0, 0.0, 1.5, 0.0])
+    weights[1] *= 0.5
+    assert james_stein_means(2 * weights, weights).tolist() == pytest.approx([2.0] * 5)
+
+
+DETECTOR = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    detector (float[1, 2, 16, 16] x) => (float[1, 1, 16, 16] y) {
+      z = Conv (x, w)
+      y = Sigmoid (z)
+    }
+"""
+
+
+@pytest.mark.parametrize(("function", "expected"), [("Sigmoid", 0.0), ("Relu", 2.5)])
+def test_scores_of_objects_are_corrected_and_not_those_of_the_background(
+    function: str, expected: float, tmp_path: Path
+):
+    """
+    A kernel of 1.004 and 100 becomes 0.79 and 100: far below zero, where a sigmoid is constant, that is a
+    large shift, which the few values around zero do not have. Clamps take the mean of all.
+    """
+    model = parser.parse_model(DETECTOR.replace("Sigmoid", function))
+    weights = np.array([1.004, 100], np.float32).reshape(1, 2, 1, 1)
+    model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    path = tmp_path / "detector.onnx"
+    path.write_bytes(model.SerializeToString())
+    generator = np.random.default_rng(2)
+    samples = [{"x": generator.normal(0, 0.01, (1, 2, 16, 16)).astype(np.float32)} for _ in range(12)]
+    for sample in samples:
+        sample["x"][0, 0] -= 12
+        sample["x"][0, 0, 3, :8] += 12
+    module = simplify(path).module
+    found = bias_corrections(module, measure_ranges(module, samples), samples, open_parts)
+    assert abs(found["z"][0]) == pytest.approx(expected, abs=0.2)
 
 
 def test_few_samples_tell_nothing(path: Path):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from math import log
 
+import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 
 from xonnc.formats.nvdla.calibration import Range
-from xonnc.lowering.onnx_to_dla.int8.saturation import POINTS, TOLERANCE, varying_range
+from xonnc.lowering.onnx_to_dla.int8.saturation import POINTS, TOLERANCE, squared_slopes, varying_range
 
 SHAPE = "tensor<1x2x3x3xf32>"
 
@@ -28,13 +29,29 @@ CONVOLUTION = f"""
 
 def varying(context: Context, body: str, found: Range, results: str = "%y") -> Range:
     """Return the range in which the readers of a network's input vary."""
+    return varying_range(network(context, body, results).body.block.args[0], found)
+
+
+def network(context: Context, body: str, results: str = "%y") -> FuncOp:
     types = ", ".join([SHAPE] * len(results.split(",")))
     module = Parser(
         context,
         f"func.func @f(%x: {SHAPE}) -> ({types}) {{ {body} onnx.Return {results} : {types} }}",
     ).parse_module()
     (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
-    return varying_range(function.body.block.args[0], found)
+    return function
+
+
+def test_squared_slopes(context: Context):
+    """Those of hard swish are (2x + 3)^2 / 36 between -3 and 3. Another reader makes them unknown."""
+    points = np.linspace(-5, 5, 401)
+    found = squared_slopes(network(context, HARD_SWISH).body.block.args[0], points)
+    assert found is not None
+    expected = np.where(np.abs(points) < 3, (2 * points + 3) / 6, points > 0) ** 2
+    away = np.abs(np.abs(points) - 3) > 0.03
+    np.testing.assert_allclose(found[away], expected[away], atol=1e-6)
+    read = network(context, HARD_SWISH + CONVOLUTION, "%y, %z").body.block.args[0]
+    assert squared_slopes(read, points) is None
 
 
 def unary(name: str) -> str:
