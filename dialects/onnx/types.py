@@ -169,6 +169,13 @@ def element_type(type_: Attribute) -> Attribute | None:
     return type_.element_type if is_tensor(type_) else None
 
 
+def with_element(
+    type_: Attribute, element: Attribute
+) -> TensorType[Attribute] | UnrankedTensorType[Attribute]:
+    """Return the type of a tensor of the same shape with another element type."""
+    return TensorType(element, type_.get_shape()) if is_ranked(type_) else unranked(element)
+
+
 def static_shape(type_: Attribute) -> tuple[int, ...] | None:
     """The shape of a ranked tensor type without dynamic dimensions, else `None`."""
     if not is_ranked(type_):

@@ -107,7 +107,9 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
     eliminate_qdq(block)
     builder.int8 = plan_int8(operators_in(block), builder.known_sizes, builder.scope)
     _clone_shared(block, builder.int8)
-    expand_qdq_pairs(block, builder.pool, builder.int8.planned, ELEMENTWISE)
+    # All kinds of processor but the portable one have FMA instructions.
+    has_fma = bool(builder.target.features)
+    expand_qdq_pairs(block, builder.pool, builder.int8.planned, ELEMENTWISE, has_fma)
     clone_shared_weights(block)
     ops = operators_in(block)
     others = [op for op in ops if op not in builder.int8.absorbed and op not in builder.int8.fusions]

@@ -21,6 +21,7 @@ from xonnc.lowering.onnx_to_krnl.planning.element_types import (
     is_unsigned_element,
     storage_type,
 )
+from xonnc.lowering.onnx_to_krnl.planning.qdq_pairs import ROUNDS
 
 
 @lowers_elementwise(tensor.CastOp, tensor.CastLikeOp)
@@ -29,6 +30,8 @@ def cast(op: tensor.CastOp | tensor.CastLikeOp, body: ElementwiseBody) -> Scalar
     Convert to another element type, or to that of another tensor. Floats are truncated to integers;
     `saturate` applies to 8-bit floats and smaller.
     """
+    if ROUNDS in op.attributes:
+        return body(op.input).small_integer()
     return converted(body, op.input, op.output, bool(op.saturate.value.data), op.round_mode.data)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops import nn, tensor
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
-from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, unranked
+from xonnc.dialects.onnx.types import NONE, element_type, with_element
 from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import (
     QuantizationParams,
     dequantized_source,
@@ -111,10 +110,9 @@ def _requantized(value: SSAValue, quantize: QuantizeLinearOp, reader: Operation)
     element, block = element_type(quantize.y.type), reader.parent
     assert element is not None
     assert block is not None
-    type_ = TensorType(element, value.type.get_shape()) if is_ranked(value.type) else unranked(element)
     own = QuantizeLinearOp.create(
         operands=[value, *quantize.operands[1:]],
-        result_types=[type_],
+        result_types=[with_element(value.type, element)],
         properties=dict(quantize.properties),
     )
     own.location = derived(quantize.location)

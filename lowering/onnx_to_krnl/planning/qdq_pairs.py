@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import UnitAttr, f32
+from xdsl.dialects.builtin import UnitAttr, f32, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
@@ -18,24 +18,35 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
 from xonnc.dialects.onnx.ops.math import AddOp, ClipOp, DivOp, MulOp, RoundOp, SubOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.ops.tensor import CastOp
-from xonnc.dialects.onnx.types import NONE, element_type
+from xonnc.dialects.onnx.types import NONE, element_type, with_element
 from xonnc.lowering.onnx_to_krnl.planning.element_types import integer_range
 from xonnc.rewriting.patterns import Array
+
+IS_BOUNDED = "krnl.bounded"
+"""Attribute of an `onnx.Div` of finite numbers by a constant, whose quotients become integers."""
+
+ROUNDS = "krnl.rounds"
+"""Attribute of an `onnx.Cast` of f32 within ±2²² to i32 that rounds to nearest instead of towards 0."""
 
 CLIPS_NAN = "krnl.clips_nan"
 """Attribute of an `onnx.Clip` that makes its lower bound of NaN, as quantization does."""
 
 
 def expand_qdq_pairs(
-    block: Block, pool: DisposablePool, excluded: set[Operation], elementwise: Container[type[Operation]]
+    block: Block,
+    pool: DisposablePool,
+    excluded: set[Operation],
+    elementwise: Container[type[Operation]],
+    has_fma: bool,
 ) -> None:
     """
     Fold DequantizeLinear of constants, and expand `DequantizeLinear(QuantizeLinear(x))` to float arithmetic.
 
-    The pair is `clip(round(x / scale), low - zero, high - zero) scale + 0`, bit for bit the same. The clip
-    makes `low` of NaN, the integer that onnxruntime makes of it. So convolutions have constant weights, and
-    the pairs join elementwise groups. Ops that are `excluded`, and their readers, stay. Then DequantizeLinear
-    of 8 bits before `elementwise` operators or QuantizeLinear, and QuantizeLinear after them, are expanded.
+    The pair is `round(clip(x, low scale, high scale) / scale) scale + 0` with ends less the zero point, bit
+    for bit the same. The clip makes `low` of NaN, the integer that onnxruntime makes of it. So convolutions
+    have constant weights, and the pairs join elementwise groups. Ops that are `excluded`, and their readers,
+    stay. Then DequantizeLinear of 8 bits before `elementwise` operators or QuantizeLinear, and QuantizeLinear
+    after them, are expanded.
     """
     for op in list(block.ops):
         if (
@@ -44,7 +55,7 @@ def expand_qdq_pairs(
             and element_type(op.y.type) == f32
             and not op.block_size.value.data
         ):
-            _expand(op, pool)
+            _expand(op, pool, has_fma)
     for op in list(block.ops):
         if isinstance(op, DequantizeLinearOp) and op not in excluded:
             users = [use.operation for use in op.y.uses]
@@ -53,7 +64,7 @@ def expand_qdq_pairs(
         elif isinstance(op, QuantizeLinearOp) and op not in excluded:
             made = op.x.owner
             if isinstance(made, Operation) and type(made) in elementwise:
-                _expand_quantize(op, pool)
+                _expand_quantize(op, pool, has_fma)
 
 
 def _of_tensor(op: QuantizeLinearOp | DequantizeLinearOp) -> tuple[Array, int] | None:
@@ -88,29 +99,43 @@ def _expand_dequantize(op: DequantizeLinearOp, pool: DisposablePool) -> None:
     _replace(op, constants, [real, centred, scaled])
 
 
-def _expand_quantize(op: QuantizeLinearOp, pool: DisposablePool) -> None:
-    """`byte(clip(round(x / scale), low - zero, high - zero) + zero)`"""
+def _expand_quantize(op: QuantizeLinearOp, pool: DisposablePool, has_fma: bool) -> None:
+    """`byte(round(clip(x, (low - zero) scale, (high - zero) scale) / scale) + zero)`"""
     found, element = _of_tensor(op), element_type(op.y.type)
     if found is None or element is None:
         return
     scale, zero = found
-    ends = [end - zero for end in integer_range(element)]
-    constants = _constants(op, [scale, *(np.array(each, np.float32) for each in (*ends, zero))], pool)
+    if not _has_reciprocal(scale):
+        return
+    constants = _constants(op, [scale, *_ends(scale, element, zero), np.array(zero, np.int32)], pool)
     step, low, high, offset = (constant.output for constant in constants)
-    made = _clipped(op.x, step, (low, high))
-    made.append(AddOp.create(operands=[made[-1].results[0], offset], result_types=[op.x.type]))
-    made.append(_cast(made[-1].results[0], op.y.type))
-    _replace(op, constants, made)
+    clipped, divided = _divided(op.x, step, (low, high), has_fma)
+    rounded = _cast(divided.results[0], with_element(op.x.type, i32))
+    rounded.attributes[ROUNDS] = UnitAttr()
+    added = AddOp.create(operands=[rounded.output, offset], result_types=[rounded.output.type])
+    _replace(op, constants, [clipped, divided, rounded, added, _cast(added.results[0], op.y.type)])
 
 
-def _clipped(x: SSAValue, step: SSAValue, ends: tuple[SSAValue, SSAValue]) -> list[Operation]:
-    """Return the ops of `clip(round(x / step), low, high)`; NaN becomes the lower end."""
-    divided = DivOp.create(operands=[x, step], result_types=[x.type])
-    rounded = RoundOp.create(operands=[divided.results[0]], result_types=[x.type])
-    clipped = ClipOp.create(
-        operands=[rounded.results[0], *ends], result_types=[x.type], attributes={CLIPS_NAN: UnitAttr()}
-    )
-    return [divided, rounded, clipped]
+def _divided(x: SSAValue, step: SSAValue, ends: tuple[SSAValue, SSAValue], has_fma: bool) -> list[Operation]:
+    """
+    Return the ops of `clip(x, low step, high step) / step`, `ends` being the products.
+
+    NaN becomes the lower end.
+    """
+    clipped = ClipOp.create(operands=[x, *ends], result_types=[x.type], attributes={CLIPS_NAN: UnitAttr()})
+    attributes: dict[str, Attribute] = {IS_BOUNDED: UnitAttr()} if has_fma else {}
+    divided = DivOp.create(operands=[clipped.results[0], step], result_types=[x.type], attributes=attributes)
+    return [clipped, divided]
+
+
+def _has_reciprocal(scale: Array) -> bool:
+    """Whether one over a scale, and its products with the integers, are normal numbers."""
+    return 2.0**-100 < float(scale) < 2.0**100
+
+
+def _ends(scale: Array, element: Attribute, zero: int) -> list[Array]:
+    """Return the numbers that the least and the greatest integer stand for."""
+    return [np.asarray(np.float32(end - zero) * scale, np.float32) for end in integer_range(element)]
 
 
 def _cast(value: SSAValue, type_: Attribute) -> CastOp:
@@ -119,7 +144,7 @@ def _cast(value: SSAValue, type_: Attribute) -> CastOp:
     return CastOp.build(operands=[value], result_types=[type_], properties={"to": element})
 
 
-def _expand(op: DequantizeLinearOp, pool: DisposablePool) -> None:
+def _expand(op: DequantizeLinearOp, pool: DisposablePool, has_fma: bool) -> None:
     scale = constant_elements(op.x_scale)
     zero = None if op.x_zero_point.type == NONE else constant_elements(op.x_zero_point)
     element = element_type(op.x.type)
@@ -135,12 +160,14 @@ def _expand(op: DequantizeLinearOp, pool: DisposablePool) -> None:
     if integers is not None:
         _replace(op, _constants(op, [_reals(integers, scale, zero, op.axis.value.data)], pool), [])
     elif isinstance(quantize, QuantizeLinearOp) and scale.size == 1 and _same(op, quantize):
-        least, greatest = integer_range(element)
-        offset = 0 if zero is None else int(zero.reshape(-1)[0])
-        ends = (least - offset, greatest - offset, 0)
-        constants = _constants(op, [scale.reshape(()), *(np.array(end, np.float32) for end in ends)], pool)
+        step = scale.reshape(())
+        if not _has_reciprocal(step):
+            return
+        ends = _ends(step, element, 0 if zero is None else int(zero.reshape(-1)[0]))
+        constants = _constants(op, [step, *ends, np.array(0, np.float32)], pool)
         step, low, high, positive_zero = (constant.output for constant in constants)
-        made = _clipped(quantize.x, step, (low, high))
+        made = _divided(quantize.x, step, (low, high), has_fma)
+        made.append(RoundOp.create(operands=[made[-1].results[0]], result_types=[op.y.type]))
         made.append(MulOp.create(operands=[made[-1].results[0], step], result_types=[op.y.type]))
         # Rounding keeps the sign of a small negative number as -0, which integers do not have: -0 + 0 is +0.
         made.append(AddOp.create(operands=[made[-1].results[0], positive_zero], result_types=[op.y.type]))

@@ -146,9 +146,9 @@ func.func @integers(%x: tensor<4x8xi8>) -> (tensor<4x8xi8>, tensor<4x8xi8>, tens
 // CHECK-LABEL: func.func @rounding
 // CHECK:         "krnl.fused"() <{kind = "elementwise"}> ({
 // CHECK-NEXT:      "onnx.Exp"
-// CHECK-NEXT:      "onnx.Div"
-// CHECK-NEXT:      "onnx.Round"
 // CHECK-NEXT:      "onnx.Clip"{{.*}} {krnl.clips_nan}
+// CHECK-NEXT:      "onnx.Div"{{.*}} {krnl.bounded}
+// CHECK-NEXT:      "onnx.Round"
 // CHECK-NEXT:      "onnx.Mul"
 // CHECK-NEXT:      "onnx.Add"
 // CHECK-NEXT:      krnl.yield
@@ -171,9 +171,9 @@ func.func @rounding(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // CHECK-NEXT:      "onnx.Sub"
 // CHECK-NEXT:      "onnx.Mul"
 // CHECK-NEXT:      "onnx.Exp"
-// CHECK-NEXT:      "onnx.Div"
-// CHECK-NEXT:      "onnx.Round"
 // CHECK-NEXT:      "onnx.Clip"{{.*}} {krnl.clips_nan}
+// CHECK-NEXT:      "onnx.Div"{{.*}} {krnl.bounded}
+// CHECK-NEXT:      "onnx.Cast"{{.*}} {krnl.rounds}
 // CHECK-NEXT:      "onnx.Add"
 // CHECK-NEXT:      "onnx.Cast"
 // CHECK-NEXT:      krnl.yield

@@ -733,3 +733,30 @@ def test_images_are_repeated_and_joined_as_bytes():
         # Interpolated numbers are halfway between two integers here and there.
         assert far.max() <= (mode == "linear")
         assert ("dequantizelinear" in found) == is_computed
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("step", [Step(0.0107, -3, "int8"), Step(3402.8, 5), Step(1e-31, 9)])
+def test_quotients_are_those_of_a_division(step: Step, target: str):
+    """Also between two integers, beyond both ends, and of NaN, by the reciprocal or not."""
+    scale, ends = np.float32(step.scale), np.iinfo(step.dtype)
+    between = np.arange(ends.min - step.zero - 2, ends.max - step.zero + 3, 0.5).astype(np.float32) * scale
+    near = [np.nextafter(between, np.float32(end)) for end in (-np.inf, np.inf)]
+    special = np.array([np.inf, -np.inf, np.nan, -0.0, 1e-45], np.float32)
+    x = np.concatenate([between, *near, special]).astype(np.float32)
+    nodes = "h = Mul(x, one) q = QuantizeLinear(h, a_scale, a_zero) d = DequantizeLinear(q, a_scale, a_zero) "
+    model = model_of(nodes + "y = Mul(d, one)", f"float[{x.size}] x, float[1] one", step.constants("a"))
+    given, _ = run(model, {"x": x, "one": np.ones(1, np.float32)}, target)
+    wanted = step.reals(step.rounded(np.nan_to_num(x / scale, nan=-np.inf, posinf=np.inf, neginf=-np.inf)))
+    np.testing.assert_array_equal(given, wanted)
+    assert not np.signbit(given[given == 0]).any()
+    bytes_, _ = run(
+        model_of(
+            "h = Mul(x, one) y = QuantizeLinear(h, a_scale, a_zero)",
+            f"float[{x.size}] x, float[1] one",
+            step.constants("a"),
+        ),
+        {"x": x, "one": np.ones(1, np.float32)},
+        target,
+    )
+    np.testing.assert_array_equal(step.reals(bytes_.astype(np.int64)), wanted)
