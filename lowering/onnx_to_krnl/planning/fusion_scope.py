@@ -14,6 +14,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOfShapeOp, ConstantOp
 from xonnc.dialects.onnx.ops.generator import RangeOp
 from xonnc.dialects.onnx.ops.math import ExpandOp
 from xonnc.dialects.onnx.ops.tensor import (
+    CastLikeOp,
     ReshapeOp,
     ResizeOp,
     ResizeV11Op,
@@ -24,6 +25,7 @@ from xonnc.dialects.onnx.ops.tensor import (
 from xonnc.dialects.onnx.types import NONE
 
 SHAPE_OPERANDS: dict[type[Operation], Sequence[int]] = {
+    CastLikeOp: (1,),
     ConstantOfShapeOp: (0,),
     ExpandOp: (1,),
     RangeOp: (1,),
@@ -34,7 +36,7 @@ SHAPE_OPERANDS: dict[type[Operation], Sequence[int]] = {
     ResizeV18Op: (3,),
     SliceOp: (2,),
 }
-"""Operands that only repeat the shape of the result."""
+"""Operands that only repeat the shape or the element type of the result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ def dissolve_groups(module: ModuleOp) -> dict[Operation, FusionGroup]:
 
 
 def shape_operands(op: Operation) -> list[int]:
-    """Return the indices of operands that only repeat the shape of the result."""
+    """Return the indices of operands that only repeat the shape or element type of the result."""
     if isinstance(op, SliceOp) and not isinstance(op.starts.owner, ConstantOp):
         return []
     if isinstance(op, ResizeOp | ResizeV18Op) and op.keep_aspect_ratio_policy.data != "stretch":

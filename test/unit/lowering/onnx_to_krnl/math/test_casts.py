@@ -167,6 +167,16 @@ def test_cast_like_reads_only_a_type(to: np.dtype[np.generic]):
     check(Node("CastLike", [np.arange(6, dtype=np.float32), np.zeros((2, 3, 4), to)]))
 
 
+def test_the_shape_of_what_a_cast_is_like_does_not_matter():
+    text = "g (float[a, b] x, float16[c] z) => (float16[a, b] y) { y = CastLike(x, z) }"
+    session = compile_native(parser.parse_model(f'<ir_version: 8, opset_import: ["": 22]> {text}'))
+    for shape in ((2, 3), (4, 1), (0, 2)):
+        x = np.linspace(-9, 9, shape[0] * shape[1], dtype=np.float32).reshape(shape)
+        found = session.run(None, {"x": x, "z": np.zeros(5, np.float16)})[0]
+        np.testing.assert_array_equal(np.asarray(found), x.astype(np.float16))
+    assert session.compiled == 1
+
+
 @pytest.mark.parametrize("to", [np.dtype(np.float32), np.dtype(np.float64)], ids=str)
 @pytest.mark.parametrize("code", [TensorProto.FLOAT16, TensorProto.BFLOAT16])
 def test_what_is_cast_has_the_bits_of_its_type(code: int, to: np.dtype[np.generic]):
