@@ -52,8 +52,10 @@ class KernelCase:
     """Whether about half of the elements are written; otherwise nearly all are reads."""
     element: str = "float"
     opset: int = 17
-    has_dynamic_batch: bool = False
-    """Whether the first dimension of the input is dynamic."""
+    dynamic_sizes: Sequence[str] = ()
+    """Names of dynamic dimensions of the input, as in `bench/latency/feeds.py`; "" for others."""
+    result: str = "float"
+    """Type of the output's elements."""
     weight_type: str = "float32"
 
     def seconds_bound(self, threads: int) -> float:
@@ -214,7 +216,7 @@ def quantized_case(
 ) -> KernelCase:
     """An int8 model of dynamic batch size; its bound is that of float32."""
     weights = "uint8" if "Integer" in name else "int8"
-    return KernelCase(name, nodes, x, w, 2 * prod(x), flops, has_dynamic_batch=True, weight_type=weights)
+    return KernelCase(name, nodes, x, w, 2 * prod(x), flops, dynamic_sizes=["batch"], weight_type=weights)
 
 
 NEAREST_NEIGHBORS = """
@@ -236,6 +238,33 @@ BYTES = """
   ws = Constant<value=float {0.01}>() wz = Constant<value=int8 {0}>() ys = Constant<value=float {0.09}>()
 """
 """Scales and zero points of quantized tensors."""
+
+
+def dynamic_image_case(
+    name: str, nodes: str, weights: Mapping[str, Sequence[int]], flops: float = 0.0
+) -> KernelCase:
+    """Operators on images of dynamic height and width."""
+    kind = "int8" if "QDQ" in name else "float32"
+    return KernelCase(
+        f"{name}, dynamic image",
+        nodes,
+        [1, 64, 56, 56],
+        weights,
+        2 * 64 * 3136,
+        flops,
+        dynamic_sizes=["", "", "height", "width"],
+        weight_type=kind,
+    )
+
+
+def bytes_case(name: str, nodes: str) -> KernelCase:
+    """Operators between DequantizeLinear and QuantizeLinear, from `d` to `f`."""
+    text = f"{BYTES} d = DequantizeLinear(x, as, az) {nodes} y = QuantizeLinear(f, as, az)"
+    shape = [1, 256, 28, 28]
+    return KernelCase(
+        f"QDQ {name} 1x256x28x28", text, shape, {}, 256 * 784 // 2, element="uint8", result="uint8"
+    )
+
 
 CASES = [
     matmul_case(128, 768, 768),
@@ -399,6 +428,51 @@ CASES = [
     transposed_conv_case(32, 16, [8, 16, 16], 2, 2, 0),
     elementwise_case("atan", "y = Atan(x)", [128, 3072]),
     elementwise_case("acos", "a = Tanh(x) y = Acos(a)", [128, 3072]),
+    elementwise_case("sinh", "y = Sinh(x)", [128, 3072]),
+    elementwise_case("pow", "a = Abs(x) y = Pow(a, w)", [128, 3072], {"w": [1, 3072]}),
+    elementwise_case("fmod", "y = Mod<fmod=1>(x, w)", [128, 3072], {"w": [1, 3072]}),
+    bytes_case("sigmoid", "f = Sigmoid(d)"),
+    bytes_case("silu", "s = Sigmoid(d) f = Mul(d, s)"),
+    bytes_case(
+        "resize nearest",
+        "none = Constant<value=float[0] {}>() twice = Constant<value=float[4] {1, 1, 2, 2}>() "
+        'f = Resize<mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor">'
+        "(d, none, twice)",
+    ),
+    bytes_case("concat of two scales", "e = DequantizeLinear(x, ys, az) f = Concat<axis=1>(d, e)"),
+    dynamic_image_case(
+        "conv3x3 64",
+        "a = Conv<pads=[1,1,1,1]>(x, w) r = Relu(a) y = Conv<pads=[1,1,1,1]>(r, w)",
+        {"w": [64, 64, 3, 3]},
+        4 * 3136 * 64 * 64 * 9,
+    ),
+    dynamic_image_case(
+        "conv3x3 64 SAME/2",
+        'a = Conv<auto_pad="SAME_UPPER", strides=[2,2]>(x, w) r = Relu(a) y = Conv<pads=[1,1,1,1]>(r, w)',
+        {"w": [64, 64, 3, 3]},
+        4 * 784 * 64 * 64 * 9,
+    ),
+    dynamic_image_case(
+        "depthwise 64",
+        "r = Relu(x) y = Conv<group=64, pads=[1,1,1,1]>(r, w)",
+        {"w": [64, 1, 3, 3]},
+        18 * 64 * 3136,
+    ),
+    dynamic_image_case(
+        "int8 QDQ conv3x3 64",
+        QDQ_CONVOLUTIONS,
+        {name: [64, 64, 3, 3] for name in "wv"},
+        4 * 3136 * 64 * 64 * 9,
+    ),
+    *(
+        dynamic_image_case(name, f"y = {operator}<kernel_shape=[3,3], strides=[2,2], {attributes}>(x)", {})
+        for name, operator, attributes in (
+            ("maxpool 3x3/2", "MaxPool", "pads=[1,1,1,1]"),
+            ("maxpool 3x3 SAME/2", "MaxPool", 'auto_pad="SAME_UPPER"'),
+            ("averagepool 3x3/2", "AveragePool", "pads=[1,1,1,1]"),
+            ("averagepool 3x3/2 with pads", "AveragePool", "pads=[1,1,1,1], count_include_pad=1"),
+        )
+    ),
     elementwise_case("cast to int32 and back", "i = Cast<to=6>(x) y = Cast<to=1>(i)", [128, 3072]),
     elementwise_case(
         "pad reflect",
@@ -417,8 +491,9 @@ CASES = [
 
 def build_model(case: KernelCase) -> onnx.ModelProto:
     """Build the model of a case, with random weights."""
-    sizes = ", ".join(["N" if case.has_dynamic_batch else str(case.x[0]), *map(str, case.x[1:])])
-    ends = f"({case.element}[{sizes}] x) => (float y)"
+    names = [*case.dynamic_sizes, *[""] * len(case.x)]
+    sizes = ", ".join(name or str(size) for name, size in zip(names, case.x, strict=False))
+    ends = f"({case.element}[{sizes}] x) => ({case.result} y)"
     text = f'<ir_version: 8, opset_import: ["": {case.opset}]> g {ends} {{ {case.nodes} }}'
     model = parser.parse_model(text)
     model.graph.output[0].type.tensor_type.ClearField("shape")

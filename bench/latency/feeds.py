@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-DYNAMIC_SIZES = {"batch": 1, "sequence": 64}
+DYNAMIC_SIZES = {"batch": 1, "sequence": 64, "height": 56, "width": 56}
 """Values of dynamic dimensions by `dim_param`; 1 for any other name."""
 
 VOCABULARY = 1000
