@@ -6,22 +6,23 @@ from __future__ import annotations
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
-from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
+from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.math import AddOp, MulOp
 from xonnc.dialects.onnx.types import element_type, is_ranked
-from xonnc.rewriting.patterns import Array
+from xonnc.transforms.constant_dequantization import dequantized_constant
 
 
 def decompose_batch_norms(module: ModuleOp, pool: DisposablePool) -> None:
     """
     Replace `(x - mean) scale / sqrt(variance + epsilon) + B` by `x a + b`.
 
-    Per channel, `a = scale / sqrt(variance + epsilon)` and `b = B - mean a`, computed in float64.
+    Per channel, `a = scale / sqrt(variance + epsilon)` and `b = B - mean a`, computed in float64. Parameters
+    may be quantized constants.
     """
     for op in list(module.walk()):
         if isinstance(op, BatchNormalizationInferenceModeOp):
@@ -30,7 +31,7 @@ def decompose_batch_norms(module: ModuleOp, pool: DisposablePool) -> None:
 
 def _decompose(op: BatchNormalizationInferenceModeOp, pool: DisposablePool) -> None:
     shape = op.X.type.get_shape() if is_ranked(op.X.type) else None
-    values = [_constant_f32(value) for value in (op.scale, op.B, op.mean, op.var)]
+    values = [dequantized_constant(value) for value in (op.scale, op.B, op.mean, op.var)]
     known = [value for value in values if value is not None]
     if shape is None or len(shape) < 2 or len(known) != len(values) or element_type(op.X.type) != f32:
         return
@@ -50,7 +51,3 @@ def _decompose(op: BatchNormalizationInferenceModeOp, pool: DisposablePool) -> N
     op.results[0].replace_all_uses_with(total.C)
     op.detach()
     op.erase()
-
-
-def _constant_f32(value: SSAValue) -> Array | None:
-    return constant_elements(value) if element_type(value.type) == f32 else None

@@ -21,6 +21,7 @@ from xonnc.dialects.onnx.ops.tensor import CastOp
 from xonnc.dialects.onnx.types import NONE, element_type, with_element
 from xonnc.lowering.onnx_to_krnl.planning.element_types import integer_range
 from xonnc.rewriting.patterns import Array
+from xonnc.transforms.constant_dequantization import dequantized_constant
 
 IS_BOUNDED = "krnl.bounded"
 """Attribute of an `onnx.Div` of finite numbers by a constant, whose quotients become integers."""
@@ -156,9 +157,9 @@ def _expand(op: DequantizeLinearOp, pool: DisposablePool, has_fma: bool) -> None
         return
     if element is None or not is_integer(element):
         return
-    integers, quantize = constant_elements(op.x), op.x.owner
-    if integers is not None:
-        _replace(op, _constants(op, [_reals(integers, scale, zero, op.axis.value.data)], pool), [])
+    known, quantize = dequantized_constant(op.y), op.x.owner
+    if known is not None:
+        _replace(op, _constants(op, [known], pool), [])
     elif isinstance(quantize, QuantizeLinearOp) and scale.size == 1 and _same(op, quantize):
         step = scale.reshape(())
         if not _has_reciprocal(step):
@@ -175,18 +176,6 @@ def _expand(op: DequantizeLinearOp, pool: DisposablePool, has_fma: bool) -> None
         if not quantize.y.uses.get_length():
             quantize.detach()
             quantize.erase()
-
-
-def _reals(integers: Array, scale: Array, zero: Array | None, axis: int) -> Array:
-    """Return `(x - zero) scale` in f32, with parameters per tensor or per axis."""
-    shape = [1] * integers.ndim
-    if scale.size > 1:
-        shape[axis] = scale.size
-    numbers = integers.astype(np.float32)
-    if zero is not None:
-        numbers -= zero.astype(np.float32).reshape(shape if zero.size > 1 else [1] * integers.ndim)
-    numbers *= scale.reshape(shape)
-    return numbers
 
 
 def _same(op: DequantizeLinearOp, quantize: QuantizeLinearOp) -> bool:

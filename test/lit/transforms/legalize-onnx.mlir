@@ -176,6 +176,29 @@ func.func @batch_norm(%x: tensor<2x2x3xf32>) -> tensor<2x2x3xf32> {
 
 // -----
 
+// So is one whose scale and offset are quantized constants, as onnxruntime's quantization leaves it.
+// CHECK-LABEL: @quantized_batch_norm
+// CHECK:         %[[A:.*]] = onnx.Constant dense<{{\[\[}}1.500000e+00], [2.000000e+00]]> : tensor<2x1xf32>
+// CHECK-NEXT:    %[[B:.*]] = onnx.Constant dense<{{\[\[}}7.500000e-01], [0.000000e+00]]> : tensor<2x1xf32>
+// CHECK-NEXT:    %[[Y:.*]] = "onnx.Mul"(%arg0, %[[A]])
+// CHECK-NEXT:    "onnx.Add"(%[[Y]], %[[B]])
+func.func @quantized_batch_norm(%x: tensor<2x2x3xf32>) -> tensor<2x2x3xf32> {
+  %i = onnx.Constant dense<[7, 9]> : tensor<2xui8>
+  %j = onnx.Constant dense<[3, 4]> : tensor<2xi8>
+  %z = onnx.Constant dense<1> : tensor<ui8>
+  %t = onnx.Constant dense<0.5> : tensor<f32>
+  %u = onnx.Constant dense<[0.5, 0.5]> : tensor<2xf32>
+  %n = "onnx.NoValue"() {value} : () -> none
+  %s = "onnx.DequantizeLinear"(%i, %t, %z) : (tensor<2xui8>, tensor<f32>, tensor<ui8>) -> tensor<2xf32>
+  %b = "onnx.DequantizeLinear"(%j, %u, %n) <{axis = 0 : si64}> : (tensor<2xi8>, tensor<2xf32>, none) -> tensor<2xf32>
+  %m = onnx.Constant dense<[0.5, 1.0]> : tensor<2xf32>
+  %v = onnx.Constant dense<[4.0, 4.0]> : tensor<2xf32>
+  %0 = "onnx.BatchNormalizationInferenceMode"(%x, %s, %b, %m, %v) <{epsilon = 0.0 : f32}> : (tensor<2x2x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x2x3xf32>
+  onnx.Return %0 : tensor<2x2x3xf32>
+}
+
+// -----
+
 // Batch normalization with statistics that are inputs stays.
 // CHECK-LABEL: @unknown_statistics
 // CHECK:         "onnx.BatchNormalizationInferenceMode"
