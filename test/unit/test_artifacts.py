@@ -279,6 +279,19 @@ def test_products_and_sums_without_an_instruction_for_both(tmp_path: Path) -> No
     assert "fma" not in symbols.stdout
 
 
+def test_conversions_of_float16_are_instructions(tmp_path: Path) -> None:
+    """Compilers before gcc 12 have no functions for them."""
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float16[4, 8] x) => (float16[4, 8] y) { y = Relu(x) }'
+    )
+    for target in ("avx2", "avxvnni", "avx512", "aarch64"):
+        compile_artifact(model, tmp_path / "net.o", target, prefix="net")
+        symbols = subprocess.run(
+            ["nm", "-u", "net.o"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert "hf2" not in symbols.stdout
+
+
 def test_without_malloc(tmp_path: Path) -> None:
     artifact = compile_artifact(network(), tmp_path / "net.c", prefix="net", no_malloc=True)
     assert {path.name for path in artifact.files} == {"net.c", "net.h", "net.weight"}
