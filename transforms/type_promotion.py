@@ -127,16 +127,11 @@ class _Promotion:
     def read_by_cast(self, op: CastOp) -> None:
         """Let a conversion of a promoted value to another float type read what it was rounded from."""
         source, target = self.wide.get(op.input), element_type(op.output.type)
-        if (
-            source is None
-            or target is None
-            or not is_float(numpy_dtype(target))
-            or not is_ranked(op.output.type)
-        ):
+        if source is None or target is None or not is_ranked(op.output.type):
             return
-        if target == element_type(source.type):
+        if source.type == op.output.type:
             op.output.replace_all_uses_with(source)
-        elif target not in (f16, bf16):
+        elif target not in (f16, bf16) and is_float(numpy_dtype(target)):
             op.operands[0] = source
 
     def promote(self, op: Operation, operand_indices: Sequence[int], wide: Attribute) -> None:
