@@ -59,7 +59,7 @@ from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import FusionGroup, Fusio
 from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Plan, plan_int8
 from xonnc.lowering.onnx_to_krnl.planning.layout_plan import plan_layouts
 from xonnc.lowering.onnx_to_krnl.planning.qdq_elimination import eliminate_qdq
-from xonnc.lowering.onnx_to_krnl.planning.qdq_pairs import expand_qdq_pairs
+from xonnc.lowering.onnx_to_krnl.planning.qdq_pairs import expand_qdq_pairs, fold_dequantized_operands
 from xonnc.lowering.onnx_to_krnl.planning.session_ops import CONTROL
 from xonnc.lowering.onnx_to_krnl.planning.string_fusion import plan_token_counts
 from xonnc.lowering.onnx_to_krnl.planning.tile_selection import Tiles
@@ -105,6 +105,7 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
         for region in op.regions if isinstance(op, CONTROL) else ():
             _fuse(region.block, builder)
     eliminate_qdq(block)
+    fold_dequantized_operands(block, builder.pool, ELEMENTWISE)
     builder.int8 = plan_int8(operators_in(block), builder.known_sizes, builder.scope)
     _clone_shared(block, builder.int8)
     # All kinds of processor but the portable one have FMA instructions.

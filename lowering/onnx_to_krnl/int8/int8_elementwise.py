@@ -32,7 +32,7 @@ def lower_int8_elementwise(fusion: Int8Fusion, builder: LoweringBuilder) -> None
     depth = target.extents.channels
     count, _, rows, columns = builder.int8.sizes_of(fusion.result)
     numbers = _numbers(fusion, depth)
-    if product is None and len(images) == 1 and not numbers and takes_table((count, rows, columns, depth)):
+    if fusion.is_function and takes_table((count, rows, columns, depth)):
         _by_table(fusion, (target, images[0]), builder)
         return
     all_images = [target, *images] if source is None else [target, source, *images]

@@ -62,6 +62,27 @@ EPILOGUE_OPS: tuple[type[Operation], ...] = (
 )
 """Elementwise operators that can be fused into an int8 epilogue."""
 
+FUNCTION_OPS: tuple[type[Operation], ...] = (
+    *EPILOGUE_OPS,
+    onnx.AbsOp,
+    onnx.DivOp,
+    onnx.EluOp,
+    onnx.ErfOp,
+    onnx.ExpOp,
+    onnx.GeluOp,
+    onnx.MaxOp,
+    onnx.MinOp,
+    onnx.MishOp,
+    onnx.NegOp,
+    onnx.ReciprocalOp,
+    onnx.SoftplusOp,
+    onnx.SoftsignOp,
+    onnx.SqrtOp,
+    DequantizeLinearOp,
+    QuantizeLinearOp,
+)
+"""Operators of a function of one int8 tensor, of which there are 256 results."""
+
 
 @dataclass(frozen=True)
 class Int8Fusion:
@@ -87,6 +108,11 @@ class Int8Fusion:
     def result(self) -> SSAValue:
         """The value that is stored."""
         return self.last.results[0]
+
+    @property
+    def is_function(self) -> bool:
+        """Whether the result is a function of one byte."""
+        return self.product is None and len(self.images) == 1 and not self.channels
 
     @property
     def is_dense(self) -> bool:
@@ -127,6 +153,8 @@ class Int8Plan:
     """int8 results in NHWC."""
     wide: set[SSAValue] = field(default_factory=set[SSAValue])
     """int8 values that are read in whole vectors of channels."""
+    functions: set[Operation] = field(default_factory=set[Operation])
+    """Operators of functions of one byte."""
     halos: dict[SSAValue, Halo] = field(default_factory=dict[SSAValue, Halo])
     zeros: dict[SSAValue, int | SSAValue] = field(default_factory=dict[SSAValue, "int | SSAValue"])
     """The zero point in each halo, or the value that holds it at run time."""
@@ -185,12 +213,8 @@ def plan_int8(
             if images is not None and fusion.result not in images:
                 continue
             claimed |= {fusion.last, *fusion.ops}
-            layouts.fusions[fusion.last] = fusion
-            layouts.made.add(fusion.result)
-            layouts.wide |= set(fusion.images)
-            if fusion.product is not None:
-                claimed.add(fusion.product.op)
-                layouts.wide |= {fusion.product.x} if fusion.product.is_depthwise else set()
+            claimed |= set() if fusion.product is None else {fusion.product.op}
+            _add(fusion, layouts)
     layouts.absorbed = claimed - set(layouts.fusions)
     # Also absorbed: DequantizeLinear of fused operands, and constant scales folded into the weights.
     for op in reversed(ops):
@@ -211,10 +235,24 @@ def plan_int8(
     return layouts
 
 
+def _add(fusion: Int8Fusion, layouts: Int8Plan) -> None:
+    """Add a fusion; a function of one byte replaces the shorter ones that it contains."""
+    if fusion.is_function:
+        layouts.functions |= set(fusion.ops)
+        for op in layouts.fusions.keys() & set(fusion.ops):
+            layouts.made.discard(layouts.fusions.pop(op).result)
+    layouts.fusions[fusion.last] = fusion
+    layouts.made.add(fusion.result)
+    layouts.wide |= set(fusion.images)
+    if fusion.product is not None and fusion.product.is_depthwise:
+        layouts.wide.add(fusion.product.x)
+
+
 def _match_fusion(op: Operation, claimed: set[Operation], layouts: Int8Plan) -> Int8Fusion | None:
     """Return the fusion rooted at a product, or ending with a QuantizeLinear."""
     if isinstance(op, QuantizeLinearOp):
-        return _match_elementwise(op, claimed, layouts)
+        function = _match_function(op, claimed, layouts)
+        return _match_elementwise(op, claimed, layouts) if function is None else function
     product = MATCHERS[type(op)](op, layouts.known_sizes) if type(op) in MATCHERS else None
     fusion = None if product is None else _extend_product(product, claimed, layouts)
     return fusion if fusion is not None and product is not None and _ask_halo(product, layouts) else None
@@ -350,6 +388,73 @@ def _match_elementwise(
     if not read.images or not layouts.made.issuperset(read.images):
         return None
     return Int8Fusion(None, [*ops, quantize], list(read.images), list(read.channels))
+
+
+def _match_function(
+    quantize: QuantizeLinearOp, claimed: set[Operation], layouts: Int8Plan
+) -> Int8Fusion | None:
+    """
+    Return the longest function of one int8 NHWC value that ends with a QuantizeLinear.
+
+    Pairs inside are part of it, and so are shorter functions that were chosen before.
+    """
+    block = quantize.parent
+    if quantization_params(quantize) is None or block is None or not is_int8(quantize.y):
+        return None
+    found: dict[Operation, None] = {quantize: None}
+    function: Int8Fusion | None = None
+    while True:
+        read = {value for op in found for value in _tensors(op) if value.owner not in found}
+        images = {_image(value, layouts) for value in read}
+        if len(images) == 1 and layouts.made.issuperset(images) and list(images) != _images(function):
+            ops = sorted(found, key=block.get_operation_index)
+            function = Int8Fusion(None, ops, list(images), [])
+        owners = [owner for value in read if isinstance(owner := value.owner, Operation)]
+        if len(owners) < len(read) or any(owner.parent is not block for owner in owners):
+            return function
+        # The latest first: all that read its result were found before.
+        op = max(owners, key=block.get_operation_index)
+        is_free = op not in claimed or op in layouts.functions
+        is_alone = found.keys() >= set(layouts.scope.users(op.results[0]))
+        if not (is_free and is_alone and _is_part(op, quantize, layouts)):
+            return function
+        found[op] = None
+
+
+def _images(function: Int8Fusion | None) -> Sequence[SSAValue]:
+    return [] if function is None else function.images
+
+
+def _image(value: SSAValue, layouts: Int8Plan) -> SSAValue:
+    """Return the int8 NHWC value that a value is dequantized from, or else the value."""
+    source = dequantized_source(value)
+    return value if source is None or source[0] not in layouts.made else source[0]
+
+
+def _tensors(op: Operation) -> list[SSAValue]:
+    """Return the operands of an operator of a function, but parameters and scalar constants."""
+    if isinstance(op, QuantizeLinearOp | DequantizeLinearOp):
+        return [op.operands[0]]
+    return [operand for operand in op.operands if operand.type != NONE and not _is_scalar(operand)]
+
+
+def _is_scalar(value: SSAValue) -> bool:
+    array = constant_elements(value)
+    return array is not None and array.size == 1 and element_type(value.type) == f32
+
+
+def _is_part(op: Operation, quantize: QuantizeLinearOp, layouts: Int8Plan) -> bool:
+    """Whether a function that ends with `quantize` may contain an operator."""
+    if not isinstance(op, FUNCTION_OPS) or not layouts.scope.may_join(op, quantize):
+        return False
+    if not isinstance(op, QuantizeLinearOp | DequantizeLinearOp):
+        return _are_alike(op.results[0], quantize.x, layouts.known_sizes)
+    params = quantization_params(op)
+    if isinstance(op, QuantizeLinearOp):
+        return params is not None and _are_alike(op.x, quantize.x, layouts.known_sizes)
+    before = op.x.owner
+    is_pair = not isinstance(before, QuantizeLinearOp) or quantization_params(before) == params
+    return params is not None and is_pair and _are_alike(op.y, quantize.x, layouts.known_sizes)
 
 
 def _pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, layouts: Int8Plan) -> None:

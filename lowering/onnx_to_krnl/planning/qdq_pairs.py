@@ -33,6 +33,26 @@ CLIPS_NAN = "krnl.clips_nan"
 """Attribute of an `onnx.Clip` that makes its lower bound of NaN, as quantization does."""
 
 
+def fold_dequantized_operands(
+    block: Block, pool: DisposablePool, elementwise: Container[type[Operation]]
+) -> None:
+    """
+    Make float constants of DequantizeLinear of constants that are operands of `elementwise` operators.
+
+    Others are computed, so that these constants are no weights: a bias, for example.
+    """
+    for op in list(block.ops):
+        if isinstance(op, DequantizeLinearOp) and (known := dequantized_constant(op.y)) is not None:
+            users = [use.operation for use in op.y.uses]
+            if all(type(user) in elementwise and _reads_computed(user) for user in users):
+                _replace(op, _constants(op, [known], pool), [])
+
+
+def _reads_computed(op: Operation) -> bool:
+    """Whether an operand of an operator is no constant."""
+    return any(value.type != NONE and dequantized_constant(value) is None for value in op.operands)
+
+
 def expand_qdq_pairs(
     block: Block,
     pool: DisposablePool,

@@ -708,6 +708,71 @@ def test_functions_of_bytes_are_tables(target: str):
         np.testing.assert_array_equal(given, reference(model, feeds))
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def test_functions_of_products_with_pairs_inside_are_tables(dtype: str, target: str):
+    """
+    Expanded GELU, quantized after each operator, and a quantized bias before it, as onnxruntime's tools do.
+    """
+    zero = 0 if dtype == "int8" else 128
+    constants: dict[str, Array] = {
+        **Step(0.031, zero + 3, dtype).constants("a"),
+        **Step(0.0078, zero, dtype).constants("b"),
+        **Step(0.0141, zero - 99, dtype).constants("c"),
+        "w": RANDOM.integers(-127, 128, (9, 24)).astype(np.int8),
+        "k": np.array(0.01, np.float32),
+        "bias": RANDOM.integers(-127, 128, 24).astype(np.int8),
+        "root": np.array(2**0.5, np.float32),
+        "one": np.array(1, np.float32),
+        "half": np.array([0.5], np.float32),
+    }
+    nodes = quantized("d", "x", "a") + "wd = DequantizeLinear(w, k) wb = DequantizeLinear(bias, k) "
+    nodes += "m = MatMul(d, wd) " + quantized("e", "m", "a") + "f = Add(wb, e) " + quantized("g", "f", "a")
+    gelu = "h = Div(g, root) i = Erf(h) " + quantized("j", "i", "b") + "l = Add(j, one) "
+    gelu += quantized("n", "l", "c") + "o = Mul(g, n) " + quantized("p", "o", "c") + "q = Mul(p, half) "
+    gelu += "y = QuantizeLinear(q, c_scale, c_zero)"
+    for rows, names in ((90, ["int8_elementwise_table", "int8_elementwise"]), (4, ["int8_elementwise"])):
+        x = RANDOM.normal(size=(rows, 9)).astype(np.float32) * 2
+        model = model_of(nodes + gelu, f"float[{rows}, 9] x", constants, "y g_q")
+        session = compile_native(model, target, cache=False)
+        y, g = session.run(None, {"x": x})
+        made = [name.rpartition("_")[0] for line in session.report() for name in line.what.split()]
+        kept = [name for name in made if name != "int8_to_row_major"]
+        assert kept == ["quantizelinear", "int8_gemm", *names]
+        alone = "g = DequantizeLinear(g_q, a_scale, a_zero) " + gelu
+        function = model_of(alone, f"{dtype}[{rows}, 24] g_q", constants)
+        np.testing.assert_array_equal(y, reference(function, {"g_q": np.asarray(g)}))
+
+
+@pytest.mark.parametrize(
+    ("inside", "outputs", "tables"),
+    [
+        ("t = Neg(s) ", "y", 1),
+        ("t = Neg(s) ", "y s_q", 2),
+        ("t = DequantizeLinear(s_q, a_scale, a_zero) ", "y", 2),
+        ("t = Add(s, z) ", "y", 1),
+    ],
+)
+def test_functions_of_products_end_at_what_others_read(inside: str, outputs: str, tables: int):
+    """Bytes that are an output, that are read in another scale, and a sum with other bytes."""
+    constants: dict[str, Array] = {
+        **Step(0.031, 128).constants("a"),
+        **Step(0.0078, 3).constants("b"),
+        "w": RANDOM.integers(-127, 128, (9, 24)).astype(np.int8),
+        "k": np.array(0.01, np.float32),
+    }
+    nodes = quantized("d", "x", "a") + "wd = DequantizeLinear(w, k) m = MatMul(d, wd) "
+    nodes += quantized("e", "m", "a") + "r = Mul(e, e) " + quantized("s", "r", "b")
+    nodes += quantized("z", "v", "a") + inside + "u = Neg(t) y = QuantizeLinear(u, a_scale, a_zero)"
+    feeds = {"x": RANDOM.normal(size=(90, 9)).astype(np.float32) * 2}
+    feeds["v"] = RANDOM.normal(size=(90, 24)).astype(np.float32)
+    model = model_of(nodes, "float[90, 9] x, float[90, 24] v", constants, outputs)
+    given, kernels = run(model, feeds)
+    assert kernels.count("int8_elementwise_table") == tables
+    far = np.abs(given.astype(np.int64) - reference(model, feeds).astype(np.int64))
+    assert (far > 1).mean() < 0.02
+
+
 def test_images_are_repeated_and_joined_as_bytes():
     """Nearest elements move as they are; an image of another scale is quantized before it is joined."""
     constants = {**Step(0.04, 120).constants("a"), **Step(0.03, 9).constants("b")}
