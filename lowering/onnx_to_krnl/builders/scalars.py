@@ -22,6 +22,9 @@ bits.
 """
 ROUND_MAGIC_BITS = 0x4B400000
 
+ROUND_MAGIC_F64 = 1.5 * 2**52
+"""1.5 · 2⁵²: the same for an f64. Its low 32 bits are 0, so those of the sum are the integer."""
+
 Number: TypeAlias = "Scalar | float"
 
 

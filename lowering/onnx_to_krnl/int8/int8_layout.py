@@ -16,7 +16,7 @@ from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import KernelBuilder, b
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.builders.strided_copies import AffineAccess, copy, dim
-from xonnc.lowering.onnx_to_krnl.int8.quantize_linear import round_to_int8
+from xonnc.lowering.onnx_to_krnl.int8.quantize_linear import round_within
 from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Buffer, NHWCShape
 from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import (
     SIGN_OFFSET,
@@ -192,7 +192,7 @@ def quantized(steps: Scalar, quantization: QuantizationParams) -> tuple[Scalar, 
 
     Returns the rounded value without the zero point as f32, and the uint8 as i32.
     """
-    rounded, bits = round_to_int8(steps, -quantization.zero, 255 - quantization.zero)
+    rounded, bits = round_within(steps, -quantization.zero, 255 - quantization.zero)
     return rounded, bits + quantization.zero
 
 

@@ -18,7 +18,7 @@ from xonnc.lowering.onnx_to_krnl.builders.kernels import Buffer, Index, Kernel
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder, lowers
 from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.builders.strided_copies import fill
-from xonnc.lowering.onnx_to_krnl.int8.quantize_linear import saturated
+from xonnc.lowering.onnx_to_krnl.int8.quantize_linear import round_within
 from xonnc.lowering.onnx_to_krnl.math.matmul import product_of_buffers
 from xonnc.lowering.onnx_to_krnl.math.matmul_accumulation import (
     MatrixOperand,
@@ -111,12 +111,14 @@ def _rescale(
 
     # Outside of the loops if it is the same for all sums: what they write might be what they read, for LLVM.
     common = factor([0] * len(sizes)) if all(prod(shape) == 1 for shape in how.shapes) else None
-    offset = zero.read_as(f64, 0)
+    low, high = integer_range(out.element)
+    offset = zero.read_as(i32, 0)
+    centre = offset.to(f64)
     with kernel.loops(sizes) as indices:
         # i32 (31 bits) times f32 (24 bits) needs 55 bits: nearly exact in f64.
         x = source[*indices].to(f64)
-        x = (x * (factor(indices) if common is None else common)).round() + offset
-        out[*indices] = saturated(x, out.element)
+        x = x * (factor(indices) if common is None else common)
+        out[*indices] = round_within(x, low - centre, high - centre)[1] + offset
     kernel.call()
 
 

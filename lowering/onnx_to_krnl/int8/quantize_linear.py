@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f16, f32, f64, i32
+from xdsl.dialects.builtin import f16, f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
@@ -18,11 +18,16 @@ from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
     lowers,
     supports_dynamic_shapes,
 )
-from xonnc.lowering.onnx_to_krnl.builders.scalars import ROUND_MAGIC, ROUND_MAGIC_BITS, Number, Scalar
+from xonnc.lowering.onnx_to_krnl.builders.scalars import (
+    ROUND_MAGIC,
+    ROUND_MAGIC_BITS,
+    ROUND_MAGIC_F64,
+    Number,
+    Scalar,
+)
 from xonnc.lowering.onnx_to_krnl.planning.element_types import (
     NARROW_FLOATS,
     integer_range,
-    storage_type,
 )
 from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static, volume
 
@@ -63,22 +68,18 @@ def _blocks(shape: Sequence[Size], scale: Sequence[Size], axis: int, block: int)
     return _ScaleBlocks([number for number, _ in nontrivial], [varies for _, varies in nontrivial])
 
 
-def saturated(number: Scalar, element: Attribute) -> Scalar:
-    """Convert an integral float to the nearest integer of a type; NaN to the least."""
-    low, high = integer_range(element)
-    clamped = (number > low).select(number, low)
-    return (clamped < high).select(clamped, high).to(i32).to(storage_type(element))
-
-
-def round_to_int8(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Scalar]:
+def round_within(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Scalar]:
     """
-    Round an f32 to the nearest integer in [low, high], ties to even; NaN becomes `low`.
+    Round a float to the nearest integer in [low, high], ties to even; NaN becomes `low`.
 
-    Bounds are integers within ±2²². Returns the integer as f32 and as i32.
+    Bounds are integers within ±2²². Returns the integer as float and as i32.
     """
     # The comparison is false for NaN, which thus becomes `low`.
     clamped = (steps > low).select(steps, low)
     clamped = (clamped < high).select(clamped, high)
+    if steps.type == f64:
+        shifted = clamped + ROUND_MAGIC_F64
+        return shifted - ROUND_MAGIC_F64, shifted.bitcast(i64).to(i32)
     shifted = clamped + ROUND_MAGIC
     return shifted - ROUND_MAGIC, shifted.bitcast(i32) - ROUND_MAGIC_BITS
 
@@ -118,17 +119,11 @@ def quantize(op: QuantizeLinearOp, builder: LoweringBuilder) -> str | None:
             x = x.to(f32).rounded_to(precision)
         if not is_integer(out_element):
             out.store(x.to(f32).stored_as(out_element, bool(op.saturate.value.data)), *indices)
-        elif out_element.width.data == 8 and x.type == f32:
+        else:
             low, high = integer_range(out_element)
             offset = zero[0].read_as(i32, *zero[0].broadcast(indices)) if zero else kernel.constant(0, i32)
-            centre = offset.made(arith.SIToFPOp(offset.value, f32))
-            _, rounded = round_to_int8(x, low - centre, high - centre)
-            out[*indices] = rounded + offset
-        else:
-            x = x.round()
-            if zero:
-                x = x + zero[0].read_as(x.type, *zero[0].broadcast(indices))
-            out[*indices] = saturated(x, out_element)
+            centre = offset.made(arith.SIToFPOp(offset.value, f64 if x.type == f64 else f32))
+            out[*indices] = round_within(x, low - centre, high - centre)[1] + offset
     kernel.call()
     return None
 

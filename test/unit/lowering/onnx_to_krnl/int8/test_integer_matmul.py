@@ -120,7 +120,7 @@ def test_rescaled_products_of_many_terms():
     check(Node("QLinearMatMul", [*inputs, np.array(50, np.float32), integers("uint8")]))
 
 
-def test_ties_round_to_even_before_the_zero_point():
+def test_ties_round_to_even_before_the_zero_point_and_large_numbers_saturate():
     a, b = np.array([[1], [3], [5], [-1]], np.int8), np.array([[1]], np.int8)
     one, zero = np.array(1, np.float32), np.array(0, np.int8)
     node = Node(
@@ -129,6 +129,12 @@ def test_ties_round_to_even_before_the_zero_point():
         expected=[np.array([[1], [3], [3], [1]], np.int8)],
     )
     check(node)
+    large = Node(
+        "QLinearMatMul",
+        [a, one, zero, b, one, zero, np.array(1e-12, np.float32), np.array(1, np.int8)],
+        expected=[np.array([[127], [127], [127], [-128]], np.int8)],
+    )
+    check(large)
 
 
 CONVOLUTIONS: dict[str, tuple[Sequence[int], Sequence[int], Mapping[str, object]]] = {

@@ -35,16 +35,10 @@ def test_real_numbers_become_integers(dtype: np.dtype[np.generic], real: type[np
 
 
 def test_nan_becomes_the_least_and_out_of_range_saturates():
-    node = Node(
-        "QuantizeLinear",
-        [
-            np.array([np.nan, 1.0, np.inf, -np.inf, 1e30], np.float32),
-            np.array(0.5, np.float32),
-            np.array(7, np.int8),
-        ],
-        expected=[np.array([-128, 9, 127, -128, 127], np.int8)],
-    )
-    check(node)
+    x = np.array([np.nan, 1.0, np.inf, -np.inf, 1e30], np.float32)
+    for zero, low, high in ((np.int8(7), -128, 127), (np.uint16(40007), 0, 65535)):
+        expected = np.array([low, int(zero) + 2, high, low, high], zero.dtype)
+        check(Node("QuantizeLinear", [x, np.array(0.5, np.float32), np.array(zero)], expected=[expected]))
 
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, *SUB_BYTE_WIDTHS, np.dtype(np.int32)], ids=str)
