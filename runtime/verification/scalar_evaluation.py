@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math as libm
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -64,6 +65,23 @@ def _through_libm(function: Callable[..., float]) -> Callable[..., Scalar]:
     return evaluated
 
 
+def _fused_multiply_add(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
+    """`a b + c`, rounded once."""
+    # Products of float32 do not overflow in double precision.
+    plain = type(a)(np.float64(a) * np.float64(b) + np.float64(c))
+    if not all(map(np.isfinite, (a, b, c))):
+        return plain
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    if exact == 0 or abs(exact) > np.finfo(np.float64).max:
+        return plain
+    number = float(exact)
+    away = exact - Fraction(number)
+    # Rounded to odd in double precision, it is not rounded twice.
+    if away and plain.dtype != np.float64 and np.float64(number).view(np.int64) % 2 == 0:
+        number = libm.nextafter(number, libm.inf if away > 0 else -libm.inf)
+    return type(plain)(number)
+
+
 FUNCTIONS: Mapping[type[Operation], Callable[..., Scalar]] = {
     arith.AddfOp: np.add,
     arith.AddiOp: np.add,
@@ -100,6 +118,7 @@ FUNCTIONS: Mapping[type[Operation], Callable[..., Scalar]] = {
     math.CoshOp: np.cosh,
     math.ExpOp: np.exp,
     math.FloorOp: np.floor,
+    math.FmaOp: _fused_multiply_add,
     math.LogOp: np.log,
     math.PowFOp: np.power,
     math.RoundEvenOp: np.rint,

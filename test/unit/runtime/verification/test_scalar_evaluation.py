@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects import test as test_dialect
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i1, i8, i32
 from xdsl.ir import Attribute, Operation
@@ -48,6 +48,25 @@ def test_comparisons_of_floats(predicate: str, expected: tuple[int, ...]):
     op = arith.CmpfOp(*FLOATS, predicate)
     pairs = ((ONE, ONE), (ONE, TWO), (TWO, ONE), (ONE, NAN))
     assert tuple(int(evaluate_scalar(op, pair)) for pair in pairs) == expected
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        # The product alone would be rounded, and so would it and the sum in double precision.
+        ((1 + 2**-23, 1 - 2**-23, -1), -(2.0**-46)),
+        ((1 + 2**-12, 1 + 2**-12, 2**-80), 1 + 2**-11 + 2**-23),
+        ((1 + 2**-12, 1 + 2**-12, -(2**-80)), 1 + 2**-11),
+        ((2**100, 2**100, -np.inf), -np.inf),
+        ((-0.0, 1, -0.0), -0.0),
+    ],
+)
+def test_a_product_and_a_sum_are_rounded_once(numbers: tuple[float, float, float], expected: float):
+    op = math.FmaOp(*FLOATS, constant(0.0, f32))
+    with np.errstate(over="ignore"):
+        given = evaluate_scalar(op, [np.float32(number) for number in numbers])
+    assert given.dtype == np.float32
+    assert given.tobytes() == np.float32(expected).tobytes()
 
 
 @pytest.mark.parametrize(
