@@ -168,10 +168,13 @@ def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, builder: LoweringBuil
     kernel = Kernel(builder, "class_labels", [(op.Y, [plan.rows]), op.Z, sums], [named])
     label, out, scores, names = kernel.buffers
     after = op.post_transform.data
+    # Negative weights sum to no probability: raw scores are compared with 0, as in onnxruntime.
+    # The reference evaluator always compares them with 0.5, which is not what exporters of raw scores mean.
+    is_probability = after == "PROBIT" or (after == "NONE" and not (trees.votes.weights < 0).any())
     with kernel.loops([plan.rows]) as (row,):
         if is_binary:
             score = scores[row, 0]
-            against = 1.0 - score if after in ("NONE", "PROBIT") else -score
+            against = 1.0 - score if is_probability else -score
             for column, value in enumerate((against, score)):
                 scores[row, column] = value
         apply_post_transform(kernel, scores, row, plan.count, after)

@@ -119,6 +119,13 @@ def test_regressions_are_those_of_the_reference(batch: Batch):
     check_batch(batch, with_open_shapes=True)
 
 
+def raw_scores(x: Array, said: dict[str, object]) -> Node:
+    """A classifier of two classes by the sign of a sum, as in onnxruntime: the reference asks for 0.5."""
+    score = np.asarray(ml("TreeEnsembleClassifier", x, said).wanted()[1], np.float32)[:, 1]
+    label = ml("TreeEnsembleClassifier", x, {**said, "post_transform": "LOGISTIC"}).wanted()[0]
+    return ml("TreeEnsembleClassifier", x, said, expected=[label, np.stack([-score, score], 1)])
+
+
 def classifiers() -> Iterator[Node]:
     for after in ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"):
         said = grown("class", 3, 5, MODES, classlabels_int64s=[7, -2, 4], post_transform=after)
@@ -126,7 +133,10 @@ def classifiers() -> Iterator[Node]:
         yield ml("TreeEnsembleClassifier", rows(np.int64), {**said, "base_values": [0.1, 0.2, -0.3]})
         for labels in ([5, 9], [1]):
             said = grown("class", 1, 4, MODES[:1], classlabels_int64s=labels, post_transform=after)
-            yield ml("TreeEnsembleClassifier", rows(np.float32), said)
+            x = rows(np.float32)
+            yield raw_scores(x, said) if after == "NONE" else ml("TreeEnsembleClassifier", x, said)
+            weights = np.abs(np.asarray(said["class_weights"])).tolist()
+            yield ml("TreeEnsembleClassifier", x, {**said, "class_weights": weights})
     said = grown("class", 2, 3, ("BRANCH_LT",), classlabels_int64s=[0, 1], post_transform="PROBIT")
     said["class_weights"] = RANDOM.uniform(0.05, 0.3, len(np.asarray(said["class_weights"]))).tolist()
     yield ml("TreeEnsembleClassifier", rows(np.float32), said)
