@@ -79,7 +79,8 @@ def _check_zero_point(op: Operation, s: tuple[int, ...] | None, scale: str, zero
     z = None if is_absent(op, zero_point) else shape_of(op, zero_point)
     if z is not None and len(z) > 1 and not (integer_of(op, "block_size") or 0):
         refuse(op, f"{zero_point} must be a scalar or 1-D tensor without blocks; it has rank {len(z)}")
-    if s is None or z is None or (prod(s) == 1 and prod(z) == 1):
+    # One element has either shape.
+    if s is None or z is None or all(size in (1, DYNAMIC) for size in (*s, *z)):
         return
     if len(s) != len(z) or any(differ(a, b) for a, b in zip(s, z, strict=True)):
         refuse(op, f"{scale} and {zero_point} must have the same shape, not {shown(s)} and {shown(z)}")

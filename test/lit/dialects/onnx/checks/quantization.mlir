@@ -37,6 +37,14 @@ func.func @zero_point(%arg0: tensor<3x4xf32>, %arg1: tensor<4xf32>, %arg2: tenso
 
 // -----
 
+// A zero point of one axis whose size is unknown may be one number, as the scale is.
+func.func @unknown_zero_point(%arg0: tensor<3x4xf32>, %arg1: tensor<f32>, %arg2: tensor<?xui8>) {
+  %0 = "onnx.QuantizeLinear"(%arg0, %arg1, %arg2) : (tensor<3x4xf32>, tensor<f32>, tensor<?xui8>) -> tensor<3x4xui8>
+  onnx.Return
+}
+
+// -----
+
 func.func @block_size(%arg0: tensor<3x4xf32>, %arg1: tensor<3x2xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
   // expected-error@+1 {{block_size is -2; it is at least 0}}
