@@ -112,9 +112,11 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
     has_fma = bool(builder.target.features)
     expand_qdq_pairs(block, builder.pool, builder.int8.planned, ELEMENTWISE, has_fma)
     clone_shared_weights(block)
+    positions = {op: index for index, op in enumerate(block.ops)}
     ops = operators_in(block)
     others = [op for op in ops if op not in builder.int8.absorbed and op not in builder.int8.fusions]
-    groups = [*_integer_groups(builder.int8), *_convolutions(others, builder), *_products(others, builder)]
+    groups = [*_integer_groups(builder.int8, positions), *_convolutions(others, builder)]
+    groups += _products(others, builder, positions)
     growth = plan_growth(others, builder)
     groups += [FusionGroup("cache", [grown, update]) for update, grown in growth.items()]
     slices = plan_cache_slices(others, builder.scope)
@@ -122,15 +124,15 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
     groups += plan_token_counts(others, builder.scope)
     taken = {member for group in groups for member in group.members}
     builder.fused |= taken
-    groups += _elementwise(others, builder)
+    groups += _elementwise(others, builder, positions)
     chosen = [group for group in groups if len(group.members) > 1]
     put_groups(block, [group for group in chosen if may_decide(FuseOnnx.name, group.kind, group.members[-1])])
     drop_constants(block)
 
 
-def _integer_groups(layouts: Int8Plan) -> Iterator[FusionGroup]:
+def _integer_groups(layouts: Int8Plan, positions: Mapping[Operation, int]) -> Iterator[FusionGroup]:
     for fusion in layouts.fusions.values():
-        yield FusionGroup("int8", _in_order(_members(fusion.last, layouts)))
+        yield FusionGroup("int8", _in_order(_members(fusion.last, layouts), positions))
 
 
 def _members(last: Operation, layouts: Int8Plan) -> set[Operation]:
@@ -186,12 +188,14 @@ def _convolutions(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterato
         yield FusionGroup("convolution", fusion.ops)
 
 
-def _products(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[FusionGroup]:
+def _products(
+    ops: Sequence[Operation], builder: LoweringBuilder, positions: Mapping[Operation, int]
+) -> Iterator[FusionGroup]:
     """Row-major matrix products and convolutions with a transposed B, their bias and Relu."""
     biases = plan_biases(ops, builder.scope)
     quantized = plan_quantized_weights(ops, builder)
     for product, weights in quantized.items():
-        yield FusionGroup("matmul", [*_in_order(set(weights.absorbed)), product])
+        yield FusionGroup("matmul", [*_in_order(set(weights.absorbed), positions), product])
     builder.quantized_weights = quantized
     transposed = plan_transposed(ops, builder)
     for op in ops:
@@ -204,15 +208,16 @@ def _products(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[Fu
             yield FusionGroup("matmul", members if relu is None else [*members, relu])
 
 
-def _elementwise(ops: Sequence[Operation], builder: LoweringBuilder) -> Iterator[FusionGroup]:
+def _elementwise(
+    ops: Sequence[Operation], builder: LoweringBuilder, positions: Mapping[Operation, int]
+) -> Iterator[FusionGroup]:
     for op in reversed(ops):
         if type(op) in ELEMENTWISE and op not in builder.fused and builder.is_computable(op.results[0]):
             members = producers(op, builder.sizes(op.results[0]), builder)
             builder.fused |= members
-            yield FusionGroup("elementwise", _in_order(members))
+            yield FusionGroup("elementwise", _in_order(members, positions))
 
 
-def _in_order(ops: set[Operation]) -> list[Operation]:
+def _in_order(ops: set[Operation], positions: Mapping[Operation, int]) -> list[Operation]:
     """Sort operators of one block in program order."""
-    positions = {op: op.parent.get_operation_index(op) for op in ops if op.parent is not None}
     return sorted(ops, key=positions.__getitem__)

@@ -9,7 +9,7 @@ two integers.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
@@ -142,6 +142,8 @@ class Int8Plan:
 
     known_sizes: KnownSizes
     scope: FusionScope
+    positions: Mapping[Operation, int] = field(default_factory=dict[Operation, int])
+    """The index of each op in its block."""
     fusions: dict[Operation, Int8Fusion] = field(default_factory=dict[Operation, Int8Fusion])
     """By the last op."""
     heads: set[Operation] = field(default_factory=set[Operation])
@@ -201,7 +203,9 @@ def plan_int8(
 
     If `images` is given (after layouts were assigned), only fusions whose result is in it are chosen.
     """
-    layouts = Int8Plan(known_sizes, scope)
+    block = ops[0].parent if ops else None
+    positions = {} if block is None else {op: index for index, op in enumerate(block.ops)}
+    layouts = Int8Plan(known_sizes, scope, positions)
     claimed: set[Operation] = set()
     for op in ops:
         if any(value.type != NONE and known_sizes(value) is None for value in (*op.operands, *op.results)):
@@ -381,7 +385,7 @@ def _match_elementwise(
         if is_alike and is_alone and layouts.scope.may_join(op, quantize):
             found[op] = None
             waiting += op.operands
-    ops = sorted(found, key=block.get_operation_index)
+    ops = sorted(found, key=layouts.positions.__getitem__)
     read, known = _FusedOperands(layouts.known_sizes), {op.results[0] for op in ops}
     if quantize.x not in known or not all(read.take(op, known) for op in ops):
         return None
@@ -407,13 +411,13 @@ def _match_function(
         read = {value for op in found for value in _tensors(op) if value.owner not in found}
         images = {_image(value, layouts) for value in read}
         if len(images) == 1 and layouts.made.issuperset(images) and list(images) != _images(function):
-            ops = sorted(found, key=block.get_operation_index)
+            ops = sorted(found, key=layouts.positions.__getitem__)
             function = Int8Fusion(None, ops, list(images), [])
         owners = [owner for value in read if isinstance(owner := value.owner, Operation)]
         if len(owners) < len(read) or any(owner.parent is not block for owner in owners):
             return function
         # The latest first: all that read its result were found before.
-        op = max(owners, key=block.get_operation_index)
+        op = max(owners, key=layouts.positions.__getitem__)
         is_free = op not in claimed or op in layouts.functions
         is_alone = found.keys() >= set(layouts.scope.users(op.results[0]))
         if not (is_free and is_alone and _is_part(op, quantize, layouts)):
