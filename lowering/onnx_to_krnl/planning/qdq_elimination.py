@@ -41,6 +41,8 @@ MOVES_FIRST_OPERAND: tuple[type[Operation], ...] = (
 )
 """Operators that move elements of their first operand, as long as they do not interpolate."""
 
+SPLITS = (tensor.SplitOp, tensor.SplitV11Op, tensor.SplitV13Op)
+
 
 def eliminate_qdq(block: Block) -> None:
     """
@@ -48,9 +50,11 @@ def eliminate_qdq(block: Block) -> None:
     same.
 
     This holds for MaxPool too, since quantization is monotonic. Operands of Concat with other parameters are
-    quantized before it.
+    quantized before it, and parts of Split are dequantized after it.
     """
     for op in list(block.ops):
+        if isinstance(op, SPLITS):
+            _split_integers(op)
         if isinstance(op, QuantizeLinearOp):
             _eliminate(op)
 
@@ -95,6 +99,42 @@ def _eliminate(quantize: QuantizeLinearOp) -> None:
     quantize.detach()
     quantize.erase()
     _drop(move)
+
+
+def _split_integers(split: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op) -> None:
+    """Split the integers that an operand is dequantized from, if some of the parts are quantized again."""
+    dequantize, source = split.input.owner, dequantized_source(split.input)
+    if (
+        not isinstance(dequantize, DequantizeLinearOp)
+        or source is None
+        or dequantize.parent is not split.parent
+    ):
+        return
+    readers = [use.operation for part in split.outputs for use in part.uses]
+    if not any(isinstance(op, QuantizeLinearOp) and quantization_params(op) == source[1] for op in readers):
+        return
+    integers, element = source[0], element_type(source[0].type)
+    assert element is not None
+    assert split.parent is not None
+    made = type(split).create(
+        operands=[integers, *split.operands[1:]],
+        result_types=[with_element(part.type, element) for part in split.outputs],
+        properties=dict(split.properties),
+    )
+    after = [
+        DequantizeLinearOp.create(
+            operands=[part, *dequantize.operands[1:]],
+            result_types=[old.type],
+            properties=dict(dequantize.properties),
+        )
+        for part, old in zip(made.results, split.outputs, strict=True)
+    ]
+    for op in (made, *after):
+        op.location = split.location
+    split.parent.insert_ops_before([made, *after], split)
+    for old, op in zip(split.outputs, after, strict=True):
+        old.replace_all_uses_with(op.y)
+    _drop(split)
 
 
 def _quantized(value: SSAValue, quantize: QuantizeLinearOp, params: QuantizationParams) -> SSAValue | None:

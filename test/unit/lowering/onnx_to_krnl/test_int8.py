@@ -362,6 +362,21 @@ def test_what_moves_bytes_leaves_them_as_they_are(move: str):
     np.testing.assert_array_equal(given, reference(model, {"x": x}))
 
 
+def test_bytes_are_split_where_a_part_is_quantized_again():
+    """Parts in the same scale stay as they are; another scale and floats are those of dequantized parts."""
+    constants = {**Step(0.05, 7).constants("a"), **Step(0.06, 7).constants("b")}
+    nodes = "d = DequantizeLinear(x, a_scale, a_zero) m, n, o = Split<axis=1, num_outputs=3>(d) u = Neg(o) "
+    nodes += "y = QuantizeLinear(m, {0}_scale, {0}_zero) z = QuantizeLinear(n, b_scale, b_zero)"
+    x = RANDOM.integers(0, 256, (2, 8, 5)).astype(np.uint8)
+    for step, kernels in (("a", 5), ("b", 7)):
+        model = model_of(nodes.format(step), "uint8[2, 8, 5] x", constants, "y z u")
+        session = compile_native(model, cache=False)
+        for one, other in zip(session.run(None, {"x": x}), references(model, {"x": x}), strict=True):
+            np.testing.assert_array_equal(one, other)
+        made = [name for line in session.report() for name in line.what.split()]
+        assert len(made) == kernels, made
+
+
 def test_a_move_between_two_scales_is_rounded():
     constants: dict[str, Array] = {**Step(0.05, 7).constants("a"), **Step(0.06, 7).constants("b")}
     nodes = "d = DequantizeLinear(x, a_scale, a_zero) m = Transpose(d) y = QuantizeLinear(m, b_scale, b_zero)"
