@@ -91,6 +91,27 @@ class AffineAccess:
             )
         return AffineAccess(self.buffer, self.shape, exprs)
 
+    def joined(self, number: int, length: Size) -> AffineAccess | None:
+        """
+        Return the access with a loop and the next one as one; None if they are not of adjacent whole axes.
+
+        `length` is that of the next loop.
+        """
+        axes = [axis for axis, index in enumerate(self.exprs) if index.terms == ((number, 1),)]
+        used = [loop for index in self.exprs for loop, _ in index.terms if loop in (number, number + 1)]
+        axis = axes[0] if axes else len(self.exprs)
+        if len(used) != 2 or list(self.exprs[axis + 1 : axis + 2]) != [dim(number + 1)]:
+            return None
+        if self.shape[axis + 1] != length:
+            return None
+        shape = [*self.shape[:axis], self.shape[axis] * length, *self.shape[axis + 2 :]]
+        exprs = [
+            IndexExpr(tuple((loop - (loop > number), factor) for loop, factor in index.terms), index.offset)
+            for index in self.exprs
+        ]
+        exprs[axis : axis + 2] = [dim(number, offset=self.exprs[axis].offset * length)]
+        return AffineAccess(self.buffer, shape, exprs)
+
 
 MIN_TRANSPOSE_TILE = 4
 """Smallest tile that is transposed in registers."""
@@ -105,6 +126,7 @@ def copy(
     Where the source is contiguous along one loop and the target along another, square tiles are transposed in
     registers.
     """
+    sizes, target, source = _with_longer_loops(sizes, target, source)
     after, before = target.strides(len(sizes)), source.strides(len(sizes))
     rows = [number for number, size in enumerate(sizes) if after[number] == 1 and size != 1]
     columns = [number for number, size in enumerate(sizes) if before[number] == 1 and size != 1]
@@ -113,6 +135,22 @@ def copy(
         _copy_transposed(name, sizes, (target, source), (rows[0], columns[0]), size, builder)
     else:
         _copy(name, sizes, target, source, builder)
+
+
+def _with_longer_loops(
+    sizes: Sequence[Size], target: AffineAccess, source: AffineAccess
+) -> tuple[Sequence[Size], AffineAccess, AffineAccess]:
+    """
+    Make one loop of neighboring ones along which both accesses are contiguous.
+
+    Two loops remain: the last one is vectorized, and threads divide one of the others.
+    """
+    for number in reversed(range(len(sizes) - 1)):
+        to, of = (side.joined(number, sizes[number + 1]) for side in (target, source))
+        if to is not None and of is not None and sum(size != 1 for size in sizes) > 2:
+            sizes = [*sizes[:number], sizes[number] * sizes[number + 1], *sizes[number + 2 :]]
+            target, source = to, of
+    return sizes, target, source
 
 
 @dataclass(frozen=True)

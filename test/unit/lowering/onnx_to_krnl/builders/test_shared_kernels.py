@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import FloatAttr, FunctionType, ModuleOp, f32, f64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region
 
+from xonnc.dialects.krnl.loops import IterateOp
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.lowering.onnx_to_krnl.builders.halos import fill_halo
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import KernelBuilder
@@ -73,6 +74,29 @@ def test_copies_alike_are_built_once(builder: LoweringBuilder, monkeypatch: pyte
     for _ in range(2):
         copy("copy", [5, 3], whole[0], turned, builder)
     assert len(built) == len(builder.kernels)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "offset", "order", "ends"),
+    [
+        ([2, 3, 5, 7], 0, (0, 1, 2, 3), [2, 105]),  # two loops remain
+        ([1, 3, 5, 7], 0, (0, 1, 2, 3), [3, 35]),
+        ([2, 3, 5, 7], 4, (0, 1, 2, 3), [6, 35]),  # rows of a larger image
+        ([2, 5, 7, 3], 0, (0, 3, 1, 2), [2, 35, 3]),  # transposed pixels
+        ([2, 5, 7, 3], 0, (2, 1, 0, 3), [2, 5, 7, 3]),
+    ],
+)
+def test_loops_over_contiguous_axes_are_one(
+    sizes: list[int], offset: int, order: tuple[int, ...], ends: list[int], builder: LoweringBuilder
+):
+    shape = [sizes[number] for number in order]
+    shape[2] += offset
+    exprs = [dim(number, offset=offset * (axis == 2)) for axis, number in enumerate(order)]
+    source = AffineAccess(builder.allocate(shape, f32), shape, exprs)
+    copy("copy", sizes, AffineAccess.whole(builder.allocate(sizes, f32), sizes), source, builder)
+    kernel = next(iter(builder.kernels.values()))
+    loops = next(op for op in kernel.walk() if isinstance(op, IterateOp))
+    assert [end for *_, end in loops.input_loops() if end != 1] == ends
 
 
 def test_halos_of_zeros_have_their_sign(builder: LoweringBuilder):
