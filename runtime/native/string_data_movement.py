@@ -236,7 +236,7 @@ def _equal(call: OperatorCall) -> Sequence[RuntimeValue]:
 
 
 def _compress(call: OperatorCall) -> Sequence[RuntimeValue]:
-    x, condition = call.array(0), call.array(1).astype(np.bool_)
+    x, condition = call.array(0), call.array(1).astype(np.bool_).reshape(-1)
     axis = call.optional_axis(x.ndim)
     if len(condition) > (x.size if axis is None else x.shape[axis]):
         raise call.fail(f"a condition of {len(condition)} elements is longer than the axis")

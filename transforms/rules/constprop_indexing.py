@@ -160,7 +160,7 @@ def put(array: Array, positions: tuple[Array, ...], new: Array, reduction: str) 
 
 def compressed(c: Constant, condition: Constant, axis: int | None) -> RewriteResult:
     """The elements, or slices along an axis, for which the condition holds"""
-    array, mask = c.array, condition.array
+    array, mask = c.array, condition.array.reshape(-1)
     if axis is None:
         return (
             np.compress(mask, array) if mask.size <= array.size else MatchFailure("the condition is too long")

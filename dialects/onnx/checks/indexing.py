@@ -126,6 +126,17 @@ def reversed_sequences(op: Operation) -> None:
         refuse(op, f"Length of sequence_lens should match the sizeof  batch axis of the input: {sizes}")
 
 
+def compress_condition(op: Operation) -> None:
+    """
+    `Compress`: one condition for each slice; without an axis the condition may have any rank.
+
+    ONNX asks for a list; onnxruntime reads elements in order, and Paddle2ONNX writes masked_select so.
+    """
+    condition = shape_of(op, "condition")
+    if condition is not None and integer_of(op, "axis") is not None:
+        require_range(op, "condition", len(condition), 1, 1)
+
+
 def suppression(op: Operation) -> None:
     """`NonMaxSuppression`: scores `[batch, class, box]` for boxes `[batch, box, 4]`."""
     boxes, scores = shape_of(op, "boxes"), shape_of(op, "scores")

@@ -108,17 +108,6 @@ def rank_is(field: str, *ranks: int, text: str = "") -> Rule:
     return rule
 
 
-def rank_in(field: str, low: int, high: int) -> Rule:
-    """The rank of an operand is in a range."""
-
-    def rule(op: Operation) -> None:
-        shape = shape_of(op, field)
-        if shape is not None:
-            require_range(op, field, len(shape), low, high)
-
-    return rule
-
-
 def rank_at_least(field: str, least: int, text: str = "") -> Rule:
     """An operand has at least this rank."""
 

@@ -65,7 +65,7 @@ def compress(op: tensor.CompressOp, builder: LoweringBuilder) -> str | None:
     shape = builder.sizes(op.input)
     axis = 0 if op.axis is None else op.axis.value.data % len(shape)
     rows = AxisSplit(1, volume(shape), 1) if op.axis is None else AxisSplit.of(shape, axis)
-    (length,) = builder.sizes(op.condition)
+    length = volume(builder.sizes(op.condition))
     if 0 in shape:
         return "an operand is empty"
     if is_static(length) and is_static(rows.size) and length > rows.size:

@@ -10,6 +10,7 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attribute_builders import int_attr, string_attr
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.indexing import (
+    compress_condition,
     constant_indices,
     gather_nd,
     reversed_sequences,
@@ -20,7 +21,6 @@ from xonnc.dialects.onnx.checks.indexing import (
 from xonnc.dialects.onnx.checks.shapes import (
     holds_one,
     rank_at_least,
-    rank_in,
     rank_is,
     rank_of,
     same_rank,
@@ -60,7 +60,7 @@ class CompressOp(OnnxOp):
 
     axis = opt_prop_def(INT_ATTR)
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), rank_in("condition", 1, 1)))
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), compress_condition))
 
 
 @irdl_op_definition

@@ -263,6 +263,7 @@ MOVEMENT: Sequence[tuple[str, Sequence[object], Sequence[npt.NDArray[np.generic]
     ("Where(b, x, x)", [], [GRID]),
     ("Equal(x, x)", [], [np.ones((2, 3), np.bool_)]),
     ("Compress<axis = 1>(x, b)", [], [GRID[:, [0, 2]]]),
+    ("Compress(x, m)", [], [np.array(["a", "c", "d"])]),
     (
         "ReverseSequence<batch_axis = 0, time_axis = 1>(x, i0)",
         [[2, 3]],
@@ -297,7 +298,7 @@ def moving(call: str, indices: Sequence[object], count: int) -> onnx.ModelProto:
     ports = "".join(f", int64 i{number}" for number in range(len(indices)))
     outs = ", ".join(f"string y{number}" for number in range(count))
     names = ", ".join(f"y{number}" for number in range(count))
-    text = f"{HEAD} model (string x, bool b{ports}) => ({outs}) {{ {names} = {call} }}"
+    text = f"{HEAD} model (string x, bool b, bool m{ports}) => ({outs}) {{ {names} = {call} }}"
     model = onnx.parser.parse_model(text)
     for port in (*model.graph.input, *model.graph.output):
         port.type.tensor_type.ClearField("shape")
@@ -317,6 +318,7 @@ def test_the_session_moves_strings(
 ):
     session = compile_native(moving(call, indices, len(expected)))
     feeds: dict[str, object] = {"x": GRID, "b": np.array([True, False, True])}
+    feeds["m"] = np.array([[True, False, True], [True, False, False]])
     feeds |= {f"i{number}": np.array(each, np.int64) for number, each in enumerate(indices)}
     found = session.run(None, feeds)
     assert session.host_calls() == []

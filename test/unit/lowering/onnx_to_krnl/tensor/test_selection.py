@@ -25,6 +25,8 @@ def nodes() -> Iterator[Node]:
     yield Node("Compress", [X.astype(ml_dtypes.bfloat16), SOME[:3]], {"axis": 0})
     yield Node("Compress", [X, RANDOM.random(24) < 0.4])
     yield Node("Compress", [X, SOME])
+    # Conditions in another form than a list, which ONNX's evaluator refuses.
+    yield Node("Compress", [X, X < 0.3], expected=[X[X < 0.3]])
     for dtype in (np.float32, np.int64, np.bool_, np.float16):
         few = RANDOM.integers(0, 2, (3, 5, 2)).astype(dtype)
         yield Node("NonZero", [few])
