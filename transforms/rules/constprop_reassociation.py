@@ -31,7 +31,11 @@ from xonnc.transforms.rules.conditions import (
     result_is_static,
     x_gives_the_shape,
 )
-from xonnc.transforms.rules.zero_signs import sign_unseen_after_adding, sign_unseen_after_subtracting
+from xonnc.transforms.rules.zero_signs import (
+    sign_is_seen,
+    sign_unseen_after_adding,
+    sign_unseen_after_subtracting,
+)
 
 x, y = variable.x, variable.y
 c, d = const.c, const.d
@@ -100,6 +104,13 @@ def all_finite(e: Constant) -> str | None:
     return "e is not finite everywhere"
 
 
+def zeros_unseen(root: Operation, e: Constant) -> str | None:
+    """e is 0 nowhere, or nothing shows the sign of zeros: (1 + -2) 0 = -0, but 1 0 + -2 0 = 0"""
+    if not is_float(e.array.dtype) or np.all(e.array != 0):
+        return None
+    return "the sign of a zero is seen" if sign_is_seen(root.results[0]) else None
+
+
 ZEROS = (result_is_integer, result_is_static)
 
 RULES = rules(
@@ -111,7 +122,7 @@ RULES = rules(
     DistributeMulConst=rule(
         Mul(one_use(Add(one_use(Mul(x, c)), d)), const.e),
         Add(Mul(x, Mul(c, const.e)), Mul(d, const.e)),
-        where=all_finite,
+        where=(all_finite, zeros_unseen),
     ),
     # x / 1 = x
     DivOnesOnRhs=rule(Div(x, c), x, where=(x_gives_the_shape, all_ones)),

@@ -1,4 +1,4 @@
-"""Neutral zeros are dropped only where nothing shows the sign of a zero: -0 + 0 = +0."""
+"""Zeros are dropped or distributed only where nothing shows the sign of a zero: -0 + 0 = +0."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from xonnc.verification_models import open_proto
 
 SEEN = "y = Reciprocal (a)"
 UNSEEN = "y = Sigmoid (a)"
+SCALED = "k = Constant <value_float = 1.5> () p = Mul (x, k) q = Add (p, k) a = Mul (q, z)"
 
 
 def operators(body: str, zero: str) -> list[str]:
@@ -46,6 +47,9 @@ def operators(body: str, zero: str) -> list[str]:
         ),
         ("a = Add (x, z) y = Div (a, x)", "0", ["Div"]),
         ("y = Add (x, z)", "0", ["Identity"]),
+        (f"{SCALED} {SEEN}", "0", ["Mul", "Add", "Mul", "Reciprocal"]),
+        (f"{SCALED} {SEEN}", "3", ["Mul", "Add", "Reciprocal"]),
+        (f"{SCALED} {UNSEEN}", "0", ["Mul", "Sigmoid"]),
     ],
 )
 def test_zeros(body: str, zero: str, expected: list[str]):
