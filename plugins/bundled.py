@@ -41,7 +41,8 @@ BUNDLED = {
             "Scale",
             "ScaledTanh",
         ),
-    )
+    ),
+    "qonnx": Bundled("xonnc.contrib.qonnx", "qonnx.custom_op.general", ()),
 }
 """The bundled plug-ins by name."""
 
@@ -66,6 +67,13 @@ def get_microsoft() -> Dialect:
     from xonnc.plugins.registration import dialect_of
 
     return dialect_of(load("microsoft"))
+
+
+def get_qonnx() -> Dialect:
+    """The dialect of quantization to any number of bits, of QONNX."""
+    from xonnc.plugins.registration import dialect_of
+
+    return dialect_of(load("qonnx"))
 
 
 def _register(name: str) -> None:

@@ -117,6 +117,7 @@ PASSES: Mapping[str, str] = {
 
 BUNDLED: Mapping[str, str] = {
     "microsoft": "plugins.bundled:get_microsoft",
+    "qonnx": "plugins.bundled:get_qonnx",
 }
 """Dialects of bundled plug-ins."""
 

@@ -16,7 +16,7 @@ from xonnc.targets import target_names
 from xonnc.targets.cpu import cpu_names
 from xonnc.tools.process import Exit
 
-TAKEN = ("cpu", "dla", "func", "krnl", "llvm", "microsoft", "onnx", "tosa")
+TAKEN = ("cpu", "dla", "func", "krnl", "llvm", "microsoft", "onnx", "qonnx", "tosa")
 """Names of targets and dialects of the compiler."""
 
 
