@@ -448,8 +448,8 @@ def _accumulate_depthwise(conv: _Conv, origin: TileOrigin, totals: Sequence[SSAV
     builder, op, x, element, lanes = conv.builder, conv.op, conv.x, conv.element, conv.lanes
     _, block, *_ = origin
     kernel, dilations, strides = _sizes(op.kernel), _sizes(op.dilations), _sizes(op.strides)
-    corner = _pixel_address(conv, x, origin, _sizes(op.start), strides)
-    weights = builder.address(conv.w, builder.imul(block, prod(kernel) * lanes), element)
+    corner = builder.opaque(_pixel_address(conv, x, origin, _sizes(op.start), strides))
+    weights = builder.opaque(builder.address(conv.w, builder.imul(block, prod(kernel) * lanes), element))
     is_unrolled = prod(kernel) <= MAX_UNROLLED_WINDOW
 
     def part(
