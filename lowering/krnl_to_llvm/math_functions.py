@@ -151,14 +151,11 @@ def _scaled_exp(
     builder: LLVMBuilder, x: SSAValue, low: float | None, high: float | None, shift: int = 0
 ) -> SSAValue:
     """`2^shift e^x`, which is normal for all x from `low` to `high`; others are clamped to them."""
-    reduced = _reduce(builder, clamp(builder, x, low, high), shift)
+    reduced = _reduce(builder, clamp(builder, x, low, high), shift + 127)
     power = polynomial(builder, reduced.r, (*EXP_COEFFICIENTS, 1.0, 1.0))
-    # Shifted by the 23 bits of the mantissa, n is added to the exponent of e^r.
-    bits = builder.add(llvm.BitcastOp(power, _integers(x)))
-    scaled = builder.iadd(
-        bits, builder.add(llvm.ShlOp(reduced.bits, builder.constant(23, reduced.bits.type)))
-    )
-    return builder.add(llvm.BitcastOp(scaled, x.type))
+    # Adding n to the exponent of e^r instead would make numbers of NaNs whose low bits are not 0.
+    scale = builder.add(llvm.ShlOp(reduced.bits, builder.constant(23, reduced.bits.type)))
+    return builder.fmul(power, builder.add(llvm.BitcastOp(scale, x.type)))
 
 
 def _flushed(builder: LLVMBuilder, x: SSAValue, scaled: SSAValue) -> SSAValue:
@@ -188,7 +185,7 @@ def exp_nonpositive(builder: LLVMBuilder, x: SSAValue) -> SSAValue:
     if element_of(x) != f32:
         return builder.intrinsic("exp", x)
     # 2^64 e^x is normal as long as e^x does not round to 0; multiplying by 2^-64 rounds once.
-    raised = _flushed(builder, x, _scaled_exp(builder, x, None, None, 64))
+    raised = _flushed(builder, x, _scaled_exp(builder, x, -104.0, None, 64))
     return builder.fmul(raised, builder.constant(2.0**-64, x.type))
 
 

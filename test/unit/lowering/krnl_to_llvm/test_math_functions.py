@@ -72,3 +72,17 @@ def test_pairs_of_floats(node: str, function: np.ufunc):
     np.testing.assert_array_equal(found, exact)
     is_number = ~np.isnan(exact)
     np.testing.assert_array_equal(np.signbit(found[is_number]), np.signbit(exact[is_number]))
+
+
+@pytest.mark.parametrize("target", ["cpu", "avx2"])
+def test_nans_of_any_bits_stay(target: str):
+    """Functions that put an exponent together, for NaNs of each of the low bits."""
+    nodes = "a = Sigmoid(x) b = Tanh(x) c = Erf(x) d = Softmax(x) e = LogSoftmax(x) f = Softmax<axis=0>(x)"
+    outputs = ", ".join(f"float[n, 2] {name}" for name in "abcdef")
+    text = f'<ir_version: 10, opset_import: ["": 22]> g (float[n, 2] x) => ({outputs}) {{ {nodes} }}'
+    kinds = [0x7F800000, 0x7FC00000, 0xFF800000, 0xFFC00000]
+    bits = [kind | number for kind in kinds for number in (1, 2, 3, 256, 511, 512, 0x3FFFFF)]
+    x = np.array(bits, np.uint32).view(np.float32).repeat(2).reshape(-1, 2)
+    session = compile_native(parser.parse_model(text), target=target, cache=False)
+    for result in session.run(None, {"x": x}):
+        assert np.isnan(result).all()
