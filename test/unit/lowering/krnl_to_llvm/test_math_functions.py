@@ -85,4 +85,4 @@ def test_nans_of_any_bits_stay(target: str):
     x = np.array(bits, np.uint32).view(np.float32).repeat(2).reshape(-1, 2)
     session = compile_native(parser.parse_model(text), target=target, cache=False)
     for result in session.run(None, {"x": x}):
-        assert np.isnan(result).all()
+        assert np.isnan(np.asarray(result)).all()
