@@ -51,24 +51,33 @@ def _growth(op: tensor.TensorScatterOp) -> tensor.ConcatOp | None:
     made = op.past_cache.owner
     if not isinstance(made, tensor.ConcatOp) or len(made.operands) != 2:
         return None
-    zeros, cache = made.operands[1].owner, op.past_cache.type
-    if not is_ranked(cache) or not isinstance(zeros, ConstantOfShapeOp):
+    cache = op.past_cache.type
+    if not is_ranked(cache) or not _zeros(made.operands[1]):
         return None
     rank = len(cache.get_shape())
-    elements = None if zeros.value is None else elements_array(zeros.value)
-    has_zeros = elements is None or not elements.any()
-    return made if has_zeros and made.axis.value.data % rank == op.axis.value.data % rank else None
+    return made if made.axis.value.data % rank == op.axis.value.data % rank else None
+
+
+def _zeros(value: SSAValue) -> list[Operation]:
+    """Return the ConstantOfShape that makes zeros, and the Cast after it, if there is one; else none."""
+    cast = value.owner
+    if isinstance(cast, tensor.CastOp):
+        return [*_zeros(cast.input), cast]
+    if not isinstance(cast, ConstantOfShapeOp):
+        return []
+    elements = None if cast.value is None else elements_array(cast.value)
+    return [cast] if elements is None or not elements.any() else []
 
 
 def unread_zeros(growth: Mapping[Operation, tensor.ConcatOp], scope: FusionScope) -> set[Operation]:
     """Return the zeros that only Concats read that make a cache grow: nothing computes them."""
-    concats = set(growth.values())
-    zeros = {each.operands[1] for each in concats}
-    return {
-        value.owner
-        for value in zeros
-        if isinstance(value.owner, Operation) and concats.issuperset(scope.users(value))
-    }
+    readers: set[Operation] = set(growth.values())
+    makers = {op: None for each in growth.values() for op in reversed(_zeros(each.operands[1]))}
+    unread: set[Operation] = set()
+    for op in makers:
+        if (readers | unread).issuperset(scope.users(op.results[0])):
+            unread.add(op)
+    return unread
 
 
 @lowers_data_movement(tensor.TensorScatterOp)
