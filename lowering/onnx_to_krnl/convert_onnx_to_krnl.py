@@ -50,6 +50,7 @@ from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
     LoweringBuilder,
     may_be_cut,
 )
+from xonnc.lowering.onnx_to_krnl.builders.narrow_caches import plan_narrow_caches
 from xonnc.lowering.onnx_to_krnl.control_flow import control_flow
 from xonnc.lowering.onnx_to_krnl.int8 import integer_matmul, quantize_linear
 from xonnc.lowering.onnx_to_krnl.int8.int8_convolution import lower_int8_matmul
@@ -338,6 +339,9 @@ def _lower(block: Block, builder: LoweringBuilder, assigned: AssignedLayouts) ->
     computable = [op for op in others if all(map(builder.is_computable, _tensors(op)))]
     builder.cache_slices = plan_cache_slices(computable, builder.scope)
     builder.fused |= {each for slices in builder.cache_slices.values() for each in slices.members}
+    builder.narrow_caches = plan_narrow_caches(computable, builder.scope)
+    pairs = builder.narrow_caches.values()
+    builder.fused |= {each for pair in pairs for cache in pair for each in cache.members}
     plans = _plans(others, builder)
     lowered: list[Operation] = []
     for op in ops:

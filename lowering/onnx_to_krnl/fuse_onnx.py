@@ -42,6 +42,7 @@ from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.lowering.onnx_to_krnl.builders.cache_slices import plan_cache_slices
 from xonnc.lowering.onnx_to_krnl.builders.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
+from xonnc.lowering.onnx_to_krnl.builders.narrow_caches import plan_narrow_caches
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
     drop_constants,
     has_dynamic_inputs,
@@ -121,6 +122,11 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
     groups += [FusionGroup("cache", [grown, update]) for update, grown in growth.items()]
     slices = plan_cache_slices(others, builder.scope)
     groups += [FusionGroup("attention", [*each.members, op]) for op, each in slices.items()]
+    narrow = {
+        op: {member for cache in caches for member in cache.members}
+        for op, caches in plan_narrow_caches(others, builder.scope).items()
+    }
+    groups += [FusionGroup("attention", [*_in_order(each, positions), op]) for op, each in narrow.items()]
     groups += plan_token_counts(others, builder.scope)
     taken = {member for group in groups for member in group.members}
     builder.fused |= taken

@@ -23,6 +23,7 @@ from xonnc.dialects.onnx.ops.tensor import ConcatOp, TransposeOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
 from xonnc.lowering.onnx_to_krnl.builders.cache_slices import CacheSlices
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import DynamicBuffer, KernelBuilder, buffer_type
+from xonnc.lowering.onnx_to_krnl.builders.narrow_caches import NarrowCache
 from xonnc.lowering.onnx_to_krnl.builders.shared_kernels import SharedKernels
 from xonnc.lowering.onnx_to_krnl.planning.dynamic_shapes import DynamicShapes
 from xonnc.lowering.onnx_to_krnl.planning.element_types import is_computable, is_storable
@@ -147,6 +148,8 @@ class LoweringBuilder:
         """The Concat with zeros fused into a TensorScatter."""
         self.cache_slices: dict[Operation, CacheSlices] = {}
         """The slices of a cache fused into an Attention."""
+        self.narrow_caches: dict[Operation, tuple[NarrowCache, NarrowCache]] = {}
+        """The caches whose functions are fused into an Attention as keys and values."""
         self.blocked_buffers: dict[SSAValue, BlockedBuffer] = {}
         """NCHWc buffers."""
         self.bf16_buffers: dict[SSAValue, SSAValue] = {}

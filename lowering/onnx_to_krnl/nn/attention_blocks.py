@@ -74,6 +74,8 @@ class BlockBuffers:
     """`[heads, statistics, rows]`"""
     mask: SSAValue | None
     """What is added to the scores."""
+    first_key: Scalar | None = None
+    """The row of the first key of the head among the keys and values, if those are of this head alone."""
 
 
 def max_single_queries(group: int) -> int:
@@ -202,7 +204,10 @@ class _Block:
     def _add_keys(self, key: Scalar, count: Scalar) -> None:
         """Add the products of a block of keys, and rescale the sums so far."""
         kernel, it = self.kernel, self.it
-        start = (self.head * Scalar(kernel, kernel.size(it.keys)) + key).value
+        first_key = self.buffers.first_key
+        if first_key is None:
+            first_key = self.head * Scalar(kernel, kernel.size(it.keys))
+        start = (first_key + key).value
         keys = kernel.rows(self.buffers.keys, start, count.value)
         self._product(self.scores, keys, self.transposed, (count, self.rows, it.width))
         if it.mask_varies:

@@ -232,6 +232,51 @@ def test_keys_and_values_are_read_where_they_are_in_a_cache(first: int, second: 
     assert has_copies == (first == second)
 
 
+NARROW = """
+<ir_version: 10, opset_import: ["" : 25]>
+g (float[b,4,s,6] q, TYPE[b,2,t,WIDTH] k, float16[b,2,t,5] v, int64[b] n) => (y, ALSO)
+<uint8 low = {15}, uint8 four = {4}, float less = {-8}> {
+  FUNCTION
+  values = Cast <to = 1> (v)
+  y = Attention <is_causal = 1> (q, keys, values, , , , n)
+}
+"""
+CAST = "keys = Cast <to = 1> (k)"
+NIBBLES = """a = BitwiseAnd (k, low)  af = Cast <to = 1> (a)  ao = Add (af, less)
+  c = BitShift <direction = "RIGHT"> (k, four)  cf = Cast <to = 1> (c)  co = Add (cf, less)
+  keys = Concat <axis = AXIS> (ao, co)"""
+
+
+@pytest.mark.parametrize(
+    ("element", "width", "function", "also", "is_read_in_place"),
+    [
+        ("int8", 6, CAST, "", True),
+        ("uint8", 3, NIBBLES.replace("AXIS", "-1"), "", True),
+        ("uint8", 3, NIBBLES.replace("AXIS", "3").replace("(af, less)", "(less, af)"), "", True),
+        ("float16", 6, CAST, "keys", False),  # others read the floats too
+        ("float", 6, "keys = Identity (k)", "", False),
+        ("int32", 6, CAST, "", False),
+        ("int8", 6, "f = Cast <to = 1> (k)  keys = Mul (f, f)", "", False),
+    ],
+)
+def test_narrow_caches_become_floats_as_they_are_read(
+    element: str, width: int, function: str, also: str, is_read_in_place: bool
+):
+    text = NARROW.replace("FUNCTION", function).replace("TYPE", element).replace("WIDTH", str(width))
+    model = onnx.parser.parse_model(text.replace(", ALSO", f", {also}" if also else ""))
+    session = compile_native(model)
+    reference = import_module("onnx.reference").ReferenceEvaluator(model)
+    for queries, keys, lengths in ((1, 150, [150, 131]), (1, 7, [7, 1]), (19, 70, [70, 64])):
+        feeds = {"q": real(2, 4, queries, 6), "n": np.array(lengths)}
+        feeds["v"] = real(2, 2, keys, 5).astype(np.float16)
+        bytes_ = RANDOM.integers(0, 100, (2, 2, keys, width))
+        feeds["k"] = bytes_.astype("float32" if element == "float" else element)
+        expected = reference.run(None, feeds)[0]
+        np.testing.assert_allclose(np.asarray(session.run(None, feeds)[0]), expected, rtol=1e-4, atol=1e-5)
+    assert session.compiled == 1
+    assert ("cast" not in " ".join(line.what for line in session.report())) == is_read_in_place
+
+
 POSITIONS = RANDOM.integers(0, 9, (2, 3))
 TABLES = [np.cos(real(9, 4)), np.sin(real(9, 4))]
 ROTARY = [
