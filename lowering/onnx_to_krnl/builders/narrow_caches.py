@@ -1,7 +1,7 @@
 """
 Keys and values that an Attention computes from a cache of 4, 8 or 16 bits as it reads them.
 
-Each is an elementwise function of the cache, such as a Cast, or some side by side, as for the two halves of
+Each is an elementwise function of the cache, such as a Cast, or some side by side, as for the nibbles of
 bytes. The whole cache in float32 would be written, and read again, for each token.
 """
 
