@@ -39,6 +39,7 @@ from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
+from xonnc.lowering.onnx_to_krnl.builders.byte_tables import takes_table
 from xonnc.lowering.onnx_to_krnl.builders.cache_slices import plan_cache_slices
 from xonnc.lowering.onnx_to_krnl.builders.data_dependent_shapes import is_outlined
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
@@ -57,7 +58,7 @@ from xonnc.lowering.onnx_to_krnl.planning.bias_fusion import plan_biases
 from xonnc.lowering.onnx_to_krnl.planning.dynamic_shapes import DynamicShapes
 from xonnc.lowering.onnx_to_krnl.planning.fusion_groups import put_groups
 from xonnc.lowering.onnx_to_krnl.planning.fusion_scope import FusionGroup, FusionScope, shape_computations
-from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Plan, plan_int8
+from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Plan, bytes_of_functions, plan_int8
 from xonnc.lowering.onnx_to_krnl.planning.layout_plan import plan_layouts
 from xonnc.lowering.onnx_to_krnl.planning.qdq_elimination import eliminate_qdq
 from xonnc.lowering.onnx_to_krnl.planning.qdq_pairs import expand_qdq_pairs, fold_dequantized_operands
@@ -111,7 +112,9 @@ def _fuse(block: Block, builder: LoweringBuilder) -> None:
     _clone_shared(block, builder.int8)
     # All kinds of processor but the portable one have FMA instructions.
     has_fma = bool(builder.target.features)
-    expand_qdq_pairs(block, builder.pool, builder.int8.planned, ELEMENTWISE, has_fma)
+    found = bytes_of_functions(operators_in(block), builder.int8)
+    kept = {value for value in found if takes_table(builder.sizes(value))}
+    expand_qdq_pairs(block, builder.pool, builder.int8.planned, ELEMENTWISE, has_fma, kept)
     clone_shared_weights(block)
     positions = {op: index for index, op in enumerate(block.ops)}
     ops = operators_in(block)

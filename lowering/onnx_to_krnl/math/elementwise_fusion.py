@@ -46,6 +46,9 @@ MIN_CHUNKS = 8
 MAX_FUSED_OPS = 40
 """Operators in one kernel: more would spill registers."""
 
+MIN_FUNCTION = 4
+"""Operators of a function of a computed byte for which a table pays."""
+
 ElementwiseFunction: TypeAlias = Callable[[OpT, "ElementwiseBody"], "Scalar | None"]
 """Emits the scalar result of an op, or returns None if the op is not lowered in this form."""
 
@@ -174,9 +177,14 @@ def _byte(op: Operation, leaves: Sequence[SSAValue], builder: LoweringBuilder) -
     tensors = [leaf for leaf in leaves if volume(builder.sizes(leaf)) != 1]
     if len(tensors) != 1 or builder.sizes(tensors[0]) != builder.sizes(op.results[0]):
         return None
-    types = [builder.element(value) for value in (op.results[0], tensors[0])]
-    are_bytes = all(is_integer(each) and each.width.data == 8 for each in types)
+    are_bytes = all(_is_byte(value, builder) for value in (op.results[0], tensors[0]))
     return tensors[0] if are_bytes and takes_table(builder.sizes(tensors[0])) else None
+
+
+def _is_byte(value: SSAValue, builder: LoweringBuilder) -> bool:
+    """Whether the elements of a tensor are integers of 8 bits."""
+    element = builder.element(value)
+    return is_integer(element) and element.width.data == 8
 
 
 def lower_elementwise(op: Operation, plan: ElementwisePlan, builder: LoweringBuilder) -> None:
@@ -250,7 +258,26 @@ def producers(op: Operation, shape: tuple[Size, ...], builder: LoweringBuilder) 
             ):
                 fused.add(owner)
                 waiting.append(owner)
-    return fused
+    return _after_byte(op, fused, builder)
+
+
+def _after_byte(op: Operation, fused: set[Operation], builder: LoweringBuilder) -> set[Operation]:
+    """Return those of some ops that are a function of an 8-bit result of another, or all if none are."""
+    if not _is_byte(op.results[0], builder) or _byte(op, _leaves(fused), builder) is not None:
+        return fused
+    found = fused
+    for byte in [each.results[0] for each in fused if each is not op and _is_byte(each.results[0], builder)]:
+        after = {op}
+        waiting = [op]
+        while waiting:
+            owners = {value.owner for value in waiting.pop().operands if value is not byte}
+            new = [each for each in fused if each in owners and each not in after]
+            after.update(new)
+            waiting += new
+        is_longer = found is fused or len(after) > len(found)
+        if len(after) >= MIN_FUNCTION and is_longer and _byte(op, _leaves(after), builder) is byte:
+            found = after
+    return found
 
 
 def ends_product(op: Operation, scope: FusionScope) -> bool:

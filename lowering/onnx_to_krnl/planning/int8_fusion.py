@@ -10,7 +10,7 @@ two integers.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import NamedTuple
 
@@ -237,6 +237,15 @@ def plan_int8(
             and (images is None or op.y in images)
         }
     return layouts
+
+
+def bytes_of_functions(ops: Sequence[Operation], layouts: Int8Plan) -> set[SSAValue]:
+    """Return the results of QuantizeLinear outside of int8 fusions that functions of one byte read."""
+    planned = layouts.planned
+    others = [op for op in ops if isinstance(op, QuantizeLinearOp) and op not in planned]
+    rows = replace(layouts, made={op.y for op in others}, functions=set())
+    found = (_match_function(op, planned, rows) for op in others)
+    return {value for function in found if function is not None for value in function.images}
 
 
 def _add(fusion: Int8Fusion, layouts: Int8Plan) -> None:

@@ -59,6 +59,7 @@ def expand_qdq_pairs(
     excluded: set[Operation],
     elementwise: Container[type[Operation]],
     has_fma: bool,
+    kept: Container[SSAValue] = (),
 ) -> None:
     """
     Fold DequantizeLinear of constants, and expand `DequantizeLinear(QuantizeLinear(x))` to float arithmetic.
@@ -66,13 +67,14 @@ def expand_qdq_pairs(
     The pair is `round(clip(x, low scale, high scale) / scale) scale + 0` with ends less the zero point, bit
     for bit the same. The clip makes `low` of NaN, the integer that onnxruntime makes of it. So convolutions
     have constant weights, and the pairs join elementwise groups. Ops that are `excluded`, and their readers,
-    stay. Then DequantizeLinear of 8 bits before `elementwise` operators or QuantizeLinear, and QuantizeLinear
-    after them, are expanded.
+    stay, and so do pairs of bytes that are `kept`. Then DequantizeLinear of 8 bits before `elementwise`
+    operators or QuantizeLinear, and QuantizeLinear after them, are expanded.
     """
     for op in list(block.ops):
         if (
             isinstance(op, DequantizeLinearOp)
             and excluded.isdisjoint((op, op.x.owner))
+            and op.x not in kept
             and element_type(op.y.type) == f32
             and not op.block_size.value.data
         ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from int8_models import RANDOM, TARGETS, Array, Step, model_of, quantized, reference, run
+from int8_models import RANDOM, TARGETS, Array, Step, model_of, quantized, reference, references, run
 
 from xonnc.native import compile_native
 
@@ -25,6 +25,31 @@ def test_functions_of_bytes_are_tables(target: str):
         given, kernels = run(model, feeds, target)
         assert kernels == name
         np.testing.assert_array_equal(given, reference(model, feeds))
+
+
+@pytest.mark.parametrize(
+    ("count", "function", "outputs", "tables"),
+    [
+        (2999, "v = Mul(d, t)", "y", 1),
+        (2999, "v = Mul(d, t)", "y d_q", 1),  # the bytes are a result too
+        (2999, "v = Mul(d, t) u = Neg(d)", "y u", 0),  # others read the floats too
+        (2999, "v = Mul(z, t)", "y", 0),  # a function of two tensors
+        (300, "v = Mul(d, t)", "y", 0),
+    ],
+)
+def test_functions_of_bytes_that_a_sum_makes_are_tables(count: int, function: str, outputs: str, tables: int):
+    constants = {**Step(0.04, 7).constants("a"), **Step(0.02, 3).constants("b")}
+    nodes = "e = DequantizeLinear(x, a_scale, a_zero) c = Add(e, z) " + quantized("d", "c", "b")
+    nodes += "s = Sigmoid(d) " + quantized("t", "s", "a") + function
+    nodes += " y = QuantizeLinear(v, a_scale, a_zero)"
+    model = model_of(nodes, f"uint8[{count}] x, float[{count}] z", constants, outputs)
+    z = RANDOM.normal(size=count).astype(np.float32)
+    z[:5] = [100, -100, -0.0, 0.03, 1e-30]
+    feeds = {"x": np.arange(count).astype(np.uint8), "z": z}
+    session = compile_native(model, cache=False)
+    for one, other in zip(session.run(None, feeds), references(model, feeds), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert sum("_table" in line.what for line in session.report()) == tables
 
 
 @pytest.mark.parametrize("target", TARGETS)
