@@ -21,9 +21,11 @@ from xonnc.rewriting.onnx import (
     ConvTranspose,
     ConvTransposeV1,
     Div,
+    Flatten,
     Gemm,
     MatMul,
     Mul,
+    Reshape,
 )
 from xonnc.rewriting.patterns import (
     Array,
@@ -50,6 +52,8 @@ NOT_PER_CHANNEL = MatchFailure("the constant is not one finite value per channel
 NOT_FINITE = MatchFailure(
     "the normalised weights are not finite: infinities of both signs would meet in the bias"
 )
+product = MatMul(x, w).named("product")
+
 SHARED = MatchFailure("the weights have other uses, so that they would be duplicated")
 
 
@@ -175,6 +179,71 @@ def product_norm(
     if isinstance(scaled, MatchFailure):
         return scaled
     return Gemm(x, scaled, typed(offset, w), alpha=1.0, beta=1.0, transA=0, transB=0)
+
+
+def norm_of_rows(reshaping: Template) -> tuple[Rule, Rule]:
+    """Return rules for a batch normalization of the rows of a product of tensors, without and with a bias."""
+    shape = (value.shape,) if reshaping.name == "Reshape" else ()
+
+    def rows(linear: Node) -> Node:
+        return one_use(reshaping(one_use(linear), *shape).named("reshape"))
+
+    def folded(
+        reshape: Operation,
+        product: Operation,
+        w: Constant,
+        before: ChannelValues | None,
+        found: tuple[ChannelValues, ChannelValues] | None,
+    ) -> RewriteResult:
+        weights, matrix = LinearWeights(product, w), reshape.results[0].type
+        if rank(product.results[0]) is None or len(w.tensor.shape) != 2 or not is_ranked(matrix):
+            return MatchFailure("a rank is not known, or the weights are no matrix")
+        columns = weights.channels(False)
+        if len(matrix.get_shape()) != 2 or matrix.get_shape()[-1] != columns:
+            return MatchFailure("rows of the product may not be rows of the matrix")
+        if found is None or before is None or len(found[0]) != columns:
+            return NOT_PER_CHANNEL
+        factor, offset = found
+        after = before * factor + offset
+        scaled = weights.scaled(factor, False, after)
+        if isinstance(scaled, MatchFailure):
+            return scaled
+        made = product.results[0].type
+        sums = Add(MatMul(product.operands[0], scaled).typed(made), typed(after, w)).typed(made)
+        return reshaping(sums, *reshape.operands[1:], like=reshape)
+
+    @rule(BatchNormalizationInferenceMode(rows(product), *statistics, epsilon=attr.epsilon))
+    def plain(
+        reshape: Operation,
+        product: Operation,
+        w: Constant,
+        scale: Constant,
+        bias: Constant,
+        mean: Constant,
+        var: Constant,
+        epsilon: float,
+    ) -> RewriteResult:
+        """d (reshape(x w) - mean) + bias = reshape(x (w d) + (bias - d mean)), d per column"""
+        nothing = np.zeros(len(bias.array.reshape(-1)))
+        return folded(reshape, product, w, nothing, normalisation(scale, bias, mean, var, epsilon))
+
+    @rule(BatchNormalizationInferenceMode(rows(Add(one_use(product), c)), *statistics, epsilon=attr.epsilon))
+    def with_bias(
+        reshape: Operation,
+        product: Operation,
+        w: Constant,
+        c: Constant,
+        scale: Constant,
+        bias: Constant,
+        mean: Constant,
+        var: Constant,
+        epsilon: float,
+    ) -> RewriteResult:
+        """d (reshape(x w + c) - mean) + bias = reshape(x (w d) + (d (c - mean) + bias)), d per column"""
+        before = numbers(c, rank(product.results[0]), -1, w.tensor.shape[-1])
+        return folded(reshape, product, w, before, normalisation(scale, bias, mean, var, epsilon))
+
+    return plain, with_bias
 
 
 def channel_axis(op: Operation) -> int:
@@ -378,6 +447,11 @@ RULES = rules(
     **{f"FoldBatchNormInto{conv}": conv_norm(conv) for conv in CONVS},
     FoldBatchNormIntoGemm=gemm_norm,
     FoldBatchNormIntoMatMul=product_norm,
+    **{
+        f"FoldBatchNormOf{template}Into{linear}": fold
+        for template in (Flatten, Reshape)
+        for linear, fold in zip(("MatMul", "MatMulAdd"), norm_of_rows(template), strict=True)
+    },
     **{f"FoldMulInto{conv}": factor_after(conv(x, w, b).named("linear"), Mul) for conv in CONVS},
     **{f"FoldDivInto{conv}": factor_after(conv(x, w, b).named("linear"), Div) for conv in (Conv, *CONVS)},
     **{f"FoldAddInto{conv}": offset_after(conv(x, w, b).named("linear")) for conv in CONVS},

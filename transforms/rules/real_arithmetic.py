@@ -18,6 +18,8 @@ PROVEN_OVER_REALS = tuple(
         "DistributeMulConst FoldAddIntoConvTranspose FoldAddIntoConvTransposeV1 FoldAddIntoGemm "
         "FoldBatchNormBeforeConv FoldBatchNormBeforeGemm FoldBatchNormIntoConvTranspose "
         "FoldBatchNormIntoConvTransposeV1 FoldBatchNormIntoGemm FoldBatchNormIntoMatMul "
+        "FoldBatchNormOfFlattenIntoMatMul FoldBatchNormOfFlattenIntoMatMulAdd "
+        "FoldBatchNormOfReshapeIntoMatMul FoldBatchNormOfReshapeIntoMatMulAdd "
         "FoldDivBeforeConv FoldDivBeforeGemm FoldDivBeforeMatMul FoldDivIntoConv "
         "FoldDivIntoConvTranspose FoldDivIntoConvTransposeV1 FoldDivIntoGemm FoldDivIntoMatMul "
         "FoldMulBeforeConv FoldMulBeforeGemm FoldMulBeforeMatMul FoldMulIntoConvTranspose "

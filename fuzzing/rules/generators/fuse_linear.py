@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from xonnc.fuzzing.rules.draws import Draw, Generator, Shape
 from xonnc.fuzzing.rules.generators.canonicalize_layer import Said, channels, convolution, statistics
-from xonnc.fuzzing.rules.instances import Example, Given
+from xonnc.fuzzing.rules.instances import Example, Given, ints
 from xonnc.fuzzing.rules.values import Kind
-from xonnc.rewriting.patterns import Array
+from xonnc.rewriting.onnx import Add, BatchNormalizationInferenceMode, MatMul, Reshape
+from xonnc.rewriting.patterns import Array, const, value
 
 REALS: tuple[Kind, ...] = (np.float32, np.float64, np.float16)
 
@@ -177,11 +180,36 @@ def product_and_norm(draw: Draw) -> Example:
     return Example({"x": (m, k), "w": (k, n), **statistics(draw, n)}, EPSILON)
 
 
+def product_and_norm_of_rows(reshapes: bool, biased: bool) -> Generator:
+    """A product of tensors, and the normalisation of its rows as those of a matrix."""
+
+    def make(draw: Draw) -> Example:
+        k, n = draw.size(), draw.size()
+        batch = draw.shape(1, 3, empty=False)
+        values: dict[str, Given] = {"x": (*batch, k), "w": (k, n), **statistics(draw, n)}
+        if biased:
+            values["c"] = by_column(draw, n)
+        if not reshapes:
+            return Example(values, EPSILON, {"Flatten": {"axis": draw.pick(-1, len(batch))}})
+        product = MatMul(value.x, const.w)
+        matrix = Reshape(Add(product, const.c) if biased else product, const.shape, allowzero=draw.flag())
+        learnt = (const.scale, const.bias, const.mean, const.var)
+        pattern = BatchNormalizationInferenceMode(matrix, *learnt, epsilon=1e-3)
+        return Example({**values, "shape": ints(draw.pick(-1, prod(batch)), n)}, pattern=pattern)
+
+    return make
+
+
 GENERATORS: dict[str, Generator] = {
     "FoldBatchNormIntoConvTranspose": normalised(False),
     "FoldBatchNormIntoConvTransposeV1": normalised(True),
     "FoldBatchNormIntoGemm": gemm_and_norm(False),
     "FoldBatchNormIntoMatMul": product_and_norm,
+    **{
+        f"FoldBatchNormOf{name}IntoMatMul{bias}": product_and_norm_of_rows(name == "Reshape", bool(bias))
+        for name in ("Flatten", "Reshape")
+        for bias in ("", "Add")
+    },
     **{f"Fold{name}IntoConvTranspose": convolved(False) for name in ("Mul", "Div", "Add")},
     **{f"Fold{name}IntoConvTransposeV1": convolved(True) for name in ("Mul", "Div", "Add")},
     "FoldDivIntoConv": divided_convolution,

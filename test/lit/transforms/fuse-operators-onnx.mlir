@@ -60,6 +60,21 @@ func.func @normalized_product(%x: tensor<2x3xf32>) -> tensor<2x5xf32> {
   onnx.Return %1 : tensor<2x5xf32>
 }
 
+// Of a matrix that is made of the rows of a product: LeViT's linear layers.
+// CHECK-LABEL: @norm_of_rows
+// CHECK-NOT:     BatchNormalization
+// CHECK:         %[[P:.*]] = "onnx.MatMul"(%{{.*}}, %{{.*}}) : (tensor<?x3x2xf32>, tensor<2x2xf32>)
+// CHECK:         %[[S:.*]] = "onnx.Add"(%[[P]]
+// CHECK:         "onnx.Flatten"(%[[S]])
+func.func @norm_of_rows(%x: tensor<?x3x2xf32>) -> tensor<?x2xf32> {
+  %w = onnx.Constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %c = onnx.Constant dense<[1.0, 4.0]> : tensor<2xf32>
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<?x3x2xf32>, tensor<2x2xf32>) -> tensor<?x3x2xf32>
+  %1 = "onnx.Flatten"(%0) <{axis = 2 : si64}> : (tensor<?x3x2xf32>) -> tensor<?x2xf32>
+  %2 = "onnx.BatchNormalizationInferenceMode"(%1, %c, %c, %c, %c) <{epsilon = 0.0 : f32}> : (tensor<?x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32>
+  onnx.Return %2 : tensor<?x2xf32>
+}
+
 // -----
 
 // Reductions of one kind that follow each other; axes count in the operand of the first.
