@@ -99,12 +99,12 @@ class DynamicShapes:
         Whether an expression can be computed from the sizes of the arguments, without the symbols `around`.
         """
         for symbol in form.symbols:
+            if symbol in self._origins:
+                continue
+            if symbol in around:
+                return False
             if symbol in self._named:
                 parts: Sequence[DimExpr] = [self._named[symbol]]
-            elif symbol in self._origins:
-                continue
-            elif symbol in around:
-                return False
             else:
                 match self._dims.symbols.key(symbol):
                     case FloorDiv(inner, _):
@@ -270,7 +270,7 @@ class DynamicShapes:
         if symbol in self._origins:
             return self._dim(*self._origins[symbol])
         if symbol in self._named:
-            return self.value(self._named[symbol])
+            return self._inner(self._named[symbol])
         symbols = self._dims.symbols
         key = symbols.key(symbol)
         if isinstance(key, FloorDiv):

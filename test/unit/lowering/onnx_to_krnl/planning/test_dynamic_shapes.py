@@ -336,6 +336,12 @@ CASES = [
         [{"x": (images, 16, 5, 5)} for images in (1, 2, 5)],
     ),
     (
+        "channels that the weights of a normalization tell, one of them constant",
+        ("float[N, C, 3] x, float[D] s", "float[N, C, 3] y"),
+        "b = Constant<value_floats = [0.5, -1.0]>() y = InstanceNormalization(x, s, b)",
+        [{"x": (images, 2, 3), "s": (2,)} for images in (1, 3)],
+    ),
+    (
         "images of few channels, each by itself, joined",
         ("float[N, 3, 6, 6] x", "float[N, 48, 6, 6] y"),
         "s = Constant<value_ints = [16, 3, 1, 1]>() t = Constant<value_ints = [16, 1, 3, 3]>() "
