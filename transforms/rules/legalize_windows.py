@@ -5,13 +5,14 @@ strides, `ceil_mode`, and means that leave out pads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, numpy_dtype, static_shape
 from xonnc.rewriting.attribute_conversion import decode
@@ -26,6 +27,7 @@ from xonnc.rewriting.onnx import (
     MaxPoolSingleOut,
     Mul,
     Pad,
+    QLinearConv,
     Shape,
     Sub,
 )
@@ -113,14 +115,19 @@ def _windows(root: Operation, x: SSAValue, kernel: Sequence[int]) -> _Windows | 
 
 
 def _replaced(
-    template: Template, root: Operation, windows: _Windows, x: SSAValue, neutral: float
+    template: Template,
+    root: Operation,
+    windows: _Windows,
+    x: SSAValue,
+    neutral: float,
+    given: Mapping[str, Attribute | Literal | None] | None = None,
 ) -> ImperativeRewrite:
-    """Return a rewrite of an op on an image as the same op on the padded image."""
+    """Return a rewrite of an op on an image as the same op, perhaps as `given`, on the padded image."""
 
     def write(op: Operation) -> Sequence[SSAValue]:
         builder = OpBuilder(op)
         operands = [windows.padded(builder, x, neutral), *op.operands[1:]]
-        return builder.last(template, *operands, **_unpadded(root, windows))
+        return builder.last(template, *operands, **(given or _unpadded(root, windows)))
 
     return ImperativeRewrite(write)
 
@@ -142,9 +149,41 @@ def conv_of_padded(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> Re
     windows = None if shape is None else _windows(root, x, shape[2:])
     if windows is None or not windows.depends_on_size or not windows.is_supported():
         return MatchFailure(DEPENDS_NOT)
-    if isinstance(x.owner, DequantizeLinearOp):
-        return MatchFailure("the image is quantized")
-    return _replaced(Conv, root, windows, x, 0.0)
+    dequantize = x.owner
+    if not isinstance(dequantize, DequantizeLinearOp):
+        return _replaced(Conv, root, windows, x, 0.0)
+    neutral = _zero_point(dequantize.x_zero_point)
+    if neutral is None:
+        return MatchFailure("the zero point of the image is not one constant")
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        builder, (scale, zero) = OpBuilder(op), dequantize.operands[1:]
+        operands = [windows.padded(builder, dequantize.x, neutral), scale, zero]
+        image = builder.op(DequantizeLinearOp, operands, dequantize.properties, 1, 1).results[0]
+        return builder.last(Conv, image, w, b, **_unpadded(root, windows))
+
+    return ImperativeRewrite(write)
+
+
+SCALES = value.x_scale, value.x_zero, value.w, value.w_scale, value.w_zero, value.y_scale, value.y_zero
+
+
+@rule(QLinearConv(value.x, *SCALES, value.b))
+def rescaled_conv_of_padded(root: Operation, x: SSAValue, x_zero: SSAValue, w: SSAValue) -> RewriteResult:
+    """A convolution of integers with pads that depend on the size of the image is one of the padded image"""
+    shape, neutral = static_shape(w.type), _zero_point(x_zero)
+    windows = None if shape is None else _windows(root, x, shape[2:])
+    if windows is None or not windows.depends_on_size or not windows.is_supported() or neutral is None:
+        return MatchFailure(DEPENDS_NOT)
+    return _replaced(QLinearConv, root, windows, x, neutral)
+
+
+def _zero_point(value: SSAValue) -> float | None:
+    """Return a constant zero point, 0 if there is none; None if it is no constant, or several."""
+    if value.type == NONE:
+        return 0.0
+    array = constant_elements(value)
+    return None if array is None or array.size != 1 else float(array.reshape(-1)[0])
 
 
 def max_of_padded(template: Template) -> Rule:
@@ -171,9 +210,13 @@ def mean_of_padded(root: Operation, x: SSAValue) -> RewriteResult:
     if windows is None or element_type(x.type) != f32 or not windows.is_supported():
         return MatchFailure(DEPENDS_NOT)
     if decode(root.properties.get("count_include_pad")):
-        if windows.is_ceil or not windows.depends_on_size:
-            return MatchFailure("windows count what is beyond the pads, or all pads")
-        return _replaced(AveragePool, root, windows, x, 0.0)
+        if not windows.depends_on_size:
+            return MatchFailure("windows count all pads")
+        if not windows.is_ceil:
+            return _replaced(AveragePool, root, windows, x, 0.0)
+        # Elements beyond the pads are not counted: those of the padded image are.
+        given = {**_unpadded(root, windows), "count_include_pad": 0, "ceil_mode": 1}
+        return _replaced(AveragePool, root, replace(windows, is_ceil=False), x, 0.0, given)
     if not windows.depends_on_size and not any(windows.pads) and not windows.auto_pad.startswith("SAME"):
         return MatchFailure(DEPENDS_NOT)
     given = {**_unpadded(root, windows), "count_include_pad": 1}
@@ -194,6 +237,7 @@ def mean_of_padded(root: Operation, x: SSAValue) -> RewriteResult:
 RULES = rules(
     AveragePoolOfPadded=mean_of_padded,
     ConvOfPadded=conv_of_padded,
+    QLinearConvOfPadded=rescaled_conv_of_padded,
     MaxPoolOfPadded=max_of_padded(MaxPool),
     MaxPoolSingleOutOfPadded=max_of_padded(MaxPoolSingleOut),
 )

@@ -310,7 +310,7 @@ func.func @same_of_dynamic_columns(%x: tensor<1x4x8x?xf32>, %w: tensor<5x4x3x3xf
 
 // -----
 
-// Not of images of known size, nor of quantized ones, which are padded with their zero point as they are read.
+// Not of images of known size, nor of quantized ones whose zero point is not known.
 // CHECK-LABEL: @same_kept
 // CHECK-COUNT-2: "onnx.Conv"({{.*}}auto_pad = "SAME_UPPER"
 func.func @same_kept(%x: tensor<1x4x8x8xf32>, %q: tensor<1x4x?x?xui8>, %s: tensor<f32>, %z: tensor<ui8>, %w: tensor<5x4x3x3xf32>) -> (tensor<1x5x4x4xf32>, tensor<1x5x?x?xf32>) {
@@ -319,4 +319,20 @@ func.func @same_kept(%x: tensor<1x4x8x8xf32>, %q: tensor<1x4x?x?xui8>, %s: tenso
   %y = "onnx.Conv"(%x, %w, %none) <{auto_pad = "SAME_UPPER", strides = [2, 2]}> : (tensor<1x4x8x8xf32>, tensor<5x4x3x3xf32>, none) -> tensor<1x5x4x4xf32>
   %t = "onnx.Conv"(%d, %w, %none) <{auto_pad = "SAME_UPPER", strides = [2, 2]}> : (tensor<1x4x?x?xf32>, tensor<5x4x3x3xf32>, none) -> tensor<1x5x?x?xf32>
   onnx.Return %y, %t : tensor<1x5x4x4xf32>, tensor<1x5x?x?xf32>
+}
+
+// -----
+
+// Quantized images are padded with their zero point, and stay quantized.
+// CHECK-LABEL: @same_of_bytes
+// CHECK:         %[[Z:.*]] = onnx.Constant dense<90> : tensor<ui8>
+// CHECK:         %[[P:.*]] = "onnx.Pad"(%arg0, %{{.*}}, %{{.*}}, %{{.*}}) <{mode = "constant"}> : (tensor<1x4x?x?xui8>
+// CHECK:         %[[D:.*]] = "onnx.DequantizeLinear"(%[[P]], %arg1, %[[Z]])
+// CHECK:         "onnx.Conv"(%[[D]], %arg2, %{{.*}}) <{auto_pad = "NOTSET"
+func.func @same_of_bytes(%q: tensor<1x4x?x?xui8>, %s: tensor<f32>, %w: tensor<5x4x3x3xf32>) -> tensor<1x5x?x?xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %z = onnx.Constant dense<90> : tensor<ui8>
+  %d = "onnx.DequantizeLinear"(%q, %s, %z) : (tensor<1x4x?x?xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x4x?x?xf32>
+  %y = "onnx.Conv"(%d, %w, %none) <{auto_pad = "SAME_UPPER", strides = [2, 2]}> : (tensor<1x4x?x?xf32>, tensor<5x4x3x3xf32>, none) -> tensor<1x5x?x?xf32>
+  onnx.Return %y : tensor<1x5x?x?xf32>
 }

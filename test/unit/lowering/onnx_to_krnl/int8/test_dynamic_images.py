@@ -40,6 +40,8 @@ QDQ = {
         k = ConstantOfShape<value = float[1] {0.3}>(s)
         a = Add(f, k)""",
     "activation": "c = Conv<pads=[1,1,1,1]>(v, w)\n a = Relu(c)",
+    "same": 'a = Conv<auto_pad="SAME_LOWER", strides=[2,2]>(v, w, b)',
+    "same depthwise": 'a = Conv<auto_pad="SAME_UPPER", strides=[2,2], group=16>(v, deep)',
 }
 """Operators between a dequantized image `v` and `a`, which is quantized."""
 
@@ -47,6 +49,8 @@ INTEGERS = {
     "product": "i = QLinearConv<pads=[1,1,1,1]>(x, one, zero, q_w, one, q_z, step, zero)",
     "pool": """c = QLinearConv<pads=[1,1,1,1]>(x, one, zero, q_w, one, q_z, step, zero)
         i = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(c)""",
+    "same": """i = QLinearConv<auto_pad="SAME_UPPER", strides=[2,3]>
+        (x, one, zero, q_w, one, q_z, step, zero)""",
     "sums": "i = ConvInteger<pads=[1,1,1,1]>(x, q_w, zero)",
 }
 
@@ -111,7 +115,7 @@ def check(model: onnx.ModelProto, shapes: Sequence[tuple[int, int, int]]) -> Non
     assert "int8_" in kernels
 
 
-SHAPES = [(1, 7, 15), (2, 3, 29), (1, 4, 3), (1, 33, 8)]
+SHAPES = [(1, 7, 15), (2, 3, 29), (1, 4, 3), (1, 4, 85)]
 
 
 @pytest.mark.parametrize("name", QDQ)

@@ -42,7 +42,9 @@ IMAGES = {
         a# = AveragePool<kernel_shape=[3,3], strides=[2,2], auto_pad="SAME_UPPER",
             count_include_pad=1>(d#)""",
     "rounded up": """c# = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1], ceil_mode=1>(x)
-        a# = AveragePool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,0,1], ceil_mode=1>(c#)""",
+        d# = AveragePool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,0,1], ceil_mode=1>(c#)
+        a# = AveragePool<kernel_shape=[3,3], strides=[2,2], pads=[1,0,0,1], ceil_mode=1,
+            count_include_pad=1>(d#)""",
     "mean of elements": "a# = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>(x)",
     "residual": "c# = Conv<pads=[1,1,1,1]>(x, w)\n d# = Conv<pads=[1,1,1,1]>(c#, w)\n a# = Add(d#, c#)",
     "epilogue": "c# = Conv<pads=[1,1,1,1]>(x, w)\n a# = LeakyRelu<alpha=0.1>(c#)",
@@ -180,7 +182,8 @@ def test_windows_that_do_not_fit(text: str, shape: tuple[int, int], message: str
     [
         'a# = MaxPool<kernel_shape=[2,2], strides=[3,3], auto_pad="SAME_UPPER">(x)',
         "a# = MaxPool<kernel_shape=[2,2], strides=[2,2], pads=[0,0,1,1], ceil_mode=1>(x)",
-        "a# = AveragePool<kernel_shape=[2,2], strides=[2,2], count_include_pad=1, ceil_mode=1>(x)",
+        """a# = AveragePool<kernel_shape=[2,2], strides=[2,2], pads=[0,0,1,1], count_include_pad=1,
+            ceil_mode=1>(x)""",
         "a# = Conv<pads=[1,1,1,1], group=2>(x, twin)",
         "a# = ConvTranspose<group=2>(x, thin)",
         "a# = ConvTranspose<output_shape=[10,15], strides=[2,2]>(x, thin)",
