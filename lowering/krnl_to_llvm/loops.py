@@ -65,6 +65,9 @@ Vectors of partial results of a reduction.
 An addition needs the result of the one before it, which takes three or four cycles; two start in each.
 """
 
+MAX_LANES_OF_WORDS = 16
+"""Lanes of 32 bits of the longest vectors: those of more lanes are of narrower elements."""
+
 MAX_CHEAP_OPERATIONS = 4
 """An iteration with more operations takes as long as an addition."""
 
@@ -353,10 +356,10 @@ class BodyLowering:
         """
         Vectorise a loop of dynamic bounds; the remaining iterations run as a scalar loop.
 
-        If that takes long, as with exponentials in each row of a softmax, vectors of a quarter come between.
+        If that takes long, as with exponentials in each row of a softmax or up to 63 bytes of each row of an
+        image, vectors of a quarter come between.
         """
-        is_slow = _is_repeated(op) and not _has_only_cheap_operations(op)
-        for width in (lanes, lanes // 4) if is_slow and lanes >= 2 * 4 else (lanes,):
+        for width in _widths(op, lanes):
             count = self.builder.add(llvm.SubOp(upper, lower))
             # For an empty range the end may be less than the start; the division truncates towards zero.
             vectors = self.builder.add(llvm.SDivOp(count, self.builder.constant(width)))
@@ -474,6 +477,14 @@ class BodyLowering:
         for lane in range(1, lanes_of(vector)):
             total = scalar_ops.emit(self.builder, reduction, [total, self.builder.lane(vector, lane)])
         return total
+
+
+def _widths(op: IterateOp, lanes: int) -> list[int]:
+    """Return the lanes of the vectors of a loop of dynamic bounds, in decreasing order."""
+    is_narrow = lanes > MAX_LANES_OF_WORDS
+    if not _is_repeated(op) or lanes < 2 * 4 or (_has_only_cheap_operations(op) and not is_narrow):
+        return [lanes]
+    return [lanes, lanes // 4, lanes // 16] if lanes > 4 * 8 else [lanes, lanes // 4]
 
 
 def _is_bound_by_latency(op: IterateOp) -> bool:
