@@ -11,6 +11,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from onnx import parser
 
 ROOT = Path(__file__).resolve().parents[2]
 API = "src/xonnc"
@@ -359,6 +360,29 @@ def test_native_code_starts_without_the_compiler_for_the_dla():
     code = "import sys, xonnc.native; print([name for name in sys.modules if 'dla' in name])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_commands_for_native_code_start_without_the_compiler_for_the_dla(tmp_path: Path):
+    """It takes as long to import as that for native code; the simulator too."""
+    model, library = tmp_path / "m.onnx", tmp_path / "m.so"
+    text = (
+        '<ir_version: 10, opset_import: ["": 20]> g () => (float[1] y) { y = Constant<value_floats=[1.0]>() }'
+    )
+    model.write_bytes(parser.parse_model(text).SerializeToString())
+    commands = [
+        ["compile", str(model), "--target", "cpu", "-q", "-o", str(library)],
+        *(["run", str(each), "-q"] for each in (model, library)),
+    ]
+    code = f"""if True:
+        import sys
+        from xonnc.tools.driver import main
+        for command in {commands}:
+            assert main(command) == 0
+        names = ("_dla", "dla_", ".dla", "runtime.nvdla")
+        print([name for name in sys.modules if any(part in name for part in names)], file=sys.stderr)
+    """
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stderr.strip() == "[]"
 
 
 def test_packages_without_a_host_start_without_code_generation():

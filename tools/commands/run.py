@@ -113,8 +113,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run and write the outputs."""
-    from xonnc.package_engine import load_package
-
     begun = time.perf_counter()
     model = None
     is_profiled = args.profile or args.trace is not None
@@ -138,8 +136,15 @@ def run(args: argparse.Namespace) -> int:
             "the model to .so to run it here"
         )
     library = LibraryModel(args.package) if args.package.suffix == ".so" else None
-    package = model or other or library or load_package(args.package, args.target, args.mode, args.cpu)
+    package = model or other or library or _loaded_package(args)
     return run_files(package, args.package, args, begun, model)
+
+
+def _loaded_package(args: argparse.Namespace) -> LoadedPackage:
+    # Imported late: models and libraries do not need the compiler and simulator for NVDLA, which take 0.7 s.
+    from xonnc.package_engine import load_package
+
+    return load_package(args.package, args.target, args.mode, args.cpu)
 
 
 def run_files(
