@@ -3,7 +3,7 @@ Trained networks from PyPI wheels, compiled to INT8 packages: what runs on the D
 takes, and how near the results are to those of the float model.
 
     python bench/nvdla_trained.py [NAME …] [--target nv_small] [--samples 4] [--inputs 4] [--accuracy A]
-                                  [--fp16] [--markdown]
+                                  [--wide N] [--fp16] [--markdown]
 
     python bench/nvdla_trained.py [NAME …] --conformance FOLDER
 
@@ -122,6 +122,7 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=4, help="images to calibrate with")
     parser.add_argument("--inputs", type=int, default=4, help="other images, on which results are compared")
     parser.add_argument("--accuracy", type=float, help="keep nodes in float for this cosine of the outputs")
+    parser.add_argument("--wide", type=int, default=0, help="first layers that are two tensors each")
     parser.add_argument("--fp16", action="store_true", help="nothing quantized")
     parser.add_argument("--markdown", action="store_true", help="as in docs/nvdla-accuracy.md")
     parser.add_argument("--causes", action="store_true", help="also print why nodes run on the CPU")
@@ -135,7 +136,8 @@ def main() -> int:
     rows: list[Row] = []
     for name in args.names or INPUTS:
         try:
-            rows.append(measure(name, args.target, args.samples, args.inputs, args.accuracy, args.fp16))
+            sizes = args.samples, args.inputs
+            rows.append(measure(name, args.target, *sizes, args.accuracy, args.fp16, args.wide))
         except XonncError as error:
             print(f"{name}: {error}", file=sys.stderr, flush=True)
             continue
@@ -169,7 +171,13 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def measure(
-    name: str, target: str, samples: int, inputs: int, accuracy: float | None = None, fp16: bool = False
+    name: str,
+    target: str,
+    samples: int,
+    inputs: int,
+    accuracy: float | None = None,
+    fp16: bool = False,
+    wide: int = 0,
 ) -> Row:
     """Compile, run and compare one network."""
     model = next(each for each in MODELS if each.name == name)
@@ -183,7 +191,7 @@ def measure(
     def ranges(module: ModuleOp) -> Ranges:
         nonlocal seconds, search, kept
         begun = time.process_time()
-        found = calibrate_module(module, data, target=target)
+        found = calibrate_module(module, data, target=target, wide=wide)
         seconds = time.process_time() - begun
         if accuracy is not None:
             selection = select_float(module, found, data, accuracy, target=target)

@@ -4,7 +4,8 @@ Calibration tables: the range of each value, as JSON in the form that NVDLA's co
 `{"conv1": {"scale": 0.0078, "min": 0, "max": 0, "offset": 0}}` means `scale * (q - offset)` for q from -127
 to 127; with `min` and `max`, those are the range (nvdla/sw, umd/utils/calibdata). xonnc adds lists with a
 number for each channel: `means`, `lows` and `highs` for bias correction and cross-layer equalization, and
-`corrections` of biases, as measured. `rounded` says which targets those are for. Older tables have others
+`corrections` of biases, as measured. `rounded` says which targets those are for, `wide` that a value is two
+tensors. Older tables have others
 under other names, for channels scaled as they were then: they are left out.
 """
 
@@ -50,6 +51,8 @@ class Range:
     """The targets of the corrections, `ROUNDED_SUMS` or `ROUNDED_RESULTS`; empty if they are for all."""
     images: int = 0
     """Number of images of which the channels' minima and maxima are; 0 if unknown."""
+    is_wide: bool = False
+    """Whether NVDLA keeps the rounding error too, in a second tensor (`widen-activations-onnx`)."""
     sample_means: tuple[tuple[float, ...], ...] = field(default=(), compare=False)
     """The mean of each channel in each of the first samples; tables do not have them."""
 
@@ -113,7 +116,10 @@ def _range(path: Path, name: str, entry: Any) -> Range:
     images: object = entry.get("images", 0)
     if not isinstance(images, int) or isinstance(images, bool) or images < 0:
         raise XonncError(f"{path}: '{name}': images is {images!r:.100}; it is a number of images, 0 or more")
-    result = Range(least, largest, means, lows, highs, bias_corrections, str(rounded), images)
+    is_wide: object = entry.get("wide", False)
+    if not isinstance(is_wide, bool):
+        raise XonncError(f"{path}: '{name}': wide is {is_wide!r:.100}; it is true or false")
+    result = Range(least, largest, means, lows, highs, bias_corrections, str(rounded), images, is_wide)
     for key, numbers in (("means", means), ("corrections", bias_corrections)):
         if not all(isfinite(number) for number in numbers):
             raise XonncError(f"{path}: '{name}': {key} must be finite numbers")
@@ -146,6 +152,7 @@ def write_calibration(path: Path, ranges: Ranges) -> None:
             **({"images": found.images} if found.images else {}),
             **({"corrections": list(found.bias_corrections)} if found.bias_corrections else {}),
             **({"rounded": found.rounded} if found.rounded else {}),
+            **({"wide": True} if found.is_wide else {}),
         }
         for name, found in ranges.items()
     }

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log2
 
 import numpy as np
 
@@ -56,14 +57,19 @@ class ChannelwisePRelu:
 
 @dataclass(frozen=True)
 class ElementwiseProduct:
-    """`a b`."""
+    """`a b`, and what has the unit of that times a power of two added."""
 
     a: StoredIntegers
     b: StoredIntegers
+    added: StoredIntegers | None = None
 
     def requantized(self, qparams: QuantizationParameters, deviations: list[float]) -> Integers:
         """On a grid."""
         products = (self.a.integers - self.a.qparams.zero_point) * (
             self.b.integers - self.b.qparams.zero_point
         )
-        return saturate(convert(products, self.a.qparams.scale * self.b.qparams.scale, qparams), 8)
+        unit = self.a.qparams.scale * self.b.qparams.scale
+        if self.added is not None:
+            left = round(log2(self.added.qparams.scale / unit))
+            products = saturate(products + (self.added.integers << left), 32)
+        return saturate(convert(products, unit, qparams), 8)

@@ -55,6 +55,9 @@ def _add(here: Evaluation, inputs: Sequence[str], _: Attributes) -> Value:
         groups, other = (groups, other) if isinstance(groups, Concatenated) else (other, groups)
         if isinstance(groups, Concatenated) and isinstance(other, Affine) and other.stored is not None:
             return groups.plus(other.stored)
+        for part, beside in ((groups, other), (other, groups)):
+            if isinstance(part, ElementwiseProduct) and isinstance(beside, Affine):
+                return replace(part, added=beside.stored)
     constants = [result.numbers for name in inputs if (result := here.constant(name)) is not None]
     computed = _expanded([here.affine(name) for name in inputs if here.constant(name) is None])
     # The sum is formed in the units of what lies in memory: the last of the operands that do, or the one with

@@ -30,13 +30,14 @@ from xonnc.errors import XonncError
 from xonnc.executors.executor import Executor
 from xonnc.formats.arrays import read_arrays
 from xonnc.formats.input_files import record_input
-from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import is_quantized
 from xonnc.lowering.onnx_to_dla.int8.sums_functions import has_sums_functions, looks_up_sums, rounded_of
 from xonnc.lowering.onnx_to_dla.quantization.keep_float import computing_ops, stays_float
 from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import equalized, name_values, quantize
 from xonnc.lowering.onnx_to_dla.quantization.softmax_logits import logits_of
+from xonnc.lowering.onnx_to_dla.quantization.widen_activations_onnx import wide_layers
 from xonnc.lowering.placement.float_costs import FloatCosts
 from xonnc.lowering.quantization_statistics.bias_correction import bias_corrections
 from xonnc.lowering.quantization_statistics.float_selection import (
@@ -49,7 +50,7 @@ from xonnc.native_compilation import CompileOptions, resolve_processor
 from xonnc.native_sessions import open_session
 from xonnc.runtime.calibration import DEFAULT_METHOD, RunModel, calibrate
 from xonnc.runtime.native.session import Session
-from xonnc.targets import load_target
+from xonnc.targets import NvdlaTarget, load_target
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
@@ -74,6 +75,7 @@ def calibrate_module(
     step: Callable[[int, int, str], None] | None = None,
     executor: Executor | None = None,
     target: str | None = None,
+    wide: int = 0,
 ) -> Ranges:
     """
     Measure the ranges of all float tensors of a module, and the corrections of biases for NVDLA.
@@ -87,10 +89,12 @@ def calibrate_module(
         step: called with the samples done, their number, and a label.
         executor: runs the samples; if `None`, threads of this process do.
         target: the NVDLA that the corrections are for, which differ where its SDP has a lookup table.
+        wide: how many of the first convolutions with an activation keep their rounding errors in a second
+            tensor.
 
     Returns: the ranges by tensor name.
 
-    Raises: `XonncError` if the model does not run.
+    Raises: `XonncError` if the model does not run, or for wide layers that it or the target does not have.
 
     Example:
         >>> ranges = calibrate_module(module, read_samples(Path("images.npz"), input_shapes(module)))
@@ -98,12 +102,35 @@ def calibrate_module(
     found = dict(measure_ranges(module, samples, method, step, executor))
     if not is_quantized(module):
         hardware = None if target is None else load_target(target)
+        if wide:
+            _widen_first(module, found, wide, hardware)
         corrections = bias_corrections(module, found, samples, open_parts, looks_up_sums(hardware))
         rounded = rounded_of(hardware) if has_sums_functions(module) else ""
         for name, numbers in corrections.items():
             if name in found:
                 found[name] = replace(found[name], bias_corrections=numbers, rounded=rounded)
     return found
+
+
+def _widen_first(module: ModuleOp, ranges: dict[str, Range], count: int, target: NvdlaTarget | None) -> None:
+    """Call the results and activations of the first convolutions wide."""
+    if target is not None and looks_up_sums(target):
+        raise XonncError(
+            f"wide layers: the SDP of {target.name} looks up sums, which are not rounded before; choose "
+            "a target without a lookup table in the SDP"
+        )
+    functions = [op for op in module.walk() if isinstance(op, FuncOp)]
+    layers = [layer for function in functions for layer in wide_layers(function.body.block)]
+    if not 0 < count <= len(layers):
+        raise XonncError(
+            f"wide layers: {count}; this model has {len(layers)}: convolutions with an activation by a "
+            "lookup table that convolutions alone read"
+        )
+    for layer in layers[:count]:
+        for value in (layer.sums, layer.result):
+            (name,) = output_names(value.owner) if isinstance(value, OpResult) else ("",)
+            if name in ranges:
+                ranges[name] = replace(ranges[name], is_wide=True)
 
 
 def measure_ranges(

@@ -108,6 +108,7 @@ PASSES: Mapping[str, str] = {
     "symbol-dce": "transforms.symbol_dce:SymbolDce",
     "tosa-fold-transposes": "lowering.onnx_to_tosa.tosa_fold_transposes:TosaFoldTransposes",
     "unroll-loops-onnx": "transforms.unroll_loops_onnx:UnrollLoops",
+    "widen-activations-onnx": "lowering.onnx_to_dla.quantization.widen_activations_onnx:WidenActivations",
     "write-op-stats-to-module-attribute": (
         "transforms.write_op_stats_to_module_attribute:WriteOpStatsToModuleAttribute"
     ),

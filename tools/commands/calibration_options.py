@@ -75,6 +75,17 @@ def add_accuracy(add: Callable[..., argparse.Action]) -> None:
     )
 
 
+def add_wide(add: Callable[..., argparse.Action]) -> None:
+    """The option for layers of two tensors; `add` is the method of a parser or a group."""
+    add(
+        "--wide",
+        type=int,
+        default=0,
+        metavar="N",
+        help="keep the rounding errors of the first N convolutions with an activation in second tensors",
+    )
+
+
 def inputs(args: argparse.Namespace) -> list[Path]:
     """Return the files that the command reads, which no output may replace."""
     return [file for file in (args.model, args.calib, args.calibrate) if file is not None]
@@ -96,7 +107,8 @@ def ranges(args: argparse.Namespace, module: ModuleOp, step: Callable[[int, int,
     else:
         samples = read_samples(args.calibrate, input_shapes(module))
         with _executor(args) as executor:
-            found = calibrate_module(module, samples, args.calibration_method, step, executor, args.target)
+            method = args.calibration_method
+            found = calibrate_module(module, samples, method, step, executor, args.target, args.wide)
     if args.save_calib:
         write_calibration(args.save_calib, found)
     return found
@@ -168,10 +180,12 @@ def is_given(args: argparse.Namespace) -> bool:
         require_accuracy(args.accuracy)
         if args.calib:
             raise XonncError("--accuracy is measured on samples: --calibrate gives them, a table has none")
+    if getattr(args, "wide", 0) and args.calib:
+        raise XonncError("--wide is for samples: --calibrate gives them, a table says itself what is wide")
     if args.calibrate or args.calib:
         return True
-    for option in ("accuracy", "keep_float", "save_calib", "jobs", "scheduler"):
-        if getattr(args, option) not in (None, [], 0):
+    for option in ("accuracy", "keep_float", "save_calib", "jobs", "scheduler", "wide"):
+        if getattr(args, option, 0) not in (None, [], 0):
             name = option.replace("_", "-")
             raise XonncError(f"--{name} is for quantized models: --calibrate or --calib gives the ranges")
     return False

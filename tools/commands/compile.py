@@ -92,6 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     calibration_options.add_arguments(parser)
     calibration_options.add_keep_float(parser.add_argument)
     calibration_options.add_accuracy(parser.add_argument)
+    calibration_options.add_wide(parser.add_argument)
     image_options.add_arguments(parser)
     stages.add_arguments(parser)
     parser.add_argument(

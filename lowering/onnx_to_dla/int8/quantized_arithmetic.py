@@ -35,7 +35,7 @@ from xonnc.lowering.onnx_to_dla.int8.dequantized import (
     QuantizedCube,
     converter,
 )
-from xonnc.lowering.onnx_to_dla.int8.quantized_products import product_of
+from xonnc.lowering.onnx_to_dla.int8.quantized_products import ElementwiseProduct, product_of
 from xonnc.lowering.onnx_to_dla.int8.table_lookup import TableLookup
 
 MAX_STAGES = 2
@@ -119,6 +119,8 @@ def total(
     """Return the sum of constants and at most two cubes, at least one of which is stored."""
     if not constants and (grouped_sum := _sum_of_groups(parts, shape)) is not None:
         return grouped_sum
+    if not constants and (with_product := _sum_with_product(parts, shape)) is not None:
+        return with_product
     computed = [affine_of(part, builder) for part in parts]
     # One value per channel is an operand of the pass that makes the other.
     computed.sort(key=lambda part: (part.shape != shape, part.stored is not None))
@@ -165,6 +167,15 @@ def _sum_of_groups(parts: Sequence[Dequantized], shape: tuple[int, ...]) -> Dequ
     if not isinstance(groups, Concatenated) or not isinstance(other, Affine) or other.stored is None:
         return None
     return groups.plus(other) if groups.shape == shape else None
+
+
+def _sum_with_product(parts: Sequence[Dequantized], shape: tuple[int, ...]) -> Dequantized | None:
+    """Add a stored cube to a product of two others, in the pass that multiplies."""
+    products = [part for part in parts if isinstance(part, ElementwiseProduct)]
+    stored = [part.stored for part in parts if isinstance(part, Affine) and part.stored is not None]
+    if len(parts) != 2 or len(products) != 1 or not stored or any(part.shape != shape for part in parts):
+        return None
+    return products[0].plus(stored[0])
 
 
 def product(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import log2
 
 from xdsl.ir import SSAValue
 
@@ -12,6 +13,13 @@ from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import Cube, DlaBuilder, Operand
 from xonnc.lowering.onnx_to_dla.builders.sdp_stages import is_per_channel
 from xonnc.lowering.onnx_to_dla.int8.dequantized import QuantizedCube, converter
+
+MAX_SHIFT = 16
+"""The most bits by which what is added to a product is shifted to its unit."""
+
+
+NEGLIGIBLE = 2.0**-20
+"""Rounding of the scales to float32 may change the shift by this."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,28 @@ class ElementwiseProduct:
     a: QuantizedCube
     b: QuantizedCube
     shape: tuple[int, ...]
+    added: QuantizedCube | None = None
+    """What X2 adds to the product, if X1 can multiply."""
+
+    def plus(self, added: QuantizedCube) -> ElementwiseProduct | None:
+        """
+        Add stored integers of the same cube in the same pass: none has a zero point, and X2 shifts what it
+        adds to the unit of the product. `None` if no pass can do that.
+        """
+        shift = log2(added.qparams.scale / self._unit)
+        parts = (self.a, self.b, added)
+        fits = (
+            self.added is None
+            and round(shift) in range(MAX_SHIFT + 1)
+            and abs(shift - round(shift)) < NEGLIGIBLE
+            and not any(part.qparams.zero_point for part in parts)
+            and len({cube_of(part.value.type) for part in parts}) == 1
+        )
+        return replace(self, added=added) if fits else None
+
+    @property
+    def _unit(self) -> float:
+        return self.a.qparams.scale * self.b.qparams.scale
 
     def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
         """
@@ -42,8 +72,11 @@ class ElementwiseProduct:
                 if self.a.qparams.zero_point
                 else [(SdpStage(), None)] * 2 + stages
             )
-        unit = self.a.qparams.scale * self.b.qparams.scale
-        return builder.requantized(self.a.value, stages, converter(unit, qparams, builder))
+        if self.added is not None:
+            shift = round(log2(self.added.qparams.scale / self._unit))
+            addition = SdpStage(StageFunction.ALU, mode=OperandMode.PER_POINT, shift_value=shift)
+            stages.append((addition, self.added.value))
+        return builder.requantized(self.a.value, stages, converter(self._unit, qparams, builder))
 
 
 def product_of(a: Cube, b: Cube, shape: tuple[int, ...], builder: DlaBuilder) -> ElementwiseProduct:

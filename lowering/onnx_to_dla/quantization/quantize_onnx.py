@@ -47,6 +47,7 @@ from xonnc.dialects.onnx.ops.math import (
     SumOp,
 )
 from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.errors import XonncError
@@ -80,6 +81,7 @@ from xonnc.lowering.onnx_to_dla.quantization.softmax_logits import are_logits
 from xonnc.lowering.onnx_to_dla.quantization.statistic_ranges import statistics_among, widened
 from xonnc.lowering.onnx_to_dla.quantization.value_ranges import ValueRanges
 from xonnc.lowering.onnx_to_dla.quantization.weight_scales import coarsen_weight_scales
+from xonnc.lowering.onnx_to_dla.quantization.widen_activations_onnx import mark, wide_qparams, widen
 from xonnc.targets import NvdlaTarget, load_target
 
 CLAMPS = (ClipOp, ReluOp)
@@ -159,6 +161,8 @@ def _insert_pairs(
     for function, known in functions:
         drop_negligible_weights(function, known, pool)
         missing += _PairInsertion(function, known, pool, has_sums_lookup).run()
+        for op in [op for op in function.body.block.ops if isinstance(op, DequantizeLinearOp)]:
+            widen(op, pool)
         coarsen_weight_scales(function, pool)
     if missing:
         raise XonncError(
@@ -321,7 +325,10 @@ class _PairInsertion:
             if not (isinstance(value, OpResult) and _source(value.op) in self._unknown):
                 self._missing.append(f"'{self._ranges.name(value)}'")
             return
-        self._pairs[insert_pair(value, pair, self._pool)] = pair
+        read = insert_pair(value, pair, self._pool)
+        self._pairs[read] = pair
+        if (found := self._ranges.of(value)) is not None and found.is_wide:
+            mark(read)
 
     def _pair(self, value: SSAValue) -> QdqPair | None:
         if isinstance(value, OpResult):
@@ -337,6 +344,8 @@ class _PairInsertion:
             return QdqPair((reach or 1.0) / INT8_MAX, centre=(found.largest + found.least) / 2)
         if found is None:
             return None
+        if found.is_wide:
+            return QdqPair.of(wide_qparams(found))
         if value in self._statistics:
             found = widened(value, found)
         covered, is_symmetric = varying_range(value, found), meets_padding(value) or self._is_factor(value)

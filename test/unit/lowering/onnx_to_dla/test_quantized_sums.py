@@ -105,6 +105,17 @@ def test_products_of_numbers_with_zeros(
     assert is_exact(path, target)
 
 
+@pytest.mark.parametrize("target", ["nv_small", "nv_full"])
+def test_a_sum_in_the_pass_of_a_product(target: str, tmp_path: Path):
+    """What is added has 32 times the unit of the product."""
+    nodes = [
+        helper.make_node("Mul", ["da", "db"], ["m"], "mul"),
+        helper.make_node("Add", ["m", "dd"], ["c"], "add"),
+    ]
+    inputs: dict[str, tuple[Sequence[int], int]] = dict.fromkeys("abd", (SHAPE, 0))
+    assert is_exact(rounded(tmp_path, nodes, inputs, {"s": np.array(2**-5, np.float32)}), target)
+
+
 FACTORS = np.array([0.5, 0.0, -1.2, 0.0, 2.0], np.float32)
 
 

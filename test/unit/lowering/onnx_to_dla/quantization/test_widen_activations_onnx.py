@@ -1,0 +1,147 @@
+"""Results of convolutions and activations as two int8 tensors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp, i8
+from xdsl.utils.test_value import create_ssa_value
+
+from xonnc.calibration import calibrate_module
+from xonnc.compiler import compile_model, run_frontend
+from xonnc.dialects.onnx.types import tensor_type
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration, write_calibration
+from xonnc.formats.nvdla.quantization import QuantizationParameters
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.lowering.onnx_to_dla.int8.dequantized import QuantizedCube
+from xonnc.lowering.onnx_to_dla.int8.quantized_products import ElementwiseProduct
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values
+from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
+from xonnc.runtime.nvdla.simulator import Simulator
+from xonnc.runtime.reference import ReferenceModel
+from xonnc.targets import load_target
+
+Array = npt.NDArray[Any]
+SHAPE = (1, 3, 7, 5)
+FUNCTIONS = {
+    "SiLU": [("Sigmoid", ["p"], "g"), ("Mul", ["p", "g"], "y")],
+    "hard swish": [("HardSwish", ["p"], "y")],
+}
+
+
+def network(path: Path, function: str, readers: int = 2) -> Path:
+    """A convolution with an activation that convolutions read, whose sum is the output."""
+    generator = np.random.default_rng(3)
+    sizes = {"w": (12, 3, 3, 3), "v0": (4, 12, 3, 3), "v1": (4, 12, 1, 1)}
+    constants = {name: generator.standard_normal(size) / 3 for name, size in sizes.items()}
+    nodes = [helper.make_node("Conv", ["x", "w"], ["p"], "first", pads=[1] * 4)]
+    nodes += [helper.make_node(op, read, [made], f"to_{made}") for op, read, made in FUNCTIONS[function]]
+    nodes += [helper.make_node("Conv", ["y", "v0"], ["r0"], "second", pads=[1] * 4)]
+    nodes += [helper.make_node("Conv", ["y", "v1"], ["r1"], "third")] if readers == 2 else []
+    nodes += [helper.make_node("Add" if readers == 2 else "Relu", ["r0", "r1"][:readers], ["z"], "last")]
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, SHAPE)],
+        [helper.make_tensor_value_info("z", onnx.TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(array.astype(np.float32), name) for name, array in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+SAMPLES = [{"x": np.random.default_rng(seed).standard_normal(SHAPE).astype(np.float32)} for seed in range(8)]
+
+
+def ranges(module: ModuleOp) -> Ranges:
+    """The ranges of a module whose first layer is wide."""
+    name_values(module)
+    return calibrate_module(module, SAMPLES, target="nv_small", wide=1)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_second_tensors_hold_four_more_bits(function: str, tmp_path: Path):
+    path = network(tmp_path / "model.onnx", function)
+    target = load_target("nv_small")
+    front = run_frontend(path, calibrate=ranges, nvdla=target)
+    model = with_quantized_weights(export_proto(front.module))
+    joined = next(node for node in model.graph.node if node.op_type == "Concat")
+    conv = next(node for node in model.graph.node if node.op_type == "Conv")
+    inspected = [*joined.input, conv.output[0]]
+    result = model.graph.output[0].name
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in inspected)
+    (tmp_path / "rounded.onnx").write_bytes(model.SerializeToString())
+    # Beyond the samples, whose range the second tensor's margin exceeds.
+    feeds = {"x": 1.2 * SAMPLES[0]["x"]}
+    outputs = dict(
+        zip([result, *inspected], ReferenceModel(tmp_path / "rounded.onnx").run(feeds), strict=True)
+    )
+    first, second, sums = (outputs[name].astype(np.float64) for name in inspected)
+    slope = 1 / (1 + np.exp(-sums)) if function == "SiLU" else np.clip(sums / 6 + 0.5, 0, 1)
+    exact = sums * slope
+    coarse, fine = (np.sqrt(np.square(found - exact).mean()) for found in (first, first + second / 16))
+    assert fine < coarse / 8
+    # Engines round what onnxruntime does not: half a step at most, and as much in what they read.
+    simulator = Simulator(compile_model(path, "nv_small", calibrate=ranges).loadable, target)
+    (found,) = simulator.run([feeds["x"].reshape(simulator.inputs[0].shape)])
+    assert found.grid is not None
+    steps = np.abs(found.numbers.reshape(-1) - outputs[result].reshape(-1)) / found.grid.scale
+    assert steps.max() <= 1.01
+
+
+@pytest.mark.parametrize(
+    ("target", "wide", "message"),
+    [
+        ("nv_small", 2, "wide layers: 2; this model has 1"),
+        ("nv_small", -1, "wide layers: -1; this model has 1"),
+        ("nv_large", 1, "the SDP of nv_large looks up sums"),
+    ],
+)
+def test_layers_that_cannot_be_wide(target: str, wide: int, message: str, tmp_path: Path):
+    def calibrate(module: ModuleOp) -> Ranges:
+        return calibrate_module(module, SAMPLES[:1], target=target, wide=wide)
+
+    with pytest.raises(XonncError, match=message):
+        run_frontend(network(tmp_path / "model.onnx", "SiLU", 1), calibrate=calibrate)
+
+
+def test_tables_say_what_is_wide(tmp_path: Path):
+    table = tmp_path / "table.json"
+    write_calibration(table, {"x": Range(-1.0, 1.0, is_wide=True), "y": Range(0.0, 1.0)})
+    assert [found.is_wide for found in read_calibration(table).values()] == [True, False]
+    table.write_text('{"x": {"scale": 1, "wide": "yes"}}')
+    with pytest.raises(XonncError, match="'x': wide is 'yes'; it is true or false"):
+        read_calibration(table)
+
+
+def cube(scale: float, zero: int = 0, rows: int = 3) -> QuantizedCube:
+    """Stored integers."""
+    value = create_ssa_value(tensor_type((1, 8, rows, 2), i8))
+    return QuantizedCube(value, QuantizationParameters(scale, zero))
+
+
+@pytest.mark.parametrize(
+    ("added", "is_added"),
+    [
+        (cube(2.0**-6), True),
+        (cube(2.0**10), True),
+        (cube(2.0**11), False),
+        (cube(2.0**-7), False),
+        (cube(0.75), False),
+        (cube(1.0, zero=1), False),
+        (cube(1.0, rows=4), False),
+    ],
+)
+def test_what_the_pass_of_a_product_adds(added: QuantizedCube, is_added: bool):
+    product = ElementwiseProduct(cube(2.0**-2), cube(2.0**-4), (1, 8, 3, 2))
+    found = product.plus(added)
+    assert (found is not None) == is_added
+    assert found is None or found.plus(added) is None
