@@ -153,6 +153,8 @@ def quantized(
     from xonnc.formats.nvdla.calibration import write_calibration
     from xonnc.quantizer import quantize
 
+    if getattr(args, "wide", 0):
+        raise XonncError("--wide is for NVDLA, whose convolutions read two tensors; choose such a target")
     with _executor(args) as executor:
         found = quantize(
             args.model,

@@ -197,6 +197,9 @@ def test_command(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
         ),
         (["--calibrate", str(samples), "--accuracy", "2"], "accuracy 2: a cosine similarity, above 0 and at"),
         (["--accuracy", "0.9"], "--accuracy is for quantized models"),
+        (["--calib", str(table), "--wide", "1"], "--wide is for samples"),
+        (["--calibrate", str(samples), "--wide", "1"], "wide layers: 1; this model has 0"),
+        (["--wide", "1"], "--wide is for quantized models"),
         (["--calibrate", str(samples), "--keep-float", "jion"], "no node 'jion'; did you mean 'join'?"),
     ):
         assert main([*flags, *wrong]) == 1
@@ -204,6 +207,9 @@ def test_command(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     loadable = [*flags[:-1], str(output.with_suffix(".nvdla"))]
     assert main([*loadable, "--calibrate", str(samples), "--keep-float", "join"]) == 1
     assert "join (Concat): it is kept in float" in capsys.readouterr().err
+    native = ["compile", str(path), "--target", "cpu", "-o", str(output.with_suffix(".so"))]
+    assert main([*native, "--calibrate", str(samples), "--wide", "1"]) == 1
+    assert "--wide is for NVDLA" in capsys.readouterr().err
 
 
 def test_command_for_any_runtime(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
