@@ -174,6 +174,8 @@ def plan_elementwise(op: Operation, builder: LoweringBuilder) -> ElementwisePlan
 
 def _byte(op: Operation, leaves: Sequence[SSAValue], builder: LoweringBuilder) -> SSAValue | None:
     """Return the 8-bit tensor of which an 8-bit result is a function, together with scalars."""
+    if not all(map(builder.has_known_sizes, leaves)):
+        return None
     tensors = [leaf for leaf in leaves if volume(builder.sizes(leaf)) != 1]
     if len(tensors) != 1 or builder.sizes(tensors[0]) != builder.sizes(op.results[0]):
         return None

@@ -52,6 +52,15 @@ def test_functions_of_bytes_that_a_sum_makes_are_tables(count: int, function: st
     assert sum("_table" in line.what for line in session.report()) == tables
 
 
+def test_bytes_of_unknown_sizes_need_no_table():
+    """Whether sizes of 1 grow to those of the constant is known when the model runs."""
+    constants = {"c": np.array([[[0, 1], [2, 3]]], np.uint8)}
+    model = model_of('y = BitShift<direction="RIGHT">(x, c)', "uint8[2, m, n] x", constants)
+    session = compile_native(model, cache=False)
+    for x in (np.arange(8, dtype=np.uint8).reshape(2, 2, 2), np.array([[[7]], [[255]]], np.uint8)):
+        np.testing.assert_array_equal(session.run(None, {"x": x})[0], x >> constants["c"])
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
 def test_functions_of_products_with_pairs_inside_are_tables(dtype: str, target: str):
