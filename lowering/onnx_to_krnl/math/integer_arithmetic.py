@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64, i1, i64
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32, f64, i1, i32, i64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.math import RemainderOp
@@ -14,7 +15,7 @@ from xonnc.dialects.onnx.ops import logical
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.types import element_type
-from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.builders.scalars import ROUND_MAGIC_F64, Scalar
 from xonnc.lowering.onnx_to_krnl.math.casts import from_float, to_float
 from xonnc.lowering.onnx_to_krnl.math.elementwise_fusion import (
     ElementwiseBody,
@@ -56,11 +57,28 @@ def quotient(unsigned: bool, a: Scalar, b: Scalar) -> Scalar:
     zero, one = a.like(0), a.like(1)
     is_zero = b.equals(0)
     if unsigned:
-        return is_zero.select(zero, a.divide_unsigned(is_zero.select(one, b)))
+        return is_zero.select(zero, _divided(unsigned, a, is_zero.select(one, b)))
     is_minus = b.equals(-1)
-    made = a // (is_zero | is_minus).select(one, b)
+    made = _divided(unsigned, a, (is_zero | is_minus).select(one, b))
     made = is_minus.select(zero - a, made)
     return is_zero.select(zero, made)
+
+
+def _divided(unsigned: bool, a: Scalar, b: Scalar) -> Scalar:
+    """
+    The quotient of integers, truncated towards 0; the divisor is not 0, nor -1.
+
+    Only floats are divided in vectors. A quotient of n bits that is no integer differs from the nearest one
+    by 2⁻ⁿ of it or more, which f32 tells apart up to 16 bits, and f64 up to 32.
+    """
+    assert is_integer(a.type)
+    width = a.type.width.data
+    if width > i32.width.data or (unsigned and width == i32.width.data):
+        return a.divide_unsigned(b) if unsigned else a // b
+    if width < i32.width.data:
+        return (a.to(f32, unsigned) / b.to(f32, unsigned)).trunc().small_integer().to(a.type)
+    made = a.made(arith.SIToFPOp(a.value, f64)) / a.made(arith.SIToFPOp(b.value, f64))
+    return (made.trunc() + ROUND_MAGIC_F64).bitcast(i64).to(i32)
 
 
 def remainder(unsigned: bool, a: Scalar, b: Scalar) -> Scalar:
@@ -119,7 +137,7 @@ def _known(value: SSAValue) -> float | None:
 def power(op: onnx.PowOp, body: ElementwiseBody) -> Scalar:
     """`X^Y` in the type of X; of two integers by exact multiplication, modulo the width."""
     a = body(op.X)
-    times = MULTIPLICATIONS.get(_known(op.Y)) if a.is_float else None
+    times = MULTIPLICATIONS.get(_known(op.Y))
     if times is not None:
         made = a
         for _ in range(times):
@@ -159,17 +177,24 @@ def _whole_power(a: Scalar, b: Scalar, exponent: SSAValue) -> Scalar:
 
 
 def _integer_power(a: Scalar, b: Scalar, unsigned: bool) -> Scalar:
-    """Exponentiation by squaring; a negative exponent gives 0, except for bases 1 and -1."""
-    exponent = b.to(i64, unsigned)
-    one, zero = a.like(1), a.like(0)
-    starts = [each.value for each in (one, a, exponent)]
-    with a.kernel.reducing([64], starts) as (_, accumulators, results):
-        made, square, rest = (Scalar(a.kernel, each) for each in accumulators)
-        is_odd = (rest & 1).differs(0)
-        results.append(is_odd.select(made * square, made).value)
-        results.append((square * square).value)
-        results.append(rest.shift_right(1).value)
-    found = Scalar(a.kernel, results[0])
+    """
+    Exponentiation by squaring; a negative exponent gives 0, except for bases 1 and -1.
+
+    Modulo 2ⁿ, n bits of the exponent of an odd base matter, and even bases to n and more are 0. The steps are
+    no loop, so that they are vectorized.
+    """
+    assert is_integer(a.type)
+    assert is_integer(b.type)
+    exponent, rest, square = b, b, a
+    one, zero, width = a.like(1), a.like(0), a.type.width.data
+    found = one
+    for step in range(min(width, b.type.width.data)):
+        square = square * square if step else a
+        found = (rest & 1).differs(0).select(found * square, found)
+        rest = rest.shift_right(1)
+    if b.type.width.data > width:
+        is_beyond = ~exponent.compare_unsigned(width, "lt") & (a & 1).equals(0)
+        found = is_beyond.select(zero, found)
     if unsigned:
         return found
     is_odd = (exponent & 1).differs(0)

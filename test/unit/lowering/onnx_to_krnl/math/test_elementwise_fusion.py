@@ -95,6 +95,9 @@ def divisions() -> Iterator[Node]:
         a, b = integers(dtype, 150), integers(dtype, 150)
         if np.dtype(dtype).kind == "i":
             a[:2], b[:2] = np.iinfo(dtype).min, [-1, 0]
+        # Quotients that are integers, and the nearest ones below and above.
+        b[20:80], a[20:80] = 7, np.arange(60) // 3 * 7 + np.arange(60) % 3
+        a[80:86] = np.iinfo(dtype).max - np.arange(6).astype(dtype)
         pairs = [(int(x), int(y)) for x, y in zip(a, b, strict=True)]
         quotients = np.array([_truncated(*pair) for pair in pairs], np.object_)
         wrapped = np.array([int(q) & ((1 << 64) - 1) for q in quotients], np.uint64).astype(dtype)
@@ -116,6 +119,14 @@ def powers() -> Iterator[Node]:
         known = [pow(int(x), int(y)) & ((1 << 64) - 1) for x, y in zip(base, exponent, strict=True)]
         x = base.astype(kind)
         yield Node("Pow", [x, exponent.astype("int64")], expected=[np.array(known, np.uint64).astype(kind)])
+    x, far = np.array([3, -3, 2, 1], np.int32), 2**40 + 5
+    known = [pow(int(each), far, 2**32) for each in x]
+    yield Node("Pow", [x, np.full(4, far)], expected=[np.array(known, np.uint32).astype(np.int32)])
+    for constant in (2, 3):
+        x = np.array([-3, 2**31 - 1, 0, 5], np.int32)
+        known = np.array([pow(int(each), constant, 2**32) for each in x], np.uint32)
+        given = [x, np.array(constant, np.int32)]
+        yield Node("Pow", given, constant=(1,), expected=[known.astype(np.int32)])
     x = np.array([1, -1, -1, 2, 0], np.int32)
     inverse = np.array([1, -1, 1, 0, 0], np.int32)
     yield Node("Pow", [x, np.array([-3, -3, -2, -1, -1], np.int64)], expected=[inverse])
