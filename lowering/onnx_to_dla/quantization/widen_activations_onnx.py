@@ -124,7 +124,7 @@ def _function_of(root: SSAValue) -> SSAValue | None:
         if any(not use.operation.results or use.operation.results[0] not in known for use in value.uses)
     ]
     has_function = any(type(value.owner) in INT8_FUNCTIONS for value in known)
-    return outside[0] if has_function and len(outside) == 1 and outside[0] is not root else None
+    return outside[0] if has_function and len(outside) == 1 else None
 
 
 def _convolutions(value: SSAValue) -> tuple[ConvOp, ...]:

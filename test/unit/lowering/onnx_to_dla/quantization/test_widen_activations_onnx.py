@@ -11,6 +11,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp, i8
+from xdsl.dialects.func import FuncOp
 from xdsl.utils.test_value import create_ssa_value
 
 from xonnc.calibration import calibrate_module
@@ -23,6 +24,7 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.int8.dequantized import QuantizedCube
 from xonnc.lowering.onnx_to_dla.int8.quantized_products import ElementwiseProduct
 from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values
+from xonnc.lowering.onnx_to_dla.quantization.widen_activations_onnx import wide_layers
 from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.reference import ReferenceModel
@@ -34,6 +36,14 @@ FUNCTIONS = {
     "SiLU": [("Sigmoid", ["p"], "g"), ("Mul", ["p", "g"], "y")],
     "hard swish": [("HardSwish", ["p"], "y")],
 }
+OTHERS = {
+    "a clamp": [("Relu", ["p"], "y")],
+    "a function that is read too": [("Sigmoid", ["p"], "y"), ("Add", ["y", "x1"], "n")],
+    "two functions": [("Neg", ["p"], "n"), ("Sigmoid", ["p"], "y")],
+    "a weight that is computed": [("Sigmoid", ["p"], "y"), ("Neg", ["x1"], "v0")],
+    "groups of channels": [("Sigmoid", ["p"], "y")],
+}
+"""What follows a convolution that cannot be wide."""
 
 
 def network(path: Path, function: str, readers: int = 2) -> Path:
@@ -111,6 +121,31 @@ def test_layers_that_cannot_be_wide(target: str, wide: int, message: str, tmp_pa
 
     with pytest.raises(XonncError, match=message):
         run_frontend(network(tmp_path / "model.onnx", "SiLU", 1), calibrate=calibrate)
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_convolutions_that_cannot_be_wide(what: str):
+    groups = 3 if "groups" in what else 1
+    values = {"x": (1, 3, 4, 4), "w": (3, 3, 1, 1), "x1": (3, 3, 4, 4)}
+    last = helper.make_node("Conv", ["y", "v0"], ["z"], "last", group=groups)
+    nodes = [helper.make_node("Conv", ["x", "w"], ["p"], "first")]
+    nodes += [helper.make_node(op, read, [made], made) for op, read, made in OTHERS[what]]
+    made = [name for node in [*nodes, last] for name in node.output if name in ("n", "z")]
+    graph = helper.make_graph(
+        [*nodes, last],
+        "network",
+        [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, values[name]) for name in ("x", "x1")],
+        [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in made],
+        [
+            numpy_helper.from_array(np.ones(size, np.float32), name)
+            for name, size in (("w", values["w"]), ("v0", (3, 3 // groups, 1, 1)))
+            if name not in [node.output[0] for node in nodes]
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    module = run_frontend(model).module
+    (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
+    assert list(wide_layers(function.body.block)) == []
 
 
 def test_tables_say_what_is_wide(tmp_path: Path):
