@@ -37,3 +37,21 @@ func.func @network(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
   %r = "onnx.Conv"(%y1, %w, %none) <{kernel_shape = [1, 1]}> : (tensor<1x1x2x2xf32>, tensor<1x1x1x1xf32>, none) -> tensor<1x1x2x2xf32>
   onnx.Return %r : tensor<1x1x2x2xf32>
 }
+
+// The pair of the activation is not marked.
+// CHECK-LABEL: @half
+// CHECK-NOT:     "onnx.Concat"
+func.func @half(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<1x1x1x1xf32>
+  %none = "onnx.NoValue"() {value} : () -> none
+  %s = onnx.Constant dense<0.0625> : tensor<f32>
+  %z = onnx.Constant dense<64> : tensor<ui8>
+  %p = "onnx.Conv"(%x, %w, %none) <{kernel_shape = [1, 1]}> : (tensor<1x1x2x2xf32>, tensor<1x1x1x1xf32>, none) -> tensor<1x1x2x2xf32>
+  %pq = "onnx.QuantizeLinear"(%p, %s, %z) {dla.inserted, dla.wide} : (tensor<1x1x2x2xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x1x2x2xui8>
+  %p1 = "onnx.DequantizeLinear"(%pq, %s, %z) {dla.inserted, dla.wide} : (tensor<1x1x2x2xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x1x2x2xf32>
+  %y = "onnx.Sigmoid"(%p1) : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %yq = "onnx.QuantizeLinear"(%y, %s, %z) {dla.inserted} : (tensor<1x1x2x2xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x1x2x2xui8>
+  %y1 = "onnx.DequantizeLinear"(%yq, %s, %z) {dla.inserted} : (tensor<1x1x2x2xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x1x2x2xf32>
+  %r = "onnx.Conv"(%y1, %w, %none) <{kernel_shape = [1, 1]}> : (tensor<1x1x2x2xf32>, tensor<1x1x1x1xf32>, none) -> tensor<1x1x2x2xf32>
+  onnx.Return %r : tensor<1x1x2x2xf32>
+}
