@@ -551,17 +551,6 @@ def test_operators_without_dynamic_kernels_are_compiled_for_the_shapes_fed():
     assert session.host_calls() == []
 
 
-def test_bytes_of_which_one_operand_may_broadcast_are_compiled_for_the_shapes_fed():
-    proto = model("uint8[3, N] x, uint8[4] s", "uint8[3, 4] y", 'y = BitShift<direction = "RIGHT">(x, s)')
-    session = xonnc.compile(proto, cache=False)
-    shifts = np.arange(4, dtype=np.uint8)
-    for size in (4, 1):
-        x = np.full((3, size), 200, np.uint8)
-        (y,) = session.run(None, {"x": x, "s": shifts})
-        np.testing.assert_array_equal(np.asarray(y), x >> shifts)
-    assert not is_open(session)
-
-
 def test_an_output_has_its_type_where_a_product_tells_its_shape():
     """The product tells that `n` is 1; the bytes of `y` have no sign all the same."""
     proto = model(
