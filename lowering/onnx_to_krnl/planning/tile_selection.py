@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from math import prod
 from typing import TypeAlias
 
@@ -371,17 +372,22 @@ def _dynamic_cost(tile: Tile, widths: int, steps: int, target: CpuTarget) -> flo
     count, width = tile
     panels, rest = divmod(widths, width)
 
-    def cycles(pixels: int, width: int) -> float:
-        # Narrow tiles of wide panels are bound by L2, where L1 does not hold the weights.
-        size = width * target.vector_bytes
-        reading = size / L2_BYTES if steps * size > target.core.l1_bytes else 0.0
-        return max(step_cycles(pixels, width, target), reading + LOOP_CYCLES)
+    def cycles(number: int, width: int) -> float:
+        is_far = steps * width * target.vector_bytes > target.core.l1_bytes
+        return number * _dynamic_row_cycles(count, width, is_far, target)
 
+    return cycles(panels, width) + (cycles(1, rest) if rest else 0.0)
+
+
+@cache
+def _dynamic_row_cycles(count: int, width: int, is_far: bool, target: CpuTarget) -> float:
+    """Return the cycles of rows of the widths assumed, of panels that are in L1 or not."""
+    # Narrow tiles of wide panels are bound by L2, where L1 does not hold the weights.
+    reading = width * target.vector_bytes / L2_BYTES if is_far else 0.0
     return sum(
-        number * sum(cycles(pixels, own) for pixels in dynamic_row(columns, count)) / columns
+        max(step_cycles(pixels, width, target), reading + LOOP_CYCLES) / columns
         for columns in ASSUMED_WIDTHS
-        for number, own in ((panels, width), (1 if rest else 0, rest))
-        if number
+        for pixels in dynamic_row(columns, count)
     )
 
 
