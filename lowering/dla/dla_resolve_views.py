@@ -3,9 +3,10 @@
 
 The sources of a concatenation are written into its result's memory. That takes a producer that can write
 there: a network input, a slice, or a cube that already is elsewhere is copied by an SDP pass. A single
-position of an image is copied by the PDP, because the SDP reads none with gaps. Channels that do not start on
-a whole atom are moved by one-hot convolutions, because engines write whole atoms: float16 sources are shifted
-and added, integers are written to whole atoms and then gathered.
+position of an image is copied by the PDP, because the SDP reads none with gaps. A reshape reads a copy of
+rows with gaps between them. Channels that do not start on a whole atom are moved by one-hot convolutions,
+because engines write whole atoms: float16 sources are shifted and added, integers are written to whole atoms
+and then gathered.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from xonnc.dialects.onnx.types import tensor_type
 from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
 from xonnc.lowering.dla.network_checks import blocks
+from xonnc.lowering.dla.views import Views
 from xonnc.lowering.dla_planning.feasibility import fits_buffer
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_planning.window import Window2D
@@ -70,6 +72,7 @@ def resolve_views(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -
             if isinstance(op, SliceOp) and op.offsets.get_values()[0] % _lanes(op.source, target):
                 _select_slice(op, pool)
         _copy_where_needed(block)
+        _copy_rows_with_gaps(block, target)
 
 
 def _copy_where_needed(block: Block) -> None:
@@ -90,6 +93,15 @@ def _copy_where_needed(block: Block) -> None:
                 placed.add(value)
             else:
                 op.operands[index] = _copy(value, op)
+
+
+def _copy_rows_with_gaps(block: Block, target: NvdlaTarget) -> None:
+    """Let reshapes read copies of rows that are part of longer ones, or have rows of others between them."""
+    views = Views(block, target)
+    for op in list(block.ops):
+        if isinstance(op, ReshapeOp) and cube_of(op.source.type).height > 1 and not views.is_dense(op.source):
+            op.operands[0] = _copy(op.source, op)
+            views = Views(block, target)
 
 
 def _is_movable(value: SSAValue) -> bool:

@@ -56,7 +56,7 @@ def skip_rows(module: ModuleOp, target: NvdlaTarget) -> None:
             if (concat := _concatenated_rows(op)) is not None:
                 _take_rows(op, concat)
                 continue
-            if not _skips_rows(op) or not _has_dense_rows(op, views, target):
+            if not _skips_rows(op) or not views.is_dense(op.source):
                 continue
             if may_decide(DlaSkipRows.name, "rows that are not read", op):
                 _skip(op)
@@ -98,10 +98,6 @@ def _skips_rows(op: ConvOp) -> bool:
         and source.height * source.width > stride
         and limits.DIMENSION.broken(source.width * stride) is None
     )
-
-
-def _has_dense_rows(op: ConvOp, views: Views, target: NvdlaTarget) -> bool:
-    return views.of(op.source).line_stride == cube_of(op.source.type).width * target.memory_atom_bytes
 
 
 def _skip(op: ConvOp) -> None:

@@ -57,6 +57,10 @@ class Views:
             self._views[value] = View(value, 0, line, surface)
         return self._views[value]
 
+    def is_dense(self, value: SSAValue) -> bool:
+        """Whether each row of a cube begins where the one before ends."""
+        return self.of(value).line_stride == cube_of(value.type).width * self._atom
+
     def root(self, value: SSAValue) -> SSAValue:
         """Return the cube whose memory holds `value`."""
         return self.of(value).root

@@ -101,3 +101,19 @@ func.func @single_position(%x: tensor<1x8x4x4xf16>) -> tensor<1x8x1x1xf16> {
   %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x8x1x1xf16>) -> tensor<1x8x1x1xf16>
   func.return %b : tensor<1x8x1x1xf16>
 }
+
+// -----
+
+// Rows that a concatenation continues have gaps; what is reshaped is a copy without.
+// CHECK-LABEL: @reshaped_rows_with_gaps
+// CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}}relu
+// CHECK:         %[[DENSE:.*]] = "dla.sdp"(%[[A]])
+// CHECK:         "dla.reshape"(%[[DENSE]])
+// CHECK:         "dla.concat"(%[[A]], {{%.+}})
+func.func @reshaped_rows_with_gaps(%x: tensor<1x8x4x4xf16>) -> (tensor<1x8x4x8xf16>, tensor<1x8x2x8xf16>) {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x8x4x4xf16>) -> tensor<1x8x4x4xf16>
+  %r = "dla.reshape"(%a) : (tensor<1x8x4x4xf16>) -> tensor<1x8x2x8xf16>
+  %b = "dla.sdp"(%r) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x8x2x8xf16>) -> tensor<1x8x2x8xf16>
+  %c = "dla.concat"(%a, %x) <{axis = 3 : i64}> : (tensor<1x8x4x4xf16>, tensor<1x8x4x4xf16>) -> tensor<1x8x4x8xf16>
+  func.return %c, %b : tensor<1x8x4x8xf16>, tensor<1x8x2x8xf16>
+}

@@ -498,6 +498,11 @@ LEFT_OVER: dict[str, tuple[str, tuple[int, ...]]] = {
     "rows": ("y = MaxPool<kernel_shape=[2,2],strides=[2,2]>(x)", (1, 16, 13, 12)),
     "both": ("y = AveragePool<kernel_shape=[3,3],strides=[2,2]>(x)", (1, 5, 14, 8)),
     "gaps between windows": ("y = MaxPool<kernel_shape=[1,1],strides=[2,3]>(x)", (1, 5, 4, 6)),
+    "rows reshaped, and joined with others": (
+        "r = Relu(x) \n a = Concat<axis=3>(r, x) \n b = MaxPool<kernel_shape=[2,1]>(a) \n"
+        "s = Constant<value_ints=[1,5,1,16]>() \n c = Reshape(r, s) \n y = Add(b, c)",
+        (1, 5, 2, 8),
+    ),
     "one position of four": ("y = MaxPool<kernel_shape=[1,1],strides=[2,2]>(x)", (1, 5, 2, 2)),
     "on the fly": (
         "c = Conv<pads=[1,1,1,1]>(x, w) \n y = MaxPool<kernel_shape=[2,2],strides=[2,2]>(c)",
