@@ -413,14 +413,36 @@ func.func private @largest(%y: memref<1xf32>, %x: memref<1xf32>) {
 
 // -----
 
-// A square tile is transposed by shuffles of adjacent rows, then of rows two apart.
+// A square tile is transposed by interleaving rows i and i + n/2, log2(n) times.
 // CHECK-LABEL: llvm.func internal @turned
-// CHECK-COUNT-4: llvm.load %{{.*}} -> vector<4xf32>
-// CHECK-COUNT-2: llvm.shufflevector %{{.*}} [0, 4, 2, 6] : vector<4xf32>
-// CHECK:         llvm.shufflevector %{{.*}} [0, 1, 4, 5] : vector<4xf32>
+// CHECK:         %[[A:.*]] = llvm.load %{{.*}} -> vector<4xf32>
+// CHECK:         %[[B:.*]] = llvm.load %{{.*}} -> vector<4xf32>
+// CHECK:         %[[C:.*]] = llvm.load %{{.*}} -> vector<4xf32>
+// CHECK:         %[[D:.*]] = llvm.load %{{.*}} -> vector<4xf32>
+// CHECK:         %[[E:.*]] = llvm.shufflevector %[[A]], %[[C]] [0, 4, 1, 5] : vector<4xf32>
+// CHECK:         %[[F:.*]] = llvm.shufflevector %[[A]], %[[C]] [2, 6, 3, 7] : vector<4xf32>
+// CHECK:         %[[G:.*]] = llvm.shufflevector %[[B]], %[[D]] [0, 4, 1, 5] : vector<4xf32>
+// CHECK:         llvm.shufflevector %[[B]], %[[D]] [2, 6, 3, 7] : vector<4xf32>
+// CHECK:         llvm.shufflevector %[[E]], %[[G]] [0, 4, 1, 5] : vector<4xf32>
+// CHECK:         llvm.shufflevector %[[E]], %[[G]] [2, 6, 3, 7] : vector<4xf32>
+// CHECK:         llvm.shufflevector %[[F]], %{{.*}} [0, 4, 1, 5] : vector<4xf32>
+// CHECK:         llvm.shufflevector %[[F]], %{{.*}} [2, 6, 3, 7] : vector<4xf32>
 // CHECK-COUNT-4: llvm.store %{{.*}} : vector<4xf32>
 func.func private @turned(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %j: index) {
   "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2, 0>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
+  return
+}
+
+// -----
+
+// Segments of 16 bytes are transposed like that, and then exchanged.
+// CHECK-LABEL: llvm.func internal @turned_segments
+// CHECK:         llvm.shufflevector %{{.*}} [0, 8, 1, 9, 4, 12, 5, 13] : vector<8xf32>
+// CHECK:         llvm.shufflevector %{{.*}} [2, 10, 3, 11, 6, 14, 7, 15] : vector<8xf32>
+// CHECK:         llvm.shufflevector %{{.*}} [0, 1, 2, 3, 8, 9, 10, 11] : vector<8xf32>
+// CHECK:         llvm.shufflevector %{{.*}} [4, 5, 6, 7, 12, 13, 14, 15] : vector<8xf32>
+func.func private @turned_segments(%d: memref<8x8xf32>, %s: memref<8x8xf32>, %i: index, %j: index) {
+  "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2, 0>, size = 8 : i64, strides = array<i64: 8, 8>}> : (memref<8x8xf32>, memref<8x8xf32>, index, index, index, index) -> ()
   return
 }
 
