@@ -131,6 +131,9 @@ class GroupQueryAttention:
             raise op.fail("sliding_window_cache needs past_key, past_value and a local_window_size")
         if op.attention_bias is not None:
             raise op.fail("attention_bias with sliding_window_cache is not supported; mask by the window")
+        capacity = None if op.past_key.shape is None else op.past_key.shape[2]
+        if isinstance(capacity, int) and capacity < op.local_window_size:
+            raise op.fail(f"a cache of {capacity} tokens is shorter than the window, {op.local_window_size}")
 
     @staticmethod
     def size(op: Any) -> int:

@@ -2,7 +2,7 @@
 Key-value caches that hold the last tokens alone, for attention to a window (`sliding_window_cache`).
 
 Of T tokens, a cache of capacity C for a window W holds the last L(T) in its first rows. Where T exceeds C, it
-drops G = C - W + 1 tokens at once: L(T) = T - G ceil((T - C) / G).
+drops G = C - W + 1 tokens at once: L(T) = T - G ceil((T - C) / G). C is at least W.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def resident(tokens: Array, capacity: int, window: int) -> Array:
 
 
 def build_resident(b: Builder, tokens: Value, capacity: Value, window: int) -> Value:
-    """Build `resident` from ONNX operators."""
+    """Build `resident` from ONNX operators; -1, no row to write, if the window is longer than the cache."""
     step = b.Sub(capacity, np.int64(window - 1))
     beyond = b.Max(b.Sub(tokens, capacity), np.int64(0))
     # ONNX divides integers toward zero; the dividend is not negative.
     drops = b.Div(b.Sub(b.Add(beyond, step), np.int64(1)), step)
-    return b.Sub(tokens, b.Mul(step, drops))
+    return b.Where(b.Greater(step, np.int64(0)), b.Sub(tokens, b.Mul(step, drops)), np.int64(-1))
 
 
 def with_new_rows(past: Array, new: Array, rows: Array, added_rows: int) -> Array:

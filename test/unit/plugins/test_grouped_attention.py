@@ -82,6 +82,10 @@ def test_a_windowed_cache_gives_what_a_whole_one_does(capacity: int):
         window = dict(zip(("pk", "pv"), found[1:], strict=True))
         everything = dict(zip(("pk", "pv"), expected[1:], strict=True))
     assert session.host_calls() == []
+    # Without a check, one less than the window drops no tokens; onnxruntime refuses it as well.
+    feeds |= {name: np.zeros((1, 1, 3, 32), np.float32) for name in ("pk", "pv")}
+    with pytest.raises(XonncError, match="write_indices has a number out of range"):
+        results(session, feeds | {"n": np.array([3], np.int32), "t": np.array(4, np.int32)})
 
 
 @pytest.mark.parametrize("attributes", ["", WINDOWED])
@@ -168,6 +172,7 @@ def test_normalized_heads():
     [
         (", sliding_window_cache = 1", {}, "sliding_window_cache needs past_key, past_value and a local_win"),
         ("", {"QW": "qw"}, "q_norm_weight and k_norm_weight are needed both, or neither"),
+        (WINDOWED, {"p": "3"}, "a cache of 3 tokens is shorter than the window, 4"),
     ],
 )
 def test_what_is_refused(attributes: str, given: dict[str, str], message: str):
