@@ -74,7 +74,7 @@ POOL: Final = Limit(
     8,
     "larger ones run by themselves: maxima in several poolings, means as convolutions",
 )
-POOL_STRIDE: Final = Limit(PDP, "pooling stride", 1, 8, "pool twice")
+POOL_STRIDE: Final = Limit(PDP, "pooling stride", 1, 8, "larger ones run by themselves, as divisors of them")
 POOL_PAD: Final = Limit(PDP, "pooling pad", 0, 7, "pad with a node of its own")
 POOL_SIZE: Final = Limit(PDP, "size", 1, 8192, "split the tensor before the node")
 PARTIAL_WIDTH: Final = Limit(PDP, "width of a piece", 0, 1024, "pieces are chosen by the compiler")

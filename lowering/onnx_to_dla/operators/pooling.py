@@ -19,7 +19,6 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import PoolMode
 from xonnc.dialects.dla.engines import PdpOp
-from xonnc.dialects.dla.storage import SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
@@ -28,6 +27,7 @@ from xonnc.formats.nvdla.geometry import MAX_POOL
 from xonnc.lowering.dla_planning.feasibility import pool_limits, pool_split_num
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube, DlaBuilder
+from xonnc.lowering.onnx_to_dla.builders.every_nth import every_nth, part_of
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.builders.windows import WindowOp, output_size, trim_padding, window_of
 from xonnc.lowering.onnx_to_dla.operators.grouped_convolution import grouped
@@ -269,6 +269,7 @@ def pool(
 
     The source is sliced to the rows and columns that windows reach: the PDP never drains input that no window
     reads, and hangs (docs/internals/nvdla-hardware.md §9.2). Maxima over larger kernels take several layers.
+    Of strides beyond the PDP's it takes a divisor; every n-th row and column of the result is kept.
     """
     while mode is PoolMode.MAX and max(window.kernel) > MAX_POOL:
         first, window = composed(window)
@@ -276,6 +277,8 @@ def pool(
     rows, columns = output_size(window, cube_of(source.type), builder)
     window = trim_padding(window, cube_of(source.type))
     source = _reached(source, window, (rows, columns), builder)
+    if limits.POOL_STRIDE.broken(max(window.strides)) is not None:
+        return _in_wide_strides(source, mode, window, builder, pad_value)
     cube = cube_of(source.type)
     builder.check(pool_limits(cube, window))
     splits = pool_split_num(builder.target, builder.precision, cube, window)
@@ -294,6 +297,24 @@ def pool(
             pad_value=pad_value,
         )
     )
+
+
+def _in_wide_strides(
+    source: SSAValue, mode: PoolMode, window: Window2D, builder: DlaBuilder, pad_value: int
+) -> SSAValue:
+    """Pool with divisors of the strides that the PDP takes, and keep what is at the strides."""
+    counts = window.output_size(cube_of(source.type))
+    steps = [
+        1 if count == 1 else max(step for step in range(1, MAX_POOL + 1) if stride % step == 0)
+        for count, stride in zip(counts, window.strides, strict=True)
+    ]
+    value = source
+    if (narrow := replace(window, strides=(steps[0], steps[1]))) != Window2D((1, 1)):
+        value = pool(source, mode, narrow, builder, pad_value)
+    for axis in (2, 3):
+        apart = window.strides[axis - 2] // steps[axis - 2]
+        value = every_nth(value, axis, apart, counts[axis - 2], builder)
+    return value
 
 
 def composed(window: Window2D) -> tuple[Window2D, Window2D]:
@@ -321,8 +342,7 @@ def _reached(source: SSAValue, window: Window2D, counts: tuple[int, int], builde
             counts, window.strides, window.kernel, window.pads[:2], cube[1:], strict=True
         )
     ]
-    part = CubeShape(cube.channels, sizes[0], sizes[1])
-    return source if part == cube else builder(SliceOp(source, (0, 0, 0), builder.cube_type(part)))
+    return part_of(source, (0, 0, 0), CubeShape(cube.channels, sizes[0], sizes[1]), builder)
 
 
 def cascade(

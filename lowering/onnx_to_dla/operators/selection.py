@@ -28,6 +28,7 @@ from xonnc.formats.nvdla.geometry import MAX_POOL, channels_per_atom
 from xonnc.lowering.dla_planning.feasibility import conv_limits
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import DlaBuilder, cube_shape
+from xonnc.lowering.onnx_to_dla.builders.every_nth import part_of, resized
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.operators.pooling import pool
 from xonnc.targets.limits import DIMENSION
@@ -39,6 +40,9 @@ FILL = -1
 
 MAX_SLICES = 64
 """Most slices that one dimension of a result may consist of."""
+
+FEW = 8
+"""Most rows or columns that are copied one by one if they are too far apart for the PDP."""
 
 MAX_ELEMENTS = 1 << 25
 """Largest tensor whose index array (8 bytes per element) is computed."""
@@ -249,7 +253,7 @@ def _along(
     values = [_piece(source, axis, piece, padding, builder) for piece in pieces]
     if len(values) == 1:
         return values[0]
-    return builder(ConcatOp(values, axis, builder.cube_type(_sized(cube, axis, indices.size))))
+    return builder(ConcatOp(values, axis, builder.cube_type(resized(cube, axis, indices.size))))
 
 
 def _repeated(value: SSAValue, axis: int, count: int, builder: OperatorBuilder[TensorT]) -> SSAValue:
@@ -258,9 +262,9 @@ def _repeated(value: SSAValue, axis: int, count: int, builder: OperatorBuilder[T
     while size < count:
         more, copy = min(size, count - size), value
         if more < size:
-            copy = builder(SliceOp(value, (0, 0, 0), builder.cube_type(_sized(cube, axis, more))))
+            copy = builder(SliceOp(value, (0, 0, 0), builder.cube_type(resized(cube, axis, more))))
         size += more
-        value = builder(ConcatOp([value, copy], axis, builder.cube_type(_sized(cube, axis, size))))
+        value = builder(ConcatOp([value, copy], axis, builder.cube_type(resized(cube, axis, size))))
     return value
 
 
@@ -269,20 +273,14 @@ def _piece(
 ) -> SSAValue:
     cube = cube_of(source.type)
     if piece.first == FILL:
-        return builder.filled(_sized(cube, axis, piece.count), padding)
+        return builder.filled(resized(cube, axis, piece.count), padding)
     size = (piece.count - 1) * piece.step + 1
     begin = (0, piece.first, 0) if axis == 2 else (0, 0, piece.first)
-    part = source
-    if size != cube[axis - 1]:
-        part = builder(SliceOp(source, begin, builder.cube_type(_sized(cube, axis, size))))
+    part = part_of(source, begin, resized(cube, axis, size), builder)
     if piece.step == 1:
         return part
     strides = (piece.step, 1) if axis == 2 else (1, piece.step)
     return pool(part, PoolMode.MAX, Window2D((1, 1), strides), builder)
-
-
-def _sized(cube: CubeShape, axis: int, size: int) -> CubeShape:
-    return cube._replace(height=size) if axis == 2 else cube._replace(width=size)
 
 
 @dataclass(frozen=True)
@@ -295,7 +293,7 @@ class IndexRun:
 
 
 def _index_runs(indices: Indices) -> list[IndexRun]:
-    """Split indices greedily into runs whose steps the PDP supports as strides."""
+    """Split indices greedily into runs with a constant step."""
     result: list[IndexRun] = []
     wanted: list[int] = indices.tolist()
     at = 0
@@ -304,12 +302,12 @@ def _index_runs(indices: Indices) -> list[IndexRun]:
         step = wanted[at + 1] - first if at + 1 < len(wanted) else 1
         if first == FILL:
             step = 0
-        elif not 1 <= step <= MAX_POOL or wanted[at + 1 : at + 2] == [FILL]:
+        elif step < 1 or wanted[at + 1 : at + 2] == [FILL]:
             step = 1
         count = 1
         while at + count < len(wanted) and wanted[at + count] == first + count * step:
             count += 1
-        if step > 1 and count == 2:
+        if (step > 1 and count == 2) or (step > MAX_POOL and count <= FEW):
             step = count = 1
         result.append(IndexRun(first, count, max(step, 1)))
         at += count

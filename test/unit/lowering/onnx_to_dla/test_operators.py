@@ -498,6 +498,24 @@ LEFT_OVER: dict[str, tuple[str, tuple[int, ...]]] = {
     "rows": ("y = MaxPool<kernel_shape=[2,2],strides=[2,2]>(x)", (1, 16, 13, 12)),
     "both": ("y = AveragePool<kernel_shape=[3,3],strides=[2,2]>(x)", (1, 5, 14, 8)),
     "gaps between windows": ("y = MaxPool<kernel_shape=[1,1],strides=[2,3]>(x)", (1, 5, 4, 6)),
+    "long strides": (
+        "y = MaxPool<kernel_shape=[3,9],strides=[11,18],pads=[1,1,1,1]>(x)",
+        (1, 20, 35, 47),
+    ),
+    "one element in long strides": ("y = MaxPool<kernel_shape=[1,1],strides=[11,13]>(x)", (1, 5, 23, 40)),
+    "a slice in long steps": (
+        "b = Constant<value_ints=[3,1]>() \n e = Constant<value_ints=[30,120]>() \n"
+        "a = Constant<value_ints=[2,3]>() \n s = Constant<value_ints=[9,11]>() \n y = Slice(x, b, e, a, s)",
+        (1, 5, 31, 122),
+    ),
+    "long strides of long rows": (
+        "y = MaxPool<kernel_shape=[1,2],strides=[9,1]>(x)",
+        (1, 3, 10, 1000),
+    ),
+    "long strides of many rows": (
+        "y = MaxPool<kernel_shape=[1,1],strides=[1,11]>(x)",
+        (1, 1, 400, 250),
+    ),
     "rows reshaped, and joined with others": (
         "r = Relu(x) \n a = Concat<axis=3>(r, x) \n b = MaxPool<kernel_shape=[2,1]>(a) \n"
         "s = Constant<value_ints=[1,5,1,16]>() \n c = Reshape(r, s) \n y = Add(b, c)",
