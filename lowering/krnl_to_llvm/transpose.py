@@ -42,7 +42,7 @@ def _transposed_segments(builder: LLVMBuilder, rows: Sequence[SSAValue]) -> list
     vectors, half = list(rows), len(rows) // 2
     lanes = lanes_of(rows[0])
     # Lanes of the second row count from `lanes`.
-    halves = [
+    masks = [
         [
             start + first + lane + side
             for start in range(0, lanes, len(rows))
@@ -55,7 +55,7 @@ def _transposed_segments(builder: LLVMBuilder, rows: Sequence[SSAValue]) -> list
         vectors = [
             builder.shuffle_pair(one, other, mask)
             for one, other in zip(vectors[:half], vectors[half:], strict=True)
-            for mask in halves
+            for mask in masks
         ]
     return vectors
 
