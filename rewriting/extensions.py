@@ -25,6 +25,7 @@ NATIVE_STAGES = (
     "krnl",
     "prepacked",
     "parallel",
+    "shared",
     "planned",
 )
 """The stages of native compilation, in sessions and ahead of time, after which passes can run."""

@@ -13,6 +13,7 @@ from xonnc.lowering.krnl_to_llvm.convert_krnl_to_llvm import ConvertKrnlToLlvm
 from xonnc.lowering.native.parallelize_krnl import ParallelizeKrnl
 from xonnc.lowering.native.plan_memory import PlanMemory
 from xonnc.lowering.native.prepack_weights import PrepackWeights
+from xonnc.lowering.native.share_kernels import ShareKernels
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.native import compile_native
 from xonnc.native_compilation import CompileOptions, lower_to_program, resolve_processor
@@ -27,6 +28,7 @@ PASSES = {
     "krnl": CONVERT,
     "prepacked": PrepackWeights.name,
     "parallel": ParallelizeKrnl.name,
+    "shared": ShareKernels.name,
     "planned": PLAN,
 }
 """The pass that gives each stage that can be interpreted."""

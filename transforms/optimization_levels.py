@@ -65,6 +65,7 @@ LEVELED_PASSES: Sequence[LeveledPass] = (
     LeveledPass("convert-onnx-to-krnl", 0, CompilerPhase.CODE),
     LeveledPass("prepack-weights", 0, CompilerPhase.CODE),
     LeveledPass("parallelize-krnl", 1, CompilerPhase.CODE),
+    LeveledPass("share-kernels", 1, CompilerPhase.CODE),
     LeveledPass("plan-memory", 0, CompilerPhase.CODE),
     LeveledPass("convert-krnl-to-llvm", 0, CompilerPhase.CODE),
 )

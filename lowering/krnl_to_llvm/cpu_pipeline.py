@@ -21,6 +21,7 @@ from xonnc.lowering.krnl_to_llvm.convert_krnl_to_llvm import ConvertKrnlToLlvm, 
 from xonnc.lowering.native.parallelize_krnl import ParallelizeKrnl
 from xonnc.lowering.native.plan_memory import PlanMemory
 from xonnc.lowering.native.prepack_weights import PrepackWeights
+from xonnc.lowering.native.share_kernels import ShareKernels
 from xonnc.lowering.onnx_to_krnl.assign_layout import AssignLayout
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
@@ -82,6 +83,7 @@ class CpuPipeline(ModulePass):
             ("krnl", convert),
             ("prepacked", PrepackWeights()),
             ("parallel", ParallelizeKrnl() if ParallelizeKrnl.name in self.passes else None),
+            ("shared", ShareKernels() if ShareKernels.name in self.passes else None),
             ("planned", PlanMemory(self.mem_alloc)),
         )
 

@@ -101,6 +101,7 @@ PASSES: Mapping[str, str] = {
     "set-layouts-onnx": "transforms.models.set_layouts_onnx:SetLayouts",
     "set-onnx-node-name": "transforms.set_onnx_node_name:SetOnnxNodeName",
     "shape-inference-onnx": "transforms.shape_inference_onnx:ShapeInference",
+    "share-kernels": "lowering.native.share_kernels:ShareKernels",
     "simplify-onnx": "transforms.simplify_onnx:Simplify",
     "simplify-shape-related-ops-onnx": "transforms.simplify_shape_related_ops_onnx:SimplifyShapeRelatedOps",
     "split-softmax-onnx": "lowering.onnx_to_dla.split_softmax_onnx:SplitSoftmax",

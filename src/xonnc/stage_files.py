@@ -110,7 +110,7 @@ def model_or_stage(path: Path) -> onnx.ModelProto | Stage:
     if "llvm" in dialects:
         raise XonncError(
             f"{path}: IR of the llvm dialect has no weights; compile the dump of an earlier stage, such as "
-            "12-planned.mlir"
+            "13-planned.mlir"
         )
     if foreign := sorted(dialects & {"dla", "tosa"}):
         raise XonncError(

@@ -60,7 +60,7 @@ def test_ir_written_by_hand_runs(tmp_path: Path):
 @pytest.mark.parametrize("form", ["Lib", "Obj"])
 def test_emit_takes_dumps(model: Path, form: str, tmp_path: Path):
     assert main(["compile", str(model), "-o", str(tmp_path / "m.ll"), "--dump", str(tmp_path), "-q"]) == 0
-    dump = tmp_path / "12-planned.mlir"
+    dump = tmp_path / "13-planned.mlir"
     assert main(["emit", str(dump), f"--Emit{form}", "-o", str(tmp_path / "emitted")]) == 0
     assert (tmp_path / "emitted").with_suffix(".so" if form == "Lib" else ".o").is_file()
 

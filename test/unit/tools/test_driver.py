@@ -116,13 +116,14 @@ def test_every_stage_of_native_code_is_dumped_and_read_again(model: Path, tmp_pa
         "09-krnl.mlir",
         "10-prepacked.mlir",
         "11-parallel.mlir",
-        "12-planned.mlir",
-        "13-llvm.mlir",
+        "12-shared.mlir",
+        "13-planned.mlir",
+        "14-llvm.mlir",
     ]
-    code, text = run_opt([str(folder / "12-planned.mlir"), "--convert-krnl-to-llvm"])[:2]
+    code, text = run_opt([str(folder / "13-planned.mlir"), "--convert-krnl-to-llvm"])[:2]
     assert code == 0
     assert "llvm.func internal @conv" in text
-    assert run_opt([str(folder / "13-llvm.mlir")])[0] == 0
+    assert run_opt([str(folder / "14-llvm.mlir")])[0] == 0
 
 
 def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -141,6 +142,7 @@ def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: py
         "krnl",
         "prepacked",
         "parallel",
+        "shared",
         "planned",
         "llvm",
     ):
@@ -149,7 +151,7 @@ def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: py
     assert main([*command, "--stop-after", "allocated"]) == 2
     assert (
         "no such stage; there are simplified, legalized, outlined, bf16, winograd, fused, memory, layout, "
-        "krnl, prepacked, parallel, planned, llvm, emitted" in capsys.readouterr().err
+        "krnl, prepacked, parallel, shared, planned, llvm, emitted" in capsys.readouterr().err
     )
 
 

@@ -127,6 +127,7 @@ STAGES = (
     "krnl",
     "prepacked",
     "parallel",
+    "shared",
     "planned",
     "llvm",
 )
@@ -169,7 +170,7 @@ def dumps(name: str, folder: Path) -> Path:
 @pytest.mark.parametrize("name", MODELS)
 def test_every_stage_becomes_the_same_code(name: str, tmp_path: Path):
     folder = dumps(name, tmp_path)
-    code, expected = run_opt([str(folder / "13-llvm.mlir")])[:2]
+    code, expected = run_opt([str(folder / "14-llvm.mlir")])[:2]
     assert code == 0
     assert "@xonnc_run_0" in expected
     by_xdsl = ExpectedCode(expected)
@@ -205,7 +206,7 @@ def test_xonnc_compiles_the_last_dumps_to_the_same_object_file(tmp_path: Path):
     assert main(["compile", str(tmp_path / "residual.onnx"), *command, str(tmp_path / "m.o")]) == 0
     made = tmp_path / "again"
     made.mkdir()
-    for stage in ("09-krnl", "12-planned"):
+    for stage in ("09-krnl", "13-planned"):
         assert main(["compile", str(folder / f"{stage}.mlir"), *command, str(made / "m.o")]) == 0
         assert (made / "m.o").read_bytes() == (tmp_path / "m.o").read_bytes(), stage
 
@@ -235,7 +236,7 @@ def test_stages_say_which_core_they_are_for(tmp_path: Path):
         usual = path.read_text().replace('"l1_bytes" = 65536', '"l1_bytes" = 32768')
         path.write_text(usual)
         again = run_opt([str(path), "--cpu-pipeline=processor=avx2"])[1]
-        decided = ("krnl", "prepacked", "parallel", "planned", "llvm")
+        decided = ("krnl", "prepacked", "parallel", "shared", "planned", "llvm")
         assert ("llvm.prefetch" in again) == (stage not in decided)
 
 
@@ -246,13 +247,13 @@ def test_an_imported_model_becomes_the_same_code(name: str, tmp_path: Path):
     assert translate([str(tmp_path / f"{name}.onnx"), "-o", str(imported)]) == 0
     code, text = run_opt([str(imported), "--simplify-onnx", "--cpu-pipeline=processor=avx2"])[:2]
     assert code == 0
-    assert text == run_opt([str(folder / "13-llvm.mlir")])[1]
+    assert text == run_opt([str(folder / "14-llvm.mlir")])[1]
 
 
 @pytest.mark.skipif(shutil.which("mlir-translate-19") is None, reason="needs Debian's mlir-19-tools")
 @pytest.mark.parametrize("name", MODELS)
 def test_upstream_tools_take_the_code(name: str, tmp_path: Path):
-    path = dumps(name, tmp_path) / "13-llvm.mlir"
+    path = dumps(name, tmp_path) / "14-llvm.mlir"
     code, text = run_opt([str(path)])[:2]
     assert code == 0
     plain = tmp_path / "plain.mlir"

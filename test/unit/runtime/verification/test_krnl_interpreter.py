@@ -20,7 +20,7 @@ from xonnc.runtime.verification.scalar_evaluation import NotInterpretedError
 from xonnc.simplifier import simplify
 from xonnc.verification_models import open_proto
 
-STAGES = ("krnl", "prepacked", "parallel", "planned")
+STAGES = ("krnl", "prepacked", "parallel", "shared", "planned")
 
 NUMBERS = ",".join(str(i % 7 * 0.3 - 1) for i in range(288))
 CONSTANTS = f"""<int64 axis = {{1}}, int64[1] one = {{1}}, int64[1] three = {{3}}, int64[1] all = {{-1}},
