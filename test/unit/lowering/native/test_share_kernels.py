@@ -12,7 +12,8 @@ from xonnc.artifacts import compile_artifact
 from xonnc.native import compile_native
 
 LAYERS = """<float[40] w = {%s}>
-{ a = LayerNormalization<epsilon=0.25>(x, w) b = Softmax<axis=0>(a) y = LayerNormalization<epsilon=4.0>(b, w) }
+{ a = LayerNormalization<epsilon=0.25>(x, w) b = Softmax<axis=0>(a)
+  y = LayerNormalization<epsilon=4.0>(b, w) }
 """
 
 
