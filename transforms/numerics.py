@@ -254,6 +254,9 @@ def cast(to: np.dtype[np.generic], saturate: bool, nearest: bool) -> Function:
             limit = largest(to)
             wide = x.astype(np.float32)
             return np.where(np.isnan(wide), wide, np.clip(wide, -limit, limit)).astype(to)
+        if is_integer(x.dtype) and ml_dtypes.iinfo(x.dtype).bits < 8:
+            # numpy has no conversion from one integer type of ml_dtypes to another.
+            x = x.astype(np.int8)
         return x.astype(to)
 
     return converted

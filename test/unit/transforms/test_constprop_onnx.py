@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnx.numpy_helper
@@ -24,6 +26,7 @@ from xonnc.rewriting.attribute_conversion import encode
 from xonnc.rewriting.onnx import op_class
 from xonnc.rewriting.patterns import Array, Literal
 from xonnc.transforms.constprop_onnx import ConstProp
+from xonnc.transforms.numerics import cast
 
 MB16 = 16 * 1024 * 1024
 
@@ -208,3 +211,12 @@ def test_a_body_may_read_constants_from_outside():
     assert [node.op_type for node in graph.node] == ["Neg"]
     found = {each.name: onnx.numpy_helper.to_array(each).tolist() for each in graph.initializer}
     assert found == {"f": [18, 37], "y": [[4, 21], [16, 57], [36, 111]]}
+
+
+def test_integers_below_a_byte_wrap_in_each_other():
+    types = {np.dtype(each): ml_dtypes.iinfo(each) for each in ("int2", "uint2", "int4", "uint4")}
+    for source, to in product(types, types):
+        x = np.arange(types[source].min, types[source].max + 1)
+        found = cast(to, saturate=True, nearest=False)(x.astype(source))
+        assert found.dtype == to
+        assert not np.any((found.astype(np.int64) - x) % 2 ** types[to].bits)
