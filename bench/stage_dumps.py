@@ -174,7 +174,7 @@ def _check(path: Path, folder: Path, found: Outcome) -> None:
         if fixed is None:
             raise ValueError("xonnc compile fails")
         found.notes.append(f"fixed to {fixed}: no code for any size")
-    _check_object(dump / "12-planned.mlir", folder / "m.o", found)
+    _check_object(next(dump.glob("*-planned.mlir")), folder / "m.o", found)
     stages = sorted(dump.glob("[0-9][0-9]-*.mlir"))
     expected = ExpectedCode(_code([str(stages[-1])]))
     same: dict[bytes, str] = {}
