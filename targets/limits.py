@@ -55,8 +55,8 @@ CONV_STRIDE: Final = Limit(
     "stride",
     1,
     8,
-    "products of two up to that run in two steps by themselves, except over pixels of an image input; "
-    "else slice every n-th row and column first",
+    "larger ones run by themselves, except over pixels of an image input and for results of more than 8192 "
+    "positions; else slice every n-th row and column first",
 )
 DILATION: Final = Limit(
     CORE,

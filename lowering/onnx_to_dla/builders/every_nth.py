@@ -10,11 +10,14 @@ row. Columns are rows of single elements:
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.lowering.onnx_to_dla.builders.dla_builder import DlaBuilder
+from xonnc.lowering.onnx_to_dla.builders.dla_builder import Cube, DlaBuilder
+from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder
 from xonnc.targets import limits
 
 
@@ -52,6 +55,34 @@ def every_nth(source: SSAValue, axis: int, step: int, count: int, builder: DlaBu
     begins = (0, whole * step, 0) if axis == 2 else (0, 0, whole * step)
     last = part_of(source, begins, resized(cube, axis, 1), builder)
     return builder(ConcatOp([value, last], axis, builder.cube_type(resized(cube, axis, count))))
+
+
+def padded_slice(
+    source: Cube,
+    axis: int,
+    begin: int,
+    part: CubeShape,
+    builder: OperatorBuilder[Any],
+    step: int = 1,
+) -> SSAValue:
+    """
+    Return rows (axis 2) or columns (3) of a cube from `begin` on, `step` apart; there is padding around them.
+    """
+    here, size = source.cube[axis - 1], part[axis - 1]
+    before = min(max(-(begin // step), 0), size)
+    end = min(max(-((begin - here) // step), before), size)
+    pieces: list[SSAValue] = []
+    if before:
+        pieces.append(builder.filled(resized(part, axis, before), source.zero_point))
+    if (inside := end - before) > 0:
+        first = begin + before * step
+        begins = (0, first, 0) if axis == 2 else (0, 0, first)
+        # What follows the last one makes all of them as long.
+        taken = resized(part, axis, min(here - first, inside * step))
+        pieces.append(every_nth(part_of(source.value, begins, taken, builder), axis, step, inside, builder))
+    if end < size:
+        pieces.append(builder.filled(resized(part, axis, size - end), source.zero_point))
+    return pieces[0] if len(pieces) == 1 else builder(ConcatOp(pieces, axis, builder.cube_type(part)))
 
 
 def part_of(source: SSAValue, begins: tuple[int, int, int], part: CubeShape, builder: DlaBuilder) -> SSAValue:

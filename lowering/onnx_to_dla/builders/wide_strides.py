@@ -10,6 +10,11 @@ Elsewhere a convolution with one-hot kernels puts squares of pixels in channels 
 the patches of vision transformers, whose three channels then fill the atoms of the core better as well:
 
     [3, 224, 224], kernel 16x16, stride 16    =    [48, 56, 56], kernel 4x4, stride 4
+
+Strides without such factors are taken out of the input: what each row of a kernel reads, rows that are the
+stride apart, is put beside the others along the channels, and columns become rows of one stride each:
+
+    [8, 220, 220], kernel 11x11, stride 11    =    [88, 400, 11], kernel 1x11, stride 1
 """
 
 from __future__ import annotations
@@ -20,12 +25,16 @@ from itertools import product
 from math import inf
 
 import numpy as np
+from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.storage import ReshapeOp, SliceOp
-from xonnc.dialects.dla.types import CubeShape
+from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.types import CubeShape, cube_of
+from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
 from xonnc.lowering.dla_planning.feasibility import convolution_cycles
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube, DlaBuilder
+from xonnc.lowering.onnx_to_dla.builders.every_nth import padded_slice, part_of
+from xonnc.lowering.onnx_to_dla.builders.kernels import dense
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder, TensorT
 from xonnc.lowering.onnx_to_dla.builders.pixel_convolution import undilated
 from xonnc.lowering.onnx_to_dla.builders.windows import trim_padding
@@ -41,12 +50,13 @@ def in_narrow_strides(
     """
     Return an input, kernels `KxCxRxS` and a window with strides that the core takes.
 
-    Returns: `None` if the core takes the strides as they are, or if they have no factors that it takes. The
-        result may have a row for each column of a row.
+    Returns: `None` if the core takes the strides as they are, or if the result is too large. It may have a
+        row for each column of a row.
     """
     if limits.CONV_STRIDE.broken(max(window.strides)) is None:
         return None
-    return _in_rows(source, weights, window, builder) or _in_depth(source, weights, window, builder)
+    ways = (_in_rows, _in_depth, _beside_each_other)
+    return next((found for way in ways if (found := way(source, weights, window, builder)) is not None), None)
 
 
 def _in_rows(
@@ -69,6 +79,63 @@ def _in_rows(
         whole.reshape(*weights.shape[:2], steps, stride),
         Window2D((steps, stride), pads=(top, 0, max(bottom, 0), 0)),
     )
+
+
+def _beside_each_other(
+    source: Cube, weights: Array, window: Window2D, builder: OperatorBuilder[TensorT]
+) -> tuple[Cube, Array, Window2D] | None:
+    """
+    Return what rows of kernels read beside each other along the channels, each from a whole atom on.
+
+    Columns with a wide stride are rows of one stride each, of which wider kernels read several, beside each
+    other as well.
+    """
+    if not source.has_one_factor:
+        return None
+    cube, (rows, columns) = source.cube, window.output_size(source.cube)
+    (down, across), (top, left) = window.strides, window.pads[:2]
+    weights = dense(weights, cube.channels // weights.shape[1])
+    blocks, width = [0], cube.width
+    are_rows = limits.CONV_STRIDE.broken(across) is not None
+    taken = Window2D(
+        (1, window.kernel[1]), (1, across), (1, window.dilations[1]), (0, left, 0, window.pads[3])
+    )
+    if are_rows:
+        weights = undilated(weights, (1, window.dilations[1]))
+        taps = weights.shape[3]
+        blocks, width = [*range(0, taps, across)], columns * across
+        # What a layer writes has to be read: zero taps read a column of the padding that ends the last row.
+        padding = cube.width + left - (columns - 1) * across
+        most = max(taps, padding + 1 if padding < across else 1)
+        taken = Window2D((1, min(most, across)))
+        spare = len(blocks) * taken.kernel[1] - taps
+        weights = np.pad(weights, ((0, 0), (0, 0), (0, 0), (0, spare)))
+    lanes = channels_per_atom(builder.target, builder.precision)
+    step = round_up(cube.channels, lanes)
+    parts = list(product(range(window.kernel[0]), blocks))
+    deep = CubeShape(step * (len(parts) - 1) + cube.channels, rows, width)
+    tall = deep._replace(height=rows * columns, width=across) if are_rows else deep
+    if any(limits.DIMENSION.broken(size) is not None for size in (*deep, *tall)):
+        return None
+    read = list[SSAValue]()
+    kernels = np.zeros((len(weights), deep.channels, 1, taken.kernel[1]), weights.dtype)
+    for index, (row, column) in enumerate(parts):
+        lines = cube._replace(height=rows)
+        value = padded_slice(source, 2, row * window.dilations[0] - top, lines, builder, down)
+        if are_rows:
+            part = replace(source, value=value)
+            value = padded_slice(part, 3, column - left, lines._replace(width=width), builder)
+        read.append(value)
+        lane = slice(index * step, index * step + cube.channels)
+        kernels[:, lane, 0] = weights[:, :, row, column : column + taken.kernel[1]]
+    value = read[0]
+    if len(read) > 1:
+        value = builder(ConcatOp(read, 1, builder.cube_type(deep), alignment=lanes))
+    if are_rows:
+        value = builder(ReshapeOp(value, builder.cube_type(tall)))
+        value = part_of(value, (0, 0, 0), tall._replace(width=taken.kernel[1]), builder)
+    factors = None if source.factors is None else source.factors[:1, :1]
+    return replace(source, value=value, shape=(1, *cube_of(value.type)), factors=factors), kernels, taken
 
 
 @dataclass(frozen=True)

@@ -217,8 +217,10 @@ class Fp16Builder(OperatorBuilder[Cube]):
         the bias, or all positions if they are equal.
         """
         rows, columns = output_size(window, source.cube, self)
-        found = in_narrow_strides(source, kernels.array, window, self)
-        source, weights, window = found or (source, kernels.array, window)
+        weights = kernels.array
+        if (found := in_narrow_strides(source, weights, window, self)) is not None:
+            source, weights, window = found
+            groups = source.cube.channels // weights.shape[1]
         value = self._convolved(source, weights, bias, window, groups)
         result = CubeShape(len(weights), rows, columns)
         if cube_of(value.type) != result:

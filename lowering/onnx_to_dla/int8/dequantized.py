@@ -167,9 +167,8 @@ class Affine:
         stages = self._scaled(unit, added, before, builder)
         if self.spread is not None:
             cube = np.broadcast_to(self.spread, (1, *self.cube)).astype(np.int8)
-            stages.insert(
-                0, (SdpStage(StageFunction.MUL, mode=OperandMode.PER_POINT), builder.constant_cube(cube))
-            )
+            factors = viewed(builder.constant_cube(cube), self.computed, builder)
+            stages.insert(0, (SdpStage(StageFunction.MUL, mode=OperandMode.PER_POINT), factors))
             if added is not None or unit != qparams.scale:
                 builder.refuse("an addition after an average that excludes padding; quantize in between")
         if added is not None:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.storage import ConcatOp, SliceOp
+from xonnc.dialects.dla.storage import ConcatOp
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN
 from xonnc.lowering.dla_planning.feasibility import conv_limits, kernels_at_once
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import Array, Cube
+from xonnc.lowering.onnx_to_dla.builders.every_nth import padded_slice
 from xonnc.lowering.onnx_to_dla.builders.kernels import Kernels
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder
 from xonnc.lowering.onnx_to_dla.builders.wide_strides import in_narrow_strides
@@ -129,7 +130,7 @@ def _folded(
     for index in range(count):
         first, begin = min(index * length, taps - length), index * length
         where = first * dilation - window.pads[dimension]
-        read.append(_padded_slice(source, axis, where, part, builder))
+        read.append(padded_slice(source, axis, where, part, builder))
         lane, own = slice(index * step, index * step + cube.channels), range(begin, min(begin + length, taps))
         taken = np.moveaxis(weights, axis, 0)[own.start : own.stop]
         np.moveaxis(spread, axis, 0)[begin - first :, :, lane] = taken
@@ -140,29 +141,6 @@ def _folded(
     top, left, bottom, right = pads
     folded = replace(window, kernel=kernel, pads=(top, left, bottom, right))
     return replace(source, value=value), spread, folded
-
-
-def _padded_slice(
-    source: Cube, axis: int, begin: int, part: CubeShape, builder: OperatorBuilder[Any]
-) -> SSAValue:
-    """Return the rows (axis 2) or columns (3) of a cube from `begin` on; there is padding around them."""
-    assert source.qparams is not None, "integers have a scale"
-    here, size = source.cube[axis - 1], part[axis - 1]
-    before, after = max(min(-begin, size), 0), max(min(begin + size - here, size), 0)
-
-    def sized(count: int) -> CubeShape:
-        return CubeShape(*(count if index == axis - 1 else one for index, one in enumerate(part)))
-
-    pieces: list[SSAValue] = []
-    if before:
-        pieces.append(builder.filled(sized(before), source.qparams.zero_point))
-    if (inside := size - before - after) > 0:
-        begins = [0, 0, 0]
-        begins[axis - 1] = begin + before
-        pieces.append(builder(SliceOp(source.value, tuple(begins), builder.cube_type(sized(inside)))))
-    if after:
-        pieces.append(builder.filled(sized(after), source.qparams.zero_point))
-    return pieces[0] if len(pieces) == 1 else builder(ConcatOp(pieces, axis, builder.cube_type(part)))
 
 
 def _in_parts(source: Cube, weights: Array, builder: OperatorBuilder[Any]) -> tuple[Cube, Array]:

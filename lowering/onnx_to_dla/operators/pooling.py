@@ -62,16 +62,15 @@ def global_max_pool(op: GlobalMaxPoolOp, builder: OperatorBuilder[TensorT]) -> T
 def average_pool(op: AveragePoolOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """
     Lower AveragePool. The PDP divides by the full window; where ONNX divides by `n` elements, the SDP
-    multiplies by `kernel / n` afterwards, or in the pass of a 1x1 convolution that follows. Kernels and
-    strides of more than 8 are depthwise convolutions, of means of blocks if windows lie side by side.
+    multiplies by `kernel / n` afterwards, or in the pass of a 1x1 convolution that follows. Kernels of
+    more than 8 are depthwise convolutions, of means of blocks if windows lie side by side.
     """
     source, shape = builder.spatial_source(op.X), builder.result_shape(op)
     declared, window = pool_windows(op, source.cube, builder)
     is_global = window.kernel == source.cube[1:] and not any(window.pads)
     if is_global and (exact := _exact_mean(source, op.Y, shape, builder)) is not None:
         return exact
-    is_wide = limits.POOL.broken(max(window.kernel)) or limits.POOL_STRIDE.broken(max(window.strides))
-    if is_wide and not is_global:
+    if limits.POOL.broken(max(window.kernel)) and not is_global:
         return _wide_mean(op, source, window, declared, shape, builder)
     pooled, correction = averages(op, source, builder)
     return builder.mean(source, pooled, correction, shape)
@@ -121,7 +120,7 @@ def _wide_mean(
     builder: OperatorBuilder[TensorT],
 ) -> TensorT:
     """
-    Return means whose kernel or stride exceeds the PDP's, by a depthwise convolution with equal weights.
+    Return means whose kernel exceeds the PDP's, by a depthwise convolution with equal weights.
 
     Of windows side by side the PDP takes means of blocks first, as strides of convolutions are limited too.
     """

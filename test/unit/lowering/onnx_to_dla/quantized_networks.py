@@ -273,6 +273,17 @@ def wide_patches(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(y, 0.05), (1, 6, 33, 44), (1, 8, 5, 1))
 
 
+def prime_strides(net: Net) -> onnx.ModelProto:
+    """Strides without factors, of kernels wider and narrower than them, and padding in all directions."""
+    x = net.rounded("x0", zero=-5)
+    y = net("Conv", x, net.kernels(8, 6, 3, 13), net.numbers(8), strides=[11, 11], pads=[1, 2, 3, 4])
+    y = net.rounded(net("Relu", net("Add", y, net.rounded("x1", 0.03))), 0.05)
+    z = net("MaxPool", x, kernel_shape=[2, 3], strides=[11, 13], pads=[1] * 4)
+    z = net("Conv", net.rounded(z, zero=-5), net.kernels(8, 6, 1, 1))
+    z = net("Add", y, net.rounded(z, 0.05))
+    return net.model(net.rounded(z, 0.05), (1, 6, 33, 44), (1, 8, 4, 4))
+
+
 def constants_by_position(net: Net) -> onnx.ModelProto:
     """After a convolution, one in groups and one whose row is computed as several rows, and of integers."""
     first, second, third = (net.numbers(*shape) for shape in ((1, 40, 4, 8), (1, 1, 4, 8), (1, 8, 2)))
@@ -349,6 +360,7 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "large kernels": (large_kernels, 2),
     "wide rows": (wide_rows, 2),
     "long strides": (long_strides, 2),
+    "prime strides": (prime_strides, 2),
     "wide patches": (wide_patches, 1),
     "constants by position": (constants_by_position, 2),
     "convolved channels": (convolved_channels, 2),

@@ -154,6 +154,24 @@ CONVOLUTIONS = [
         x=(1, 6, 90),
     ),
     case(
+        "prime strides",
+        "y = Conv<strides=[11,11]>(x, w, b)",
+        weights={"w": (5, 8, 11, 11), "b": (5,)},
+        x=(1, 8, 44, 47),
+    ),
+    case(
+        "prime strides in groups",
+        "y = Conv<strides=[22,13], pads=[1,2,3,4], group=3, dilations=[2,3]>(x, w)",
+        weights={"w": (3, 1, 3, 3)},
+        x=(1, 3, 44, 47),
+    ),
+    case(
+        "padding alone",
+        "y = Conv<strides=[1,10], pads=[0,4,0,0]>(x, w, b)",
+        weights={"w": (3, 3, 1, 2), "b": (3,)},
+        x=(1, 3, 4, 1),
+    ),
+    case(
         "channels of one position",
         "g = GlobalAveragePool(x)\nr = Reshape(g, s)\ny = Conv<dilations=[2], pads=[1,2]>(r, w, b)",
         weights={"s": np.array([1, 2, 6]), "w": (3, 2, 3), "b": (3,)},

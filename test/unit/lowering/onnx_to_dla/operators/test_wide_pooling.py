@@ -10,8 +10,13 @@ import pytest
 from onnx import helper
 from quantized_models import quantized_model, simulated
 
+from xonnc.compiler import compile_model
+from xonnc.formats.nvdla.reader import parse_loadable
+from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.lowering.onnx_to_dla.operators.pooling import whole_factors
+from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.reference import ReferenceModel as Onnxruntime
+from xonnc.targets import load_target
 
 
 @pytest.mark.parametrize("zero", [0, -21])
@@ -28,6 +33,9 @@ from xonnc.runtime.reference import ReferenceModel as Onnxruntime
         # Windows next to each other, and rows that none reads.
         ({"kernel_shape": [9, 12], "strides": [9, 12]}, False),
         ({"kernel_shape": [9, 3], "strides": [9, 3]}, False),
+        # Strides that no convolution has; a kernel that the PDP takes, whose means it rounds.
+        ({"kernel_shape": [11, 11], "strides": [11, 11]}, True),
+        ({"kernel_shape": [3, 2], "strides": [11, 9], "pads": [1, 1, 1, 0], "count_include_pad": 1}, False),
     ],
     ids=str,
 )
@@ -48,3 +56,18 @@ def test_factors_that_the_pdp_takes():
     assert whole_factors(8) == (8,)
     assert whole_factors(60) == (2, 5, 6)
     assert whole_factors(22) == ()
+
+
+def test_means_of_cut_windows_whose_columns_are_computed_as_rows(tmp_path: Path):
+    attributes: dict[str, Any] = {"kernel_shape": [9, 3], "strides": [1, 11], "pads": [2, 1, 0, 0]}
+    pool = helper.make_node("AveragePool", ["d"], ["c"], "pool", **attributes)
+    model = quantized_model([pool], (1, 5, 12, 26), -21)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    simulator = Simulator(
+        parse_loadable(to_bytes(compile_model(path, "nv_small").loadable)), load_target("nv_small")
+    )
+    numbers = np.random.default_rng(8).standard_normal((1, 5, 12, 26)).astype(np.float32)
+    (by_floats,) = Onnxruntime(path).run({"x": numbers})
+    (found,) = simulator.run([numbers.reshape(simulator.inputs[0].shape)])
+    assert np.abs(found.numbers.reshape(by_floats.shape) - by_floats).max() <= 0.01701
