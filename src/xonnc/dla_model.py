@@ -135,6 +135,7 @@ def compile_for_dla(
     method: str = DEFAULT_METHOD,
     keep_float: Sequence[str] = (),
     accuracy: float | None = None,
+    wide: int = 0,
     strict: bool = False,
     host: str | None = None,
     input_shapes: Shapes | None = None,
@@ -150,6 +151,8 @@ def compile_for_dla(
         keep_float: names of nodes that the CPU runs in float, where `calibrate` quantizes.
         accuracy: the lowest cosine similarity that an output may have with the float model's on the samples,
             such as 0.99; the CPU runs nodes in float until it is reached.
+        wide: how many of the first convolutions with an activation keep their rounding errors in a second
+            tensor.
         strict: whether declared shapes that contradict the operators are an error.
         host: the triple or processor kind for which a saved package has object files, as in
             `compile_package`.
@@ -162,12 +165,18 @@ def compile_for_dla(
     Example:
         >>> compile_for_dla("model.onnx", "nv_small", calibrate="images.npz").save("model.xpkg")
     """
-    if calibrate is None and (keep_float or accuracy is not None):
-        option = "keep_float" if keep_float else "accuracy"
-        raise XonncError(f"{option}: without samples in calibrate= nothing is quantized")
-    if callable(calibrate) and accuracy is not None:
-        raise XonncError("accuracy: it is measured on samples, which calibrate= gives")
-    ranges = None if calibrate is None else partial(_ranges, calibrate, method, keep_float, accuracy, target)
+    measured = {"accuracy": accuracy is not None, "wide": wide != 0}
+    if calibrate is None:
+        for option, is_given in {"keep_float": bool(keep_float), **measured}.items():
+            if is_given:
+                raise XonncError(f"{option}: without samples in calibrate= nothing is quantized")
+    if callable(calibrate):
+        for option, is_given in measured.items():
+            if is_given:
+                raise XonncError(f"{option}: it is measured on samples, which calibrate= gives")
+    ranges = None
+    if calibrate is not None:
+        ranges = partial(_ranges, calibrate, method, keep_float, accuracy, wide, target)
     return DlaModel(compile_package(model, target, None, ranges, None, strict, host, input_shapes))
 
 
@@ -176,6 +185,7 @@ def _ranges(
     method: str,
     names: Sequence[str],
     accuracy: float | None,
+    wide: int,
     target: str,
     module: ModuleOp,
 ) -> Ranges:
@@ -184,7 +194,7 @@ def _ranges(
     if callable(calibrate):
         return calibrate(module)
     samples = samples_of(calibrate, input_shapes(module))
-    ranges = calibrate_module(module, samples, method, target=target)
+    ranges = calibrate_module(module, samples, method, target=target, wide=wide)
     if accuracy is not None:
         found = select_float(module, ranges, samples, accuracy, target=target)
         ops = computing_ops(module)

@@ -157,12 +157,15 @@ def no_ranges(_: ModuleOp) -> Ranges:
 
 
 def test_ranges_by_a_function_have_no_samples(path: Path):
-    with pytest.raises(XonncError, match="accuracy: it is measured on samples, which calibrate= gives"):
-        compile_for_dla(path, "nv_small", calibrate=no_ranges, accuracy=0.9)
-    with pytest.raises(XonncError, match="accuracy: without samples in calibrate="):
-        compile_for_dla(path, "nv_small", accuracy=0.9)
-    with pytest.raises(XonncError, match="keep_float: without samples in calibrate="):
-        compile_for_dla(path, "nv_small", keep_float=["join"])
+    options: tuple[dict[str, Any], ...] = ({"accuracy": 0.9}, {"wide": 1}, {"keep_float": ["join"]})
+    for option in options[:2]:
+        with pytest.raises(XonncError, match=f"{next(iter(option))}: it is measured on samples, which calib"):
+            compile_for_dla(path, "nv_small", calibrate=no_ranges, **option)
+    for option in options:
+        with pytest.raises(XonncError, match=f"{next(iter(option))}: without samples in calibrate="):
+            compile_for_dla(path, "nv_small", **option)
+    with pytest.raises(XonncError, match="wide layers: 99; this model has 0"):
+        compile_for_dla(path, "nv_small", calibrate=images(), wide=99)
 
 
 def test_qdq_models(path: Path):
