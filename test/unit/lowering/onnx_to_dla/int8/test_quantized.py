@@ -333,8 +333,8 @@ def late_quotient(net: Net) -> onnx.ModelProto:
             for op, attributes, message in (
                 (
                     "MaxPool",
-                    {"kernel_shape": [2, 2], "strides": [9, 9]},
-                    "maxpool2 (MaxPool): pooling stride 9",
+                    {"kernel_shape": [2, 2], "dilations": [2, 2]},
+                    "maxpool2 (MaxPool): dilations [2, 2] (the PDP takes 1)",
                 ),
                 ("SpaceToDepth", {"blocksize": 9}, "spacetodepth2 (SpaceToDepth): stride 9"),
             )
