@@ -172,7 +172,9 @@ class NodeImporter:
         captured: list[SSAValue] = []
         attributes = {given.name: given for given in node.attribute}
         if found is not CustomOp:
-            self._check_required(schema_of(domain, op_type, opset), attributes.keys())
+            schema = schema_of(domain, op_type, opset)
+            self._check_required(schema, attributes.keys())
+            self._check_count(schema, node)
         properties, extras = self._attributes(
             node, signature, attribute_kinds(domain, op_type, opset), found is CustomOp
         )
@@ -306,6 +308,17 @@ class NodeImporter:
                 and attribute.type != onnx.defs.OpSchema.AttrType.GRAPH
             ):
                 self._reasons.append(f"attribute '{name}' is missing; the operator requires it")
+
+    def _check_count(self, schema: onnx.defs.OpSchema | None, node: onnx.NodeProto) -> None:
+        """Check for inputs that only newer versions of the operator, by which its class goes, leave out."""
+        count = len(node.input)
+        if schema is None or count >= schema.min_input:
+            return
+        newest = newest_opset(schema.domain)
+        later = None if newest is None else schema_of(schema.domain, schema.name, newest)
+        if later is not None and count >= later.min_input:
+            have = "is 1 input" if count == 1 else f"are {count} inputs"
+            self._reasons.append(f"there {have}; the operator needs at least {schema.min_input}")
 
     def _check_opset(self, node: onnx.NodeProto, name: str, value: Attribute | None) -> None:
         """

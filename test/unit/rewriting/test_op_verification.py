@@ -133,6 +133,18 @@ def test_an_invalid_model_is_no_more_simplified_than_compiled(case: str):
         compile_native(model(text), cache=False)
 
 
+def test_older_versions_need_the_inputs_that_newer_ones_leave_out():
+    body = "b (int64 i, bool c) => (bool d, float[2] s) { d = Identity(c) s = Neg(x) }"
+    nodes = f"[g] y = Gemm(w, w) [l] z = Loop <body = {body}> (n, c)"
+    text = f"(float[2] x, float[2,2] w, int64 n, bool c) => (float[2,2] y, float[k,2] z) {{ {nodes} }}"
+    newer = parser.parse_model(f"{HEAD.replace('21', '11')} g {text}")
+    assert [node.op_type for node in simplify(newer).proto().graph.node] == ["Gemm", "Loop"]
+    with pytest.raises(InvalidModelError) as found:
+        simplify(parser.parse_model(f"{HEAD.replace('21', '10')} g {text}"))
+    few = "there are 2 inputs; the operator needs at least 3"
+    assert found.value.reasons == [f"model: g (Gemm): {few}", f"model: l (Loop): {few}"]
+
+
 def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     text = (
         "(float[1,3,8,8] x, float[4,2,3,3] w) => (float y) {"
