@@ -54,6 +54,11 @@ class _Windows:
         is_strided = max(self.strides) > 1
         return is_strided and (self.is_ceil or self.auto_pad.startswith("SAME"))
 
+    @property
+    def has_constant_pads(self) -> bool:
+        """Whether pads that are the same for all sizes reach what windows do."""
+        return max(self.strides) == 1 or not self.auto_pad.startswith("SAME")
+
     def is_supported(self) -> bool:
         """Whether each window has an element of the image, and none starts beyond it."""
         ends = self.pads[len(self.spans) :]
@@ -77,12 +82,18 @@ class _Windows:
         number = builder.constant(np.array(neutral, numpy_dtype(element)))
         return builder(Pad, x, builder(Concat, *pads, axis=0), number, builder.none(), mode="constant")
 
+    def constant_pads(self) -> tuple[int, ...]:
+        """Return the pads of an op without `auto_pad`, with what `ceil_mode` adds at most."""
+        begins, ends = self.pads[: len(self.spans)], self.pads[len(self.spans) :]
+        extra = [stride - 1 if self.is_ceil else 0 for stride in self.strides]
+        return *begins, *(end + more for end, more in zip(ends, extra, strict=True))
+
     def _pads(self, builder: OpBuilder, x: SSAValue, axis: int) -> tuple[SSAValue, SSAValue]:
         """Return the pads before and after an axis."""
         span, stride, rank = self.spans[axis], self.strides[axis], len(self.spans)
         if not self.auto_pad.startswith("SAME"):
-            extra = stride - 1 if self.is_ceil else 0
-            return builder.ints(self.pads[axis]), builder.ints(self.pads[axis + rank] + extra)
+            pads = self.constant_pads()
+            return builder.ints(pads[axis]), builder.ints(pads[axis + rank])
         if span == 1:
             return builder.ints(0), builder.ints(0)
         # ⌈size / stride⌉ windows need (⌈size / stride⌉ - 1) stride + span elements.
@@ -137,6 +148,13 @@ def _unpadded(root: Operation, windows: _Windows) -> dict[str, Attribute | Liter
     kept: dict[str, Attribute | Literal | None] = {**root.properties}
     kept |= {"auto_pad": "NOTSET", "pads": [0, 0] * len(windows.spans)}
     return kept | ({"ceil_mode": 0} if "ceil_mode" in kept else {})
+
+
+def _with_constant_pads(root: Operation, windows: _Windows) -> dict[str, Attribute | Literal | None]:
+    """Return the properties of an op with all pads that windows reach, the same for all sizes."""
+    if windows.auto_pad.startswith("SAME"):
+        return {**root.properties}
+    return {**_unpadded(root, windows), "pads": list(windows.constant_pads())}
 
 
 DEPENDS_NOT = "pads do not depend on the size of the image"
@@ -198,6 +216,9 @@ def max_of_padded(template: Template) -> Rule:
         element = element_type(x.type)
         if element is None or any(result.type != NONE for result in root.results[1:]):
             return MatchFailure("the indices are read")
+        if windows.has_constant_pads:
+            given = _with_constant_pads(root, windows)
+            return ImperativeRewrite(lambda op: OpBuilder(op).last(template, x, **given))
         return _replaced(template, root, windows, x, lowest(numpy_dtype(element)).item())
 
     return pool
@@ -205,7 +226,7 @@ def max_of_padded(template: Template) -> Rule:
 
 @rule(AveragePool(value.x))
 def mean_of_padded(root: Operation, x: SSAValue) -> RewriteResult:
-    """A mean that leaves out pads is that of the padded image over that of ones"""
+    """A mean that leaves out pads is one that counts them over that of ones"""
     windows = _windows(root, x, integers(root, "kernel_shape", ()))
     if windows is None or element_type(x.type) != f32 or not windows.is_supported():
         return MatchFailure(DEPENDS_NOT)
@@ -219,16 +240,17 @@ def mean_of_padded(root: Operation, x: SSAValue) -> RewriteResult:
         return _replaced(AveragePool, root, replace(windows, is_ceil=False), x, 0.0, given)
     if not windows.depends_on_size and not any(windows.pads) and not windows.auto_pad.startswith("SAME"):
         return MatchFailure(DEPENDS_NOT)
-    given = {**_unpadded(root, windows), "count_include_pad": 1}
+    is_padded = windows.has_constant_pads
+    kept = _with_constant_pads(root, windows) if is_padded else _unpadded(root, windows)
+    given = {**kept, "count_include_pad": 1}
 
     def write(op: Operation) -> Sequence[SSAValue]:
         builder = OpBuilder(op)
         sizes = [builder(Shape, x, start=axis + 2, end=axis + 3) for axis in range(len(windows.spans))]
         one = builder.constant(np.ones((1,) * (len(sizes) + 2), np.float32))
         ones = builder(Expand, one, builder(Concat, builder.ints(1, 1), *sizes, axis=0))
-        total, count = (
-            builder(AveragePool, windows.padded(builder, each, 0.0), types=(), **given) for each in (x, ones)
-        )
+        images = (each if is_padded else windows.padded(builder, each, 0.0) for each in (x, ones))
+        total, count = (builder(AveragePool, each, types=(), **given) for each in images)
         return builder.last(Div, total, count)
 
     return ImperativeRewrite(write)

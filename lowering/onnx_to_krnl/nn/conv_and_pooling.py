@@ -19,6 +19,7 @@ from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.builders.channel_blocking import blocked, blocked_result
+from xonnc.lowering.onnx_to_krnl.builders.checks import iterations_if_nonempty
 from xonnc.lowering.onnx_to_krnl.builders.kernels import Buffer, Kernel, Operand
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import (
     NO_DYNAMIC_KERNEL,
@@ -428,9 +429,10 @@ def _pool(
         counts = None if inverse_counts is None else np.atleast_2d(inverse_counts)
         _blocked_pool(name, (value, result), window.of_image, (start, combine), counts, builder)
         return None
-    inputs: list[Operand] = [(with_pads(value, shape, window, start, builder), [*shape[:2], *window.padded])]
-    inputs += [] if inverse_counts is None else [inverse_counts]
-    kernel = Kernel(builder, name, [result], inputs)
+    counts = [] if inverse_counts is None else [inverse_counts]
+    if window.is_padded:
+        return _pool_by_rows(name, (value, result), window, (start, combine), counts, builder)
+    kernel = Kernel(builder, name, [result], [value, *counts])
     target, source, *factors = kernel.buffers
     with kernel.loops(out) as indices:
         number = kernel.constant(start, storage_type(target.element))
@@ -440,6 +442,69 @@ def _pool(
         target.store(total, *indices)
     kernel.call()
     return None
+
+
+def _pool_by_rows(
+    name: str,
+    values: tuple[SSAValue, SSAValue],
+    window: WindowGeometry,
+    over: tuple[float, Combine],
+    inverse_counts: Sequence[Array],
+    builder: LoweringBuilder,
+) -> str | None:
+    """
+    Pool padded images: the rows under a row of windows are one padded row, which windows slide over.
+
+    Each channel has one such row, so that no padded image is written to memory.
+    """
+    value, result = values
+    shape, out, (start, combine) = builder.sizes(value), builder.sizes(result), over
+    one_row = [*shape[:2], window.padded[-1]]
+    made = builder.allocate(one_row, builder.element(value))
+    kernel = Kernel(builder, name, [result, (made, one_row)], [value, *inverse_counts])
+    target, row, source, *factors = kernel.buffers
+    along = WindowGeometry(*(each[-1:] for each in vars(window).values()))
+    with kernel.loops(shape[:2]) as channel:
+        number = kernel.constant(start, storage_type(target.element))
+        with kernel.loops([window.padded[-1]]) as (column,):
+            row.store(number, *channel, column)
+        with kernel.loops(out[2:-1]) as above:
+            with kernel.loops([reduce(iterations_if_nonempty, shape[2:-1], shape[-1])]) as (column,):
+                total = number
+                for position in itertools.product(*(range(size) for size in window.kernel[:-1])):
+                    at, is_inside = _row_under(kernel, window, shape[2:-1], above, position)
+                    x = source.load(*channel, *at, column)
+                    total = combine(total, x if is_inside is None else is_inside.select(x, number), 0)
+                row.store(total, *channel, column.offset_by(window.begins[-1]))
+            with kernel.loops(out[-1:]) as (column,):
+                total = _over_window(along, [*channel, column], row, number, combine)
+                for factor in factors:
+                    total = total * factor[factor.broadcast([*above, column][-len(out) + 2 :])]
+                target.store(total, *channel, *above[: len(out) - 3], column)
+    kernel.call()
+    return None
+
+
+def _row_under(
+    kernel: Kernel,
+    window: WindowGeometry,
+    sizes: Sequence[Size],
+    above: Sequence[Scalar],
+    position: Sequence[int],
+) -> tuple[list[Scalar], Scalar | None]:
+    """Return the indices of a row of the input under a window, clamped, and whether it was inside."""
+    at: list[Scalar] = []
+    is_inside: Scalar | None = None
+    for axis, (index, size, step) in enumerate(zip(above, sizes, position, strict=False)):
+        offset = step * window.dilations[axis] - window.begins[axis]
+        here = index.scaled_by(window.strides[axis]).offset_by(offset)
+        if window.begins[axis] or window.ends[axis]:
+            last = kernel.size(size) - 1
+            is_within = (here >= 0) & (here <= last)
+            is_inside = is_within if is_inside is None else is_inside & is_within
+            here = here.minimum(last).maximum(0)
+        at.append(here)
+    return at, is_inside
 
 
 def _blocked_pool(
