@@ -34,6 +34,7 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp
 from xonnc.dialects.krnl.memory import CallOp, LoadOp, StoreOp, TransposeOp
+from xonnc.lowering.native.called_kernels import called_kernels
 
 PRELUDE = (arith.ConstantOp, arith.IndexCastOp, arith.SIToFPOp, DefineLoopsOp, ShapedOp)
 """Ops before a kernel's loops that compute no elements."""
@@ -52,15 +53,9 @@ class ParallelizeKrnl(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Parallelize the kernels that the module's functions call."""
-        kernels = {each.sym_name.data: each for each in op.ops if isinstance(each, FuncOp)}
-        calls: dict[str, list[CallOp]] = {}
-        for each in op.walk():
-            if isinstance(each, CallOp):
-                calls.setdefault(each.func_name.data, []).append(each)
-        for name, callers in calls.items():
-            kernel = kernels.get(name)
-            if kernel is not None and not kernel.is_declaration and not any(map(_has_range, callers)):
-                _parallelize(kernel, callers)
+        for kernel, calls in called_kernels(op):
+            if not any(map(_has_range, calls)):
+                _parallelize(kernel, calls)
 
 
 def _has_range(call: CallOp) -> bool:

@@ -51,16 +51,21 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, LoadOp
+from xonnc.lowering.native.called_kernels import called_kernels
+from xonnc.lowering.onnx_to_krnl.builders.shared_kernels import contents_of
 
 Number: TypeAlias = FloatAttr[Float32Type] | IntegerAttr[IntegerType]
 NumberType: TypeAlias = Float32Type | IntegerType
 
 PASSED: tuple[NumberType, ...] = (f32, i32)
 """Types of the numbers that calls pass."""
+
+_Called: TypeAlias = tuple[FuncOp, list[CallOp]]
+"""A kernel and its calls."""
 
 
 @dataclass(frozen=True)
@@ -71,64 +76,36 @@ class ShareKernels(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Share the kernels that the module's functions call."""
-        kernels = {each.sym_name.data: each for each in op.ops if isinstance(each, FuncOp)}
-        calls: dict[str, list[CallOp]] = {}
-        for each in op.walk():
-            if isinstance(each, CallOp):
-                calls.setdefault(each.func_name.data, []).append(each)
-        groups: dict[Hashable, list[FuncOp]] = {}
-        for name in calls:
-            if (kernel := kernels.get(name)) is not None and not kernel.is_declaration:
-                groups.setdefault(_form(kernel), []).append(kernel)
+        groups: dict[Hashable, list[_Called]] = {}
+        for kernel, calls in called_kernels(op):
+            groups.setdefault(_form(kernel), []).append((kernel, calls))
         made = 0
         for group in groups.values():
             if len(group) > 1:
-                made = _share(group, calls, made)
+                made = _share(group, made)
+
+
+def _is_number(op: Operation) -> bool:
+    """Whether an operation is a constant of a kernel that may be passed."""
+    is_constant = isinstance(op, arith.ConstantOp) and op.result.type in PASSED
+    return is_constant and isinstance(op.parent_op(), FuncOp)
 
 
 def _numbers(kernel: FuncOp) -> list[arith.ConstantOp]:
-    """Return the constants of a kernel that may be passed."""
-    return [
-        each
-        for each in kernel.body.block.ops
-        if isinstance(each, arith.ConstantOp) and each.result.type in PASSED
-    ]
+    return [each for each in kernel.body.block.ops if isinstance(each, arith.ConstantOp) and _is_number(each)]
 
 
 def _form(kernel: FuncOp) -> Hashable:
     """Return all that a kernel says but for its name and the values of its numbers."""
     named = {name: value for name, value in kernel.properties.items() if name != "sym_name"}
     found: list[Hashable] = [*named.items(), *kernel.attributes.items()]
-    _add_contents(kernel.body, kernel.body.block, {}, found)
-    return tuple(found)
+    return (*found, *contents_of(kernel.body, _is_number))
 
 
-def _add_contents(
-    region: Region, entry: Block, numbers: dict[SSAValue | Block, int], found: list[Hashable]
-) -> None:
-    for block in region.blocks:
-        numbers[block] = len(numbers)
-    for block in region.blocks:
-        for argument in block.args:
-            numbers[argument] = len(numbers)
-            found.append(argument.type)
-        for op in block.ops:
-            found += (op.name, len(op.operands), len(op.results), len(op.regions))
-            found += [numbers[value] for value in op.operands]
-            found += [numbers[successor] for successor in op.successors]
-            for result in op.results:
-                numbers[result] = len(numbers)
-                found.append(result.type)
-            if not (block is entry and isinstance(op, arith.ConstantOp) and op.result.type in PASSED):
-                found += (*op.properties.items(), *op.attributes.items())
-            for inner in op.regions:
-                _add_contents(inner, entry, numbers, found)
-
-
-def _share(group: Sequence[FuncOp], calls: dict[str, list[CallOp]], made: int) -> int:
+def _share(group: Sequence[_Called], made: int) -> int:
     """Replace kernels by the first of them; return how many constants there are then."""
-    constants = [_numbers(kernel) for kernel in group]
-    kept = group[0]
+    constants = [_numbers(kernel) for kernel, _ in group]
+    kept = group[0][0]
     position = sum(isinstance(type_, MemRefType) for type_ in kept.function_type.inputs)
     for type_ in PASSED:
         varying = [
@@ -139,14 +116,14 @@ def _share(group: Sequence[FuncOp], calls: dict[str, list[CallOp]], made: int) -
         if not varying:
             continue
         _take(kept, position, [each[0] for each in varying])
-        for kernel, own in zip(group, zip(*varying, strict=True), strict=True):
+        for (_, calls), own in zip(group, zip(*varying, strict=True), strict=True):
             values = [each.value for each in own]
-            for call in calls[kernel.sym_name.data]:
+            for call in calls:
                 _pass(call, position, values, type_, f"numbers_{made}")
                 made += 1
         position += 1
-    for kernel in group[1:]:
-        for call in calls[kernel.sym_name.data]:
+    for kernel, calls in group[1:]:
+        for call in calls:
             call.func_name = kept.sym_name
         kernel.detach()
         kernel.erase()

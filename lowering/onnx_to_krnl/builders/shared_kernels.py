@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 
 @dataclass(frozen=True)
@@ -15,11 +15,9 @@ class _Kernel:
     function: FuncOp
 
     @cached_property
-    def contents(self) -> list[object]:
+    def contents(self) -> list[Hashable]:
         """All that the body says: kernels of one type are equal if these are."""
-        found: list[object] = []
-        _add_contents(self.function.body, {}, found)
-        return found
+        return contents_of(self.function.body)
 
 
 @dataclass
@@ -46,8 +44,24 @@ def _outline(function: FuncOp) -> Hashable:
     return function.function_type, tuple(op.name for op in function.body.walk())
 
 
-def _add_contents(region: Region, numbers: dict[SSAValue | Block, int], found: list[object]) -> None:
-    """Add the operations of a region, with a number for each value; printing them would take longer."""
+def contents_of(region: Region, leaves_out: Callable[[Operation], bool] | None = None) -> list[Hashable]:
+    """
+    Return all that a region says; printing it would take longer.
+
+    `leaves_out` says whether the attributes of an operation do not count.
+    """
+    found: list[Hashable] = []
+    _add_contents(region, {}, found, leaves_out)
+    return found
+
+
+def _add_contents(
+    region: Region,
+    numbers: dict[SSAValue | Block, int],
+    found: list[Hashable],
+    leaves_out: Callable[[Operation], bool] | None,
+) -> None:
+    """Add the operations of a region, with a number for each value."""
     for block in region.blocks:
         numbers[block] = len(numbers)
     for block in region.blocks:
@@ -58,11 +72,11 @@ def _add_contents(region: Region, numbers: dict[SSAValue | Block, int], found: l
             found.append((op.name, len(op.operands), len(op.results), len(op.regions)))
             found += [numbers[operand] for operand in op.operands]
             found += [numbers[successor] for successor in op.successors]
-            for attributes in (op.properties, op.attributes):
+            if leaves_out is None or not leaves_out(op):
                 # Attributes of floats are equal if their bits are: 0.0 and -0.0 differ.
-                found += attributes.items()
+                found += (*op.properties.items(), *op.attributes.items())
             for result in op.results:
                 numbers[result] = len(numbers)
                 found.append(result.type)
             for inner in op.regions:
-                _add_contents(inner, numbers, found)
+                _add_contents(inner, numbers, found, leaves_out)
