@@ -156,7 +156,7 @@ func.func @Squeeze(%arg0: tensor<1x3xf32>, %arg1: tensor<1x1xi64>) {
 
 func.func @Compress(%arg0: tensor<3xf32>, %arg1: tensor<3x1xi1>) {
   // expected-error@+1 {{'condition' value is 2, accepted range is [1, 1]}}
-  %0 = "onnx.Compress"(%arg0, %arg1) : (tensor<3xf32>, tensor<3x1xi1>) -> tensor<*xf32>
+  %0 = "onnx.Compress"(%arg0, %arg1) <{axis = 0 : si64}> : (tensor<3xf32>, tensor<3x1xi1>) -> tensor<*xf32>
   onnx.Return
 }
 
