@@ -204,7 +204,6 @@ REFUSED: dict[str, tuple[Maker, str]] = {
         graph(helper.make_node("BiasGelu", ["x", "x"], ["y"], "g1", domain="my.domain")),
         "g1: no operator 'BiasGelu' in domain 'my.domain'; 'com.microsoft' has 'BiasGelu'",
     ),
-    "stride": (conv((4, 4, 1, 1), strides=[11, 11]), "conv1 (Conv): stride 11"),
     "dilation": (
         conv((4, 4, 1, 2), dilations=[1, 33], pads=[0, 31, 0, 31]),
         "conv1 (Conv): dilations [1, 33] (the core takes up to 32)",

@@ -12,7 +12,6 @@ import onnx.parser
 import pytest
 from onnx import helper, numpy_helper
 
-from xonnc.targets import limits
 from xonnc.tools.driver import main
 
 
@@ -147,7 +146,7 @@ def chain(folder: Path, body: str) -> tuple[Path, list[str]]:
     return path, ["--target", "nv_small", "--calibrate", str(samples)]
 
 
-STRIDE = limits.CONV_STRIDE.broken(11)
+DILATED = "dilations [2, 2] (the PDP takes 1); in a package (-o model.xpkg) it runs on the CPU"
 NO_SUCH = "the DLA has no int8 form of this operator; in a package (-o model.xpkg) it runs on the CPU"
 
 
@@ -155,15 +154,16 @@ NO_SUCH = "the DLA has no int8 form of this operator; in a package (-o model.xpk
     ("body", "refused", "engines"),
     [
         (
-            "c = Conv<strides=[11,11], pads=[1,1,1,1]>(x, w) r = Relu(c) y = MaxPool<kernel_shape=[2,2]>(r)",
-            [f"conv0 (Conv): {STRIDE}"],
-            {"conv0": "refused", "relu1": "undecided", "maxpool2": "PDP"},
+            "c = MaxPool<kernel_shape=[2,2], dilations=[2,2]>(x) r = Relu(c) "
+            "y = MaxPool<kernel_shape=[2,2]>(r)",
+            [f"maxpool0 (MaxPool): {DILATED}"],
+            {"maxpool0": "refused", "relu1": "undecided", "maxpool2": "PDP"},
         ),
         (
-            "c = Conv<strides=[11,11], pads=[1,1,1,1]>(x, w) r = Relu(c) "
-            "y = Conv<strides=[11,11], pads=[1,1,1,1]>(r, v)",
-            [f"conv0 (Conv): {STRIDE}", f"conv2 (Conv): {STRIDE}"],
-            {"conv0": "refused", "relu1": "undecided", "conv2": "refused"},
+            "c = MaxPool<kernel_shape=[2,2], dilations=[2,2]>(x) r = Relu(c) "
+            "y = MaxPool<kernel_shape=[2,2], dilations=[2,2]>(r)",
+            [f"maxpool0 (MaxPool): {DILATED}", f"maxpool2 (MaxPool): {DILATED}"],
+            {"maxpool0": "refused", "relu1": "undecided", "maxpool2": "refused"},
         ),
         (
             "a, b = TopK(x, k) c = Conv<pads=[1,1,1,1]>(x, w) d = Cast<to=1>(b) e = Concat<axis=1>(c, d) "
@@ -206,11 +206,11 @@ def test_a_package_tells_root_causes_alone(tmp_path: Path, capsys: pytest.Captur
     # The Relu is on the CPU for its input, which is not rounded between the two: that is no refusal.
     model, rounding = chain(
         tmp_path,
-        "c = Conv<strides=[11,11], pads=[1,1,1,1]>(x, w) r = Relu(c) y = MaxPool<kernel_shape=[2,2]>(r)",
+        "c = MaxPool<kernel_shape=[2,2], dilations=[2,2]>(x) r = Relu(c) y = MaxPool<kernel_shape=[2,2]>(r)",
     )
     table = str(tmp_path / "t.json")
     command = ["compile", str(model), "-o", str(tmp_path / "o.xpkg"), *rounding, "-q"]
     assert main([*command, "--save-calib", table]) == 0
     command = ["explain", str(model), "--package", "--target", "nv_small", "--calib", table, "--json"]
     assert main(command) == 0
-    assert json.loads(capsys.readouterr().out)["refusals"] == [f"conv0 (Conv): {STRIDE}"]
+    assert json.loads(capsys.readouterr().out)["refusals"] == [f"maxpool0 (MaxPool): {DILATED}"]
