@@ -117,7 +117,7 @@ def test_all_reasons_at_once(tmp_path: Path):
     explanation = explain_model(write(tmp_path / "m.onnx", nodes, (1, 8, 20, 20), {}), "nv_full")
     found = by_name(explanation)
     assert (found["far"].engine, found["fine"].engine, found["wave"].engine) == ("refused", "SDP", "refused")
-    assert found["far"].reason.startswith("dilations [1, 2] (the PDP takes 1)")
+    assert str(found["far"].reason).startswith("dilations [1, 2] (the PDP takes 1)")
     assert str(found["wave"].reason).startswith("the DLA has no such operator; ")
     assert len(explanation.refusals) == 2
     assert explanation.layers == ()
