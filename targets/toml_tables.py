@@ -9,7 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from xonnc.errors import XonncError, suggest
+from xonnc.errors import XonncError, cannot_read, suggest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -67,7 +67,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
     except OSError as error:
-        raise XonncError(f"{path}: cannot be read: {error.strerror}") from None
+        raise cannot_read(path, error) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise XonncError(f"{path}: {error}") from None
 

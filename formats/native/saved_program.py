@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, cannot_read
 from xonnc.formats.atomic_write import atomic_writes
 from xonnc.formats.native.program import HostStep, Program
 from xonnc.formats.native.program_json import (
@@ -118,7 +118,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise XonncError(f"{path}: cannot be read: {error.strerror}") from error
+        raise cannot_read(path, error) from error
 
 
 def _digest(content: dict[str, Any]) -> str:

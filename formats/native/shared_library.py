@@ -6,7 +6,7 @@ import mmap
 import re
 from pathlib import Path
 
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, cannot_read
 
 SIGNATURE = "xonnc native model, prefix "
 """Marker in the data of a library, followed by the prefix of its exported functions and a semicolon."""
@@ -19,7 +19,7 @@ def exported_prefix(path: Path) -> str:
             found = re.search(re.escape(SIGNATURE).encode() + rb"([A-Za-z_][A-Za-z0-9_]*);", contents)
             prefix = "" if found is None or contents[:4] != b"\x7fELF" else found[1].decode()
     except (OSError, ValueError) as error:
-        raise XonncError(f"{path}: cannot be read: {error}") from None
+        raise cannot_read(path, error) from None
     if not prefix:
         raise XonncError(f"{path}: not a library compiled by xonnc")
     return prefix

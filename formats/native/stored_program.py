@@ -29,7 +29,7 @@ from typing import BinaryIO, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, cannot_read
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.native.program import Program
 from xonnc.formats.native.program_json import (
@@ -121,7 +121,7 @@ def read_stored(
     try:
         data = np.memmap(file or path, np.uint8, mode="r")
     except (OSError, ValueError) as error:
-        raise XonncError(f"{path}: cannot be read: {error}") from error
+        raise cannot_read(path, error) from error
     head = data[:HEADER_BYTES].tobytes()
     if len(head) < HEADER_BYTES or head[:8] != MAGIC:
         raise XonncError(f"{path}: not a stored program")

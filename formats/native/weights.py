@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, cannot_read
 
 MAGIC = b"XONNCWGT"
 VERSION = 1
@@ -82,7 +82,7 @@ def read_weights(path: Path, size: int, identity: int) -> npt.NDArray[np.uint8]:
     try:
         data = np.memmap(path, np.uint8, mode="r")
     except (OSError, ValueError) as error:
-        raise XonncError(f"{path}: cannot be read: {error}") from error
+        raise cannot_read(path, error) from error
     if len(data) < HEADER_BYTES or data[:HEADER_BYTES].tobytes() != _header(size, identity):
         raise XonncError(f"{path}: not the constants of this program")
     if len(data) != HEADER_BYTES + size:

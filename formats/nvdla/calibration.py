@@ -18,7 +18,7 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, cannot_read
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.input_files import record_input
 from xonnc.formats.nvdla.quantization import INT8_MAX
@@ -72,7 +72,7 @@ def read_calibration(path: Path) -> Ranges:
     try:
         table: Any = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise XonncError(f"{path}: cannot be read: {error.strerror}") from None
+        raise cannot_read(path, error) from None
     except (ValueError, RecursionError) as error:
         raise XonncError(f"{path}: no calibration table: {error}") from None
     try:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from xonnc.argument_types import checks_arguments
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, cannot_read
 from xonnc.formats.file_types import NVDLA_LOADABLE, identify_bytes
 from xonnc.formats.input_files import record_input
 from xonnc.formats.nvdla.loadable import Loadable
@@ -49,7 +49,7 @@ def read_loadable(path: str | Path) -> Loadable:
                 raise XonncError(f"{path}: the file is empty; it should be an NVDLA loadable")
             data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except OSError as error:
-        raise XonncError(f"{path}: cannot be read: {error.strerror}") from None
+        raise cannot_read(path, error) from None
     return parse_loadable(data, str(path))
 
 

@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, cannot_read
 from xonnc.formats.file_types import identify_folder
 from xonnc.formats.input_files import record_input
 
@@ -38,11 +38,6 @@ def map_file(path: Path) -> memoryview:
         raise cannot_read(path, error) from error
     finally:
         os.close(descriptor)
-
-
-def cannot_read(path: Path, error: OSError) -> XonncError:
-    """The message for a file that cannot be read, with the system's reason."""
-    return XonncError(f"{path}: cannot be read: {error.strerror or error}")
 
 
 def _read_all(descriptor: int) -> bytes:

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc import errors
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, cannot_read
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.native.program import TensorFunction, TensorOrSequence
 from xonnc.formats.native.stored_program import StoredProgram, read_stored, write_stored
@@ -114,7 +114,7 @@ class ConstantFiles:
                 data = np.memmap(file, np.uint8, mode="r")
                 state = name, os.fstat(file.fileno()).st_mtime_ns
         except (OSError, ValueError) as error:
-            raise XonncError(f"{path}: cannot be read: {error}") from error
+            raise cannot_read(path, error) from error
         if len(data) != size or (state not in self._whole and sha256(data.data).hexdigest() != name):
             path.unlink(missing_ok=True)
             raise XonncError(f"{path}: the constants are damaged")

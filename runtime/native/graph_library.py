@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from xonnc.argument_types import require_path
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, cannot_read
 from xonnc.formats.atomic_write import atomic_writes, require_writable
 from xonnc.runtime.native.jit import Code, Threads, is_foreign
 from xonnc.runtime.native.linked_code import LinkedCode
@@ -91,7 +91,7 @@ def load_library(path: str | Path) -> GraphLibrary:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise XonncError(f"{file}: cannot be read: {error.strerror}") from None
+        raise cannot_read(file, error) from None
     if file.suffix == ".tar":
         content = _object_in(file, content)
     if not content.startswith(b"\x7fELF"):

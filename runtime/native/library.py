@@ -37,8 +37,8 @@ class Library(OnnxruntimeApi):
         `weights` is its file of constants, by default the one next to it, unless they are embedded. Raises
         `XonncError` for a file that xonnc did not compile, or that cannot be loaded on this processor.
         """
+        self._prefix = exported_prefix(require_path(path))
         target = require_path(path).resolve()
-        self._prefix = exported_prefix(target)
         try:
             self._library = CDLL(str(target))
         except OSError as error:

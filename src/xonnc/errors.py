@@ -44,6 +44,11 @@ class PluginFunctionError(XonncError):
     """
 
 
+def cannot_read(path: object, error: OSError | ValueError) -> XonncError:
+    """The error of a file that cannot be read, with the system's reason."""
+    return XonncError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
 class CollectedError(XonncError):
     """Several mistakes found in one run."""
 

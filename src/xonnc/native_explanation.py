@@ -13,12 +13,18 @@ from pathlib import Path
 from xonnc.argument_types import checks_arguments
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.locations import node_name, node_names
-from xonnc.explanation import Explanation, NodeExplanation, name_nodes, named_operators, with_shared_layers
 from xonnc.formats.native.program import HostStep, NativeStep, Program, SessionStep
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.known_operators import unknown_operators
 from xonnc.lowering.native.profiling import split_kernels
 from xonnc.native_compilation import CompileOptions, lower_to_program, prepare_for_lowering, resolve_processor
+from xonnc.node_explanations import (
+    Explanation,
+    NodeExplanation,
+    name_nodes,
+    named_operators,
+    with_shared_layers,
+)
 from xonnc.simplifier import simplify
 from xonnc.transforms.models.signatures import Shapes
 

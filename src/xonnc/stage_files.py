@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import ParseError
 
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.assembly.parser import UNPARSABLE, OnnxParser
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, cannot_read
 from xonnc.formats.input_files import record_input
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_krnl.planning.krnl_attach_core import attached_core
@@ -67,7 +67,7 @@ def read_ir(path: Path, context: Context) -> ModuleOp:
         module = OnnxParser(context, text, str(path)).parse_module()
         module.verify()
     except OSError as error:
-        raise XonncError(f"{path}: cannot be read: {error.strerror}") from None
+        raise cannot_read(path, error) from None
     except (ParseError, *UNPARSABLE) as error:
         reason = error.msg if isinstance(error, ParseError) else " ".join(str(error).split())
         raise XonncError(f"{path}: no valid IR ({reason}); 'onnx-opt {path}' shows where") from None

@@ -305,6 +305,7 @@ def test_public_modules():
         "native_compilation",
         "native_explanation",
         "native_sessions",
+        "node_explanations",
         "notebook",
         "package_engine",
         "packages",
@@ -372,6 +373,7 @@ def test_commands_for_native_code_start_without_the_compiler_for_the_dla(tmp_pat
     commands = [
         ["compile", str(model), "--target", "cpu", "-q", "-o", str(library)],
         *(["run", str(each), "-q"] for each in (model, library)),
+        ["explain", str(model), "--target", "cpu", "--json"],
     ]
     code = f"""if True:
         import sys

@@ -13,8 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import compile_model
-from xonnc.explanation import Explanation, NodeExplanation, explain_model
+from xonnc.explanation import explain_model
 from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.node_explanations import Explanation, NodeExplanation
 
 SmallModel = Callable[..., Path]
 

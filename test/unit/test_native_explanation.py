@@ -10,8 +10,8 @@ import onnx.parser
 import pytest
 
 from xonnc.errors import UnknownNameError
-from xonnc.explanation import NodeExplanation
 from xonnc.native_explanation import explain_native
+from xonnc.node_explanations import NodeExplanation
 
 SmallModel = Callable[..., Path]
 

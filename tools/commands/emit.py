@@ -9,7 +9,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from xonnc.errors import RefusalError, XonncError
+from xonnc.errors import RefusalError, XonncError, cannot_read
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes
 from xonnc.tools.commands.stages import StoppedAfterStage
 from xonnc.tools.files import FILE_KINDS, require_output
@@ -249,7 +249,7 @@ def _parsed(path: Path, ctx: Context, peer: PeerSettings) -> ModuleOp:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise XonncError(f"{path}: cannot be read: {error}") from None
+        raise cannot_read(path, error) from None
     return read_module(ctx, text, str(path))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from xonnc.errors import XonncError
 from xonnc.plugins.backends import backend_of, require_target
 from xonnc.targets.cpu import cpu_names
-from xonnc.tools.commands import image_options, package_steps
+from xonnc.tools.commands import image_options
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import columns, plural
 from xonnc.tools.files import is_package
@@ -21,8 +21,9 @@ from xonnc.tools.files import is_package
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from xonnc.explanation import Explanation, NodeExplanation
     from xonnc.formats.nvdla.calibration import Ranges
+    from xonnc.lowering.onnx_to_dla.builders.image_inputs import ImageInput
+    from xonnc.node_explanations import Explanation, NodeExplanation
 
 QDQ_OPERATORS = ("DequantizeLinear", "QuantizeLinear")
 """Operators in every layer of a quantized network, which the table does not list as sharing it."""
@@ -65,15 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the explanation; exit code 1 if nodes are refused and no package is asked for."""
-    from xonnc.explanation import explain_model, explain_package
-    from xonnc.formats.nvdla.calibration import read_calibration
-    from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values
-
     images = image_options.images(args)
     if is_package(args.model):
         if args.calib or images or args.refused:
             option = "--calib" if args.calib else "--input-format" if images else "--refused"
             raise XonncError(f"{args.model}: {option} is for models; this is a package, compiled already")
+        from xonnc.tools.commands import package_steps
+
         package_steps.explain(args.model, args.json)
         return 0
     require_target(args.target)
@@ -83,6 +82,15 @@ def run(args: argparse.Namespace) -> int:
         raise XonncError(f"{option} is not for target {args.target}, of {backend}")
     if args.target in ("cpu", *cpu_names()):
         return _explain_native(args)
+    return _explain_nvdla(args, images)
+
+
+def _explain_nvdla(args: argparse.Namespace, images: dict[str, ImageInput]) -> int:
+    # Imported late: native code does not need the compiler for NVDLA.
+    from xonnc.explanation import explain_model, explain_package
+    from xonnc.formats.nvdla.calibration import read_calibration
+    from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values
+
     ranges = read_calibration(args.calib) if args.calib else None
 
     def calibrate(module: ModuleOp) -> Ranges:

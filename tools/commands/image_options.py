@@ -41,8 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def images(args: argparse.Namespace) -> dict[str, ImageInput]:
     """The inputs that are images by name; `""` for the only one there is."""
-    from xonnc.lowering.onnx_to_dla.builders.image_inputs import ImageInput
-
     formats = _by_name("--input-format", args.input_format)
     means = _numbers("--input-mean", args.input_mean)
     deviations = _numbers("--input-std", args.input_std)
@@ -50,6 +48,11 @@ def images(args: argparse.Namespace) -> dict[str, ImageInput]:
         if left := sorted(found.keys() - formats.keys()):
             whose = f" of {left[0]}" if left[0] else ""
             raise XonncError(f"{option}{whose}: an image has them; say which by --input-format")
+    if not formats:
+        return {}
+    # Imported late, with the compiler for NVDLA, which native code does not need.
+    from xonnc.lowering.onnx_to_dla.builders.image_inputs import ImageInput
+
     return {
         name: ImageInput(given, means.get(name, (0.0,)), deviations.get(name, (1.0,)))
         for name, given in formats.items()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, cannot_read
 from xonnc.formats.nvdla.registers.writes import WORD, FieldValue
 
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(.+?)[ \t]*$", re.MULTILINE)
@@ -59,7 +59,7 @@ def read_definitions(path: Path) -> Definitions:
     try:
         text = path.read_text(errors="replace")
     except OSError as error:
-        raise XonncError(f"{path}: {error.strerror}") from None
+        raise cannot_read(path, error) from None
     numbers: dict[str, int] = {}
     for name, value in _DEFINE.findall(text):
         number = _NUMBER.search(value.partition("//")[0].partition("/*")[0])

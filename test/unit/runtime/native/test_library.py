@@ -74,6 +74,12 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
         xonnc.Library(tmp_path / "net.so")
 
 
+def test_an_absent_library_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(XonncError, match=r"^absent\.so: cannot be read: No such file or directory$"):
+        xonnc.Library("absent.so")
+
+
 def test_the_command_runs_a_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     xonnc.compile_artifact(model_of("n, 4"), tmp_path / "net.so")
     np.save(tmp_path / "x.npy", np.ones((1, 4), np.float32))
