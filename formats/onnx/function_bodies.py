@@ -158,10 +158,31 @@ def _node_lists(nodes: Nodes) -> Iterator[Nodes]:
 
 
 def _correct_mean_variance(function: onnx.FunctionProto, element: int) -> None:
-    """Correct MeanVarianceNormalization, whose body adds a float32 constant to tensors of any float type."""
-    index = next(index for index, node in enumerate(function.node) if "Epsilon" in node.input)
-    function.node[index].input[1] = "Epsilon_cast"
-    function.node.insert(index, make_node("Cast", ["Epsilon"], ["Epsilon_cast"], to=element))
+    """
+    Correct the body of MeanVarianceNormalization.
+
+    It adds a float32 constant to tensors of any float type; it rounds each step to that type; and its
+    variance, the mean of squares less the square of the mean, is negative, and the root not a number, where
+    the mean is far larger than the deviation. The variance is taken from the centred numbers, in float32 at
+    least, as onnxruntime does.
+    """
+    nodes = {node.output[0]: node for node in function.node}
+    wide = onnx.TensorProto.DOUBLE if element == onnx.TensorProto.DOUBLE else onnx.TensorProto.FLOAT
+    nodes["X_RM"].input[0] = nodes["X_variance"].input[0] = "X_wide"
+    nodes["X_squared"].input[0] = "X_variance"
+    nodes["E_Xsquared"].output[0] = "Variance"
+    nodes["Processed_STD"].input[1] = "Epsilon_wide"
+    nodes["Y"].output[0] = "Y_wide"
+    retained = [node for node in function.node if node.op_type == "Constant"]
+    retained += [
+        make_node("Cast", ["X"], ["X_wide"], to=wide),
+        make_node("Cast", ["Epsilon"], ["Epsilon_wide"], to=wide),
+    ]
+    order = ("X_RM", "X_variance", "X_squared", "E_Xsquared", "STD", "Processed_STD", "Y")
+    retained += [nodes[name] for name in order]
+    retained.append(make_node("Cast", ["Y_wide"], ["Y"], to=element))
+    del function.node[:]
+    function.node.extend(retained)
 
 
 def _correct_rms(function: onnx.FunctionProto, element: int) -> None:

@@ -58,6 +58,29 @@ def test_bodies_give_what_operators_give(operator: str, opset: int, attributes: 
     assert operator not in session.host_calls()
 
 
+@pytest.mark.parametrize(
+    ("element", "opset", "mean", "tolerance"),
+    [
+        (TensorProto.FLOAT, 9, 1e3, 1e-3),
+        (TensorProto.FLOAT16, 18, 40.0, 2e-3),
+        (TensorProto.BFLOAT16, 18, 40.0, 1e-2),
+        (TensorProto.DOUBLE, 13, 1e5, 1e-9),
+    ],
+)
+def test_mean_variance_is_exact_far_from_zero(element: int, opset: int, mean: float, tolerance: float):
+    model = model_of("MeanVarianceNormalization", opset, {"axes": [2]})
+    for port in (model.graph.input[0], model.graph.output[0]):
+        port.type.tensor_type.elem_type = element
+    kind = helper.tensor_dtype_to_np_dtype(element)
+    x = (mean + RANDOM.normal(size=(2, 3, 4))).astype(kind)
+    given = np.asarray(compile_native(model).run(None, {"x": x})[0])
+    assert given.dtype == kind
+    exact = x.astype(np.float64)
+    centred = exact - exact.mean(2, keepdims=True)
+    expected = centred / (np.sqrt((centred**2).mean(2, keepdims=True)) + 1e-9)
+    np.testing.assert_allclose(given.astype(np.float64), expected, rtol=tolerance, atol=tolerance)
+
+
 def imported(operator: str, opset: int) -> ModuleOp:
     return import_proto(model_of(operator, opset), new_context())
 
