@@ -30,11 +30,13 @@ def require_windows(
     Raise VerifyException unless all windows lie in the image.
 
     `image` and `out` are rows and columns, `properties` the start, kernel, strides and dilations. Of dynamic
-    sizes only the start is known.
+    sizes at most the start is known.
     """
     rows = [list(map(int, each.get_values())) for each in properties]
     for axis, (size, count) in enumerate(zip(image, out, strict=True)):
         start, kernel, stride, dilation = (each[axis] for each in rows)
+        if start == DYNAMIC_INDEX:
+            continue
         is_known = DYNAMIC_INDEX not in (size, count)
         end = start + (count - 1) * stride + (kernel - 1) * dilation + 1 if is_known else 0
         if start < 0 or (is_known and end > size):
@@ -42,11 +44,13 @@ def require_windows(
             raise VerifyException(f"{op.name}: windows begin at {start}, end at {end}, of {size} {name}")
 
 
-def require_sizes(op: Operation, sizes: Sequence[int], operands: Sequence[SSAValue]) -> None:
-    """Raise VerifyException unless results have two sizes above 0, and each dynamic size an operand."""
+def require_sizes(
+    op: Operation, sizes: Sequence[int], start: DenseArrayBase[I64], operands: Sequence[SSAValue]
+) -> None:
+    """Raise VerifyException unless results have two sizes above 0, and each dynamic number an operand."""
     _, *out = sizes
     if len(out) != 2 or min(1 if size == DYNAMIC_INDEX else size for size in out) < 1:
         raise VerifyException(f"{op.name}: out holds two sizes above 0, found {out}")
-    count = sizes.count(DYNAMIC_INDEX)
+    count = [*sizes, *start.get_values()].count(DYNAMIC_INDEX)
     if len(operands) != count:
         raise VerifyException(f"{op.name}: {count} dynamic sizes, found {len(operands)} operands")

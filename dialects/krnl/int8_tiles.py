@@ -50,8 +50,8 @@ class Int8ConvOp(IRDLOperation):
 
     The region computes the stored element from the accumulator, the channel's value in each of `channels`,
     and the same pixel and channel of each of `images`, whose first pixels are at `image_starts`. Iterations
-    are as those of `krnl.conv`. The number of images and `out` are dynamic if `-9223372036854775808`; they
-    are given in `dynamic_sizes`.
+    are as those of `krnl.conv`. The number of images, `out` and `start` are dynamic if
+    `-9223372036854775808`; `dynamic_sizes` gives them in this order.
 
     ```mlir
     "krnl.int8_conv"(%y, %x, %w, %starts) ({
@@ -129,7 +129,7 @@ class Int8ConvOp(IRDLOperation):
             if len(shape_of(buffer)) != 4:
                 raise VerifyException(f"krnl.int8_conv: {name} has 4 axes, found {len(shape_of(buffer))}")
         require_pairs(self, ("kernel", "strides", "dilations", "tile"))
-        require_sizes(self, self.sizes, self.dynamic_sizes)
+        require_sizes(self, self.sizes, self.start, self.dynamic_sizes)
         window = self.start, self.kernel, self.strides, self.dilations
         require_windows(self, shape_of(self.x)[1:3], self.sizes[1:], window)
         groups, lanes = self.group_count, self.lanes.value.data

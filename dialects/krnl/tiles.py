@@ -245,11 +245,11 @@ class ConvOp(IRDLOperation):
     With `groups`, equal numbers of consecutive blocks of `x` and `y` form a group, with panels of its own,
     and `depth` is that of one. Groups of a part of a block have as many filters, and panels of one block.
 
-    Iterations are rows of `out` of each panel of each image; `range` selects some. The number of images and
-    `out` are dynamic if `-9223372036854775808`; they are given in `dynamic_sizes`. The epilogue is a scalar
-    function, applied in registers; bounds are its most frequent form. With `products`, the LLVM intrinsic of
-    a dot product, `x` and `w` hold the bits of bfloat16 values, and `w` has pairs of input channels side by
-    side.
+    Iterations are rows of `out` of each panel of each image; `range` selects some. The number of images,
+    `out` and `start` are dynamic if `-9223372036854775808`; `dynamic_sizes` gives them in this order. The
+    epilogue is a scalar function, applied in registers; bounds are its most frequent form. With `products`,
+    the LLVM intrinsic of a dot product, `x` and `w` hold the bits of bfloat16 values, and `w` has pairs of
+    input channels side by side.
 
     ```mlir
     "krnl.conv"(%y, %x, %w) {kernel = array<i64: 1, 1>, …} : …
@@ -353,7 +353,7 @@ class ConvOp(IRDLOperation):
         if len(shape_of(self.y)) != 5 or len(shape_of(self.x)) not in (4, 5):
             raise VerifyException("krnl.conv: y has 5 axes, x 4 or 5")
         require_pairs(self, ("kernel", "strides", "dilations", "out_strides", "tile"))
-        require_sizes(self, self.sizes, self.dynamic_sizes)
+        require_sizes(self, self.sizes, self.start, self.dynamic_sizes)
         window = self.start, self.kernel, self.strides, self.dilations
         require_windows(self, shape_of(self.x)[2:4], self.sizes[1:], window)
         require_range(self, self.range)

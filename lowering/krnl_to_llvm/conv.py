@@ -82,6 +82,8 @@ class _Conv:
     residual: _FeatureMap | None
     epilogue: Epilogue | None
     next_panel: _NextPanel | None
+    start: Sequence[int | SSAValue]
+    """Row and column of the first window."""
 
     @property
     def lanes(self) -> int:
@@ -125,6 +127,7 @@ def emit_conv(
         residual,
         epilogue,
         _next_panel(builder, op, grid),
+        [next(given) if index == DYNAMIC_INDEX else index for index in _sizes(op.start)],
     )
 
     def tile(origin: TileOrigin, pixels: int, width: int) -> None:
@@ -153,7 +156,7 @@ def _pixel_address(
     conv: _Conv,
     image: _FeatureMap,
     origin: TileOrigin,
-    start: Sequence[int],
+    start: Sequence[int | SSAValue],
     strides: Sequence[int],
 ) -> SSAValue:
     """Return the address of the pixel at `start` + (row, column) * `strides`."""
@@ -164,7 +167,7 @@ def _pixel_address(
     offset = builder.iadd(offset, builder.imul(column, strides[1] * image.lanes))
     pointer = builder.address(image.pointer, offset, image.element)
     pointer = builder.address(pointer, builder.mul_sizes(image.row, start[0]), image.element)
-    return builder.address(pointer, start[1] * image.lanes, image.element)
+    return builder.address(pointer, builder.mul_sizes(start[1], image.lanes), image.element)
 
 
 def _emit_tile(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> None:
@@ -206,9 +209,7 @@ def _accumulate_dense(
     builder, op, x = conv.builder, conv.op, conv.x
     image, block, row, column = origin
     kernel, dilations, strides = _sizes(op.kernel), _sizes(op.dilations), _sizes(op.strides)
-    corner = _pixel_address(
-        conv, x, (image, _first_block(conv, block), row, column), _sizes(op.start), strides
-    )
+    corner = _pixel_address(conv, x, (image, _first_block(conv, block), row, column), conv.start, strides)
     weights = builder.address(conv.w, builder.imul(block, conv.weights_per_channel * conv.lanes), x.element)
     aheads = _share_of_next_panel(conv, weights, origin, width)
     panel = _Panel(weights, width, len(aheads))
@@ -287,14 +288,15 @@ def _nonzero_ranges(
         sizes,
         ((top, bottom), (left, right)),
         (1, pixels),
-        *map(_sizes, (op.start, op.strides, op.kernel, op.dilations)),
+        conv.start,
+        *map(_sizes, (op.strides, op.kernel, op.dilations)),
         strict=True,
     )
     for at, size, (before, after), tile, start, stride, count, dilation in axes:
         if dilation == 1:
             ranges.append(None)
             continue
-        position = builder.iadd(builder.imul(at, stride), builder.constant(start))
+        position = builder.iadd(builder.imul(at, stride), builder.size(start))
         last = builder.iadd(position, builder.constant((tile - 1) * stride))
         # Position `i` of the window reads `position + i dilation`: at least `before`, less than the end.
         bounds = [
@@ -448,7 +450,7 @@ def _accumulate_depthwise(conv: _Conv, origin: TileOrigin, totals: Sequence[SSAV
     builder, op, x, element, lanes = conv.builder, conv.op, conv.x, conv.element, conv.lanes
     _, block, *_ = origin
     kernel, dilations, strides = _sizes(op.kernel), _sizes(op.dilations), _sizes(op.strides)
-    corner = builder.opaque(_pixel_address(conv, x, origin, _sizes(op.start), strides))
+    corner = builder.opaque(_pixel_address(conv, x, origin, conv.start, strides))
     weights = builder.opaque(builder.address(conv.w, builder.imul(block, prod(kernel) * lanes), element))
     is_unrolled = prod(kernel) <= MAX_UNROLLED_WINDOW
 

@@ -38,6 +38,8 @@ class _Int8Conv:
     channels: Sequence[SSAValue]
     images: Sequence[StridedBuffer]
     epilogue: Epilogue
+    start: Sequence[int | SSAValue]
+    """Row and column of the first window."""
 
     @property
     def lanes(self) -> int:
@@ -56,13 +58,15 @@ def emit_int8_conv(
     """Emit a `krnl.int8_conv` for the parallel range `iterations` (begin, end)."""
     y, x, (w, _), (starts, _), *rest = buffers
     channels = [pointer for pointer, _ in rest[: len(op.channels)]]
-    conv = _Int8Conv(builder, op, y, x, w, starts, channels, rest[len(op.channels) :], epilogue)
+    given = iter(dynamic_sizes)
+    images, rows, columns, *start = (
+        next(given) if size == DYNAMIC_INDEX else size for size in (*op.sizes, *_pair(op.start))
+    )
+    conv = _Int8Conv(builder, op, y, x, w, starts, channels, rest[len(op.channels) :], epilogue, start)
 
     def tile(origin: TileOrigin, pixels: int, width: int) -> None:
         _store(conv, origin, _accumulate(conv, origin, pixels, width), width)
 
-    given = iter(dynamic_sizes)
-    images, rows, columns = (next(given) if size == DYNAMIC_INDEX else size for size in op.sizes)
     grid = TileGrid(images, op.vectors, (rows, columns), _pair(op.tile), op.group_count)
     emit_tiles(builder, iterations, grid, tile)
 
@@ -77,7 +81,7 @@ def _pixel_address(
     memory: StridedBuffer,
     element: Attribute,
     origin: TileOrigin,
-    start: tuple[int, int],
+    start: Sequence[int | SSAValue],
     strides: tuple[int, int],
 ) -> SSAValue:
     """Return the address of the pixel at `start` + (row, column) * `strides`."""
@@ -87,7 +91,7 @@ def _pixel_address(
     offset = builder.iadd(offset, builder.imul(image, of_image))
     offset = builder.iadd(offset, builder.imul(row, builder.mul_sizes(of_row, strides[0])))
     for index, distance in zip(start, (of_row, of_column), strict=True):
-        if index:
+        if index != 0:
             offset = builder.iadd(offset, builder.size(builder.mul_sizes(distance, index)))
     return builder.address(pointer, offset, element)
 
@@ -102,7 +106,7 @@ def _accumulate(conv: _Int8Conv, origin: TileOrigin, pixels: int, width: int) ->
     channel = builder.imul(origin[1], lanes)
     first = builder.address(conv.starts, channel, i32)
     begin = [builder.load(builder.address(first, each * lanes, i32), i32, lanes) for each in range(width)]
-    corner = _pixel_address(conv, conv.x, i8, origin, _pair(op.start), strides)
+    corner = _pixel_address(conv, conv.x, i8, origin, conv.start, strides)
     if groups > 1:
         group = builder.add(llvm.UDivOp(origin[1], builder.constant(op.vectors // groups)))
         corner = builder.address(corner, builder.imul(group, depth), i8)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, UnrealizedConversionCastOp, i64
+from xdsl.dialects.builtin import TensorType, UnrealizedConversionCastOp, i64
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import KeepOp
@@ -18,7 +18,7 @@ from xonnc.lowering.onnx_to_krnl.builders.checks import size_check
 from xonnc.lowering.onnx_to_krnl.builders.kernels import Buffer
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, static_or_dynamic
 
 
 class DataDependentResults:
@@ -55,7 +55,7 @@ class DataDependentResults:
     def cut(self) -> None:
         """After the kernels: cut the results that are larger than needed."""
         for value, buffer, shape, axis in self._buffers:
-            sizes = [size if is_static(size) else DYNAMIC_INDEX for size in shape]
+            sizes = [static_or_dynamic(size) for size in shape]
             full_type = TensorType(self._builder.element(value), sizes)
             tensor = self._builder.insert(UnrealizedConversionCastOp.get([buffer], [full_type]))
             self._builder.resized[value] = self._builder.insert(

@@ -35,7 +35,13 @@ from xonnc.lowering.onnx_to_krnl.planning.element_types import (
     is_unsigned_element,
     storage_type,
 )
-from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, SymbolicSize, is_static, volume
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
+    Size,
+    SymbolicSize,
+    is_static,
+    static_or_dynamic,
+    volume,
+)
 
 INDEX = IndexType()
 
@@ -51,9 +57,7 @@ class DynamicBuffer:
     @property
     def type(self) -> MemRefType:
         """Return its memref type."""
-        return buffer_of(
-            self.element, tuple(size if is_static(size) else DYNAMIC_INDEX for size in self.shape)
-        )
+        return buffer_of(self.element, tuple(map(static_or_dynamic, self.shape)))
 
 
 BufferType: TypeAlias = MemRefType | DynamicBuffer

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xonnc.dialects.krnl.math import ErfOp
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import KernelBuilder
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static
 
 INDEX = IndexType()
 
@@ -74,8 +75,10 @@ class Scalar:
         """Return the product with a constant: this value itself for 1."""
         return self if factor == 1 else self * factor
 
-    def offset_by(self, number: int) -> Scalar:
-        """Return the sum with a constant: this value itself for 0."""
+    def offset_by(self, number: Size) -> Scalar:
+        """Return the sum with a constant, this value itself for 0, or of an index with a symbolic size."""
+        if not is_static(number):
+            return Scalar(self.kernel, self.kernel.affine(self.value, 1, number))
         return self + number if number else self
 
     def __radd__(self, other: Number) -> Scalar:

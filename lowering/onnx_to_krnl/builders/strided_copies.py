@@ -6,14 +6,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.memory import TransposeOp, element_of
 from xonnc.dialects.krnl.types import size_of
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import BufferType, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
-from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, are_static, is_static
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, are_static, is_static, static_or_dynamic
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def _copy_tiles(
             return
         row, column = loops
         strides = sides[0].strides(len(counts))[column], sides[1].strides(len(counts))[row]
-        given = [stride if is_static(stride) else DYNAMIC_INDEX for stride in strides]
+        given = [static_or_dynamic(stride) for stride in strides]
         open_strides = [kernel.size(stride) for stride in strides if not is_static(stride)]
         properties = {"size": IntegerAttr(tile, i64), "strides": DenseArrayBase.from_list(i64, given)}
         kernel.block.add_op(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, StringAttr, f32, i8, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, f32, i8, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xonnc.dialects.krnl.int8_tiles import Int8ConvOp, StoredOp
@@ -30,7 +30,7 @@ from xonnc.lowering.onnx_to_krnl.nn.convolution import pair
 from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Buffer, Int8Fusion, NHWCShape
 from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import VECTOR, QuantizedMatmul
 from xonnc.lowering.onnx_to_krnl.planning.layout_plan import Halo
-from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static, static_or_dynamic
 from xonnc.lowering.onnx_to_krnl.planning.tile_keys import conv_key, int8_conv_kind
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import WindowGeometry
 
@@ -146,13 +146,13 @@ def _lower_matmul(
         buffers.append(image.buffer)
         types.append(buffer_type(shape, i8))
     # Windows begin in the halo, which is at least as wide as the pads.
-    first = source.start[0] - window.begins[0], source.start[1] - window.begins[1]
+    first = window.first(source.start)
     properties: dict[str, Attribute] = {
         "kernel": pair(window.kernel),
         "strides": pair(window.strides),
         "dilations": pair(window.dilations),
-        "start": pair(first),
-        "out": pair([size if is_static(size) else DYNAMIC_INDEX for size in out]),
+        "start": pair(map(static_or_dynamic, first)),
+        "out": pair(map(static_or_dynamic, out)),
         "out_start": pair(target.start),
         "image_starts": pair([index for image in others for index in image.start]),
         "tile": pair(tile),
@@ -168,7 +168,7 @@ def _lower_matmul(
     body = _epilogue_region(fusion, kernel, [element_of(buffer) for buffer in rest])
     count = target.extents.images
     iterations = count * (groups * -(-vectors // tile[1]) * rows)
-    dynamic_sizes = [kernel.size(size) for size in (count, rows, columns) if not is_static(size)]
+    dynamic_sizes = [kernel.size(size) for size in (count, rows, columns, *first) if not is_static(size)]
     if not is_static(iterations):
         # The call passes the number of iterations as an argument; make the kernel take it.
         kernel.size(iterations)

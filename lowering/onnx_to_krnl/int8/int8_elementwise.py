@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from xonnc.lowering.onnx_to_krnl.int8.int8_epilogues import int8_epilogue
 from xonnc.lowering.onnx_to_krnl.int8.int8_layout import int8_buffer, int8_result, pixel_indices
 from xonnc.lowering.onnx_to_krnl.planning.int8_fusion import Int8Buffer, Int8Fusion
 from xonnc.lowering.onnx_to_krnl.planning.int8_patterns import QuantizedMatmul
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import WindowGeometry
 
 
@@ -45,7 +47,7 @@ def lower_int8_elementwise(fusion: Int8Fusion, builder: LoweringBuilder) -> None
         pixel = number, row, column
         total: SSAValue | None = None
         if product is not None and source is not None:
-            corner = source.start[0] - product.window.begins[0], source.start[1] - product.window.begins[1]
+            corner = product.window.first(source.start)
             total = _sum(
                 kernel, product, (buffers[1], biases.pop(0), biases.pop(0)), corner, (*pixel, channel)
             )
@@ -107,7 +109,7 @@ def _sum(
     kernel: KernelBuilder,
     product: QuantizedMatmul,
     buffers: tuple[SSAValue, SSAValue, SSAValue],
-    corner: tuple[int, int],
+    corner: Sequence[Size],
     indices: tuple[SSAValue, SSAValue, SSAValue, SSAValue],
 ) -> SSAValue:
     """Emit the i32 sum of a depthwise window, unrolled."""
@@ -140,7 +142,7 @@ def lower_int8_max_pool(op: Operation, window: WindowGeometry, builder: Lowering
         for indices in itertools.product(*(range(size) for size in window.kernel)):
             at = [number]
             for axis, index in enumerate((row, column)):
-                offset = indices[axis] * window.dilations[axis] - window.begins[axis] + source.start[axis]
+                offset = window.first(source.start)[axis] + indices[axis] * window.dilations[axis]
                 here = Scalar(kernel, kernel.affine(index, window.strides[axis], offset))
                 if window.begins[axis]:
                     here = here.maximum(source.start[axis])

@@ -39,7 +39,7 @@ def window_sums(product: QuantizedMatmul, builder: LoweringBuilder) -> SSAValue:
     kernel = KernelBuilder(
         [buffer_type([images, rows, columns], i32), buffer_type([images, height, width], i32)]
     )
-    first = source.start[0] - window.begins[0], source.start[1] - window.begins[1]
+    first = window.first(source.start)
     with kernel.loops([images, rows, columns]) as (image, *pixel):
         total: SSAValue | None = None
         for position in itertools.product(*(range(size) for size in window.kernel)):

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseArrayBase,
     IntegerAttr,
     StringAttr,
@@ -39,7 +38,7 @@ from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import KernelBuilder
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.planning.element_types import integer_range
 from xonnc.lowering.onnx_to_krnl.planning.quantized_operands import QuantizedOperands
-from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static, static_or_dynamic
 from xonnc.rewriting.patterns import Array
 
 BYTES_OF_DOT = 8
@@ -190,7 +189,7 @@ def dequantize_matmul(
     ]
     zero = weights.one_zero_point
     numbers = {"n": n, "k": k, "bits": bits, "block": weights.block}
-    numbers["m"] = m if is_static(m) else DYNAMIC_INDEX
+    numbers["m"] = static_or_dynamic(m)
     if zero is not None:
         numbers["zero_point"] = zero
     elif (zeros := weights.zero_points) is not None:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseArrayBase,
     IntegerAttr,
     StringAttr,
@@ -51,6 +50,7 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
     is_static,
     max_size,
     min_size,
+    static_or_dynamic,
     static_sizes,
     volume,
 )
@@ -390,7 +390,7 @@ def add_gemm(
     """Add a `krnl.gemm` of C, A, B and perhaps a bias to a kernel: all of it, or a range of iterations."""
     attributes = dict(properties)
     for name, size in zip("mnk", sizes, strict=True):
-        attributes[name] = IntegerAttr(size if is_static(size) else DYNAMIC_INDEX, i64)
+        attributes[name] = IntegerAttr(static_or_dynamic(size), i64)
     attributes["tile"] = DenseArrayBase.from_list(i64, list(tile))
     c, a, b, *bias = buffers
     product = GemmOp(operands=[c, a, b, bias, iterations, dynamic_sizes], properties=attributes)

@@ -53,7 +53,7 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import (
     MAX_UNROLLED_WINDOW,
     WindowGeometry,
-    has_static_pads,
+    has_pads,
     window_of,
 )
 from xonnc.lowering.onnx_to_krnl.tensor.padding import padded
@@ -90,7 +90,7 @@ def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
     if builder.element(op.X) not in (f32, f64):
         return "not of f32 or f64"
     shape, out, weights = builder.sizes(op.X), builder.sizes(op.Y), static_sizes(builder.sizes(op.W))
-    if len(weights) != len(shape) or not has_static_pads(op, shape[2:]):
+    if len(weights) != len(shape) or not has_pads(op, shape[2:]):
         return NO_DYNAMIC_KERNEL
     window, filters = window_of(op, weights[2:], shape[2:], out[2:]), weights[0]
     groups = op.group.value.data
@@ -248,7 +248,7 @@ def columns_of(
     exprs = [dim(0), dim(1)]
     for axis in range(rank):
         terms = (2 + rank + axis, window.strides[axis]), (2 + axis, window.dilations[axis])
-        exprs.append(IndexExpr(terms))
+        exprs.append(IndexExpr(terms, window.skipped[axis]))
     read = AffineAccess(source, [shape[0], shape[1], *window.padded], exprs)
     copy("im2col", sizes, AffineAccess.whole(target, sizes), read, builder)
     return target
@@ -265,9 +265,9 @@ def _over_window(
     total = start
     for number, position in enumerate(itertools.product(*(range(size) for size in window.kernel))):
         at = [
-            index.scaled_by(stride).offset_by(step * dilation)
-            for index, stride, step, dilation in zip(
-                indices[2:], window.strides, position, window.dilations, strict=True
+            index.scaled_by(stride).offset_by(step * dilation + skipped)
+            for index, stride, step, dilation, skipped in zip(
+                indices[2:], window.strides, position, window.dilations, window.skipped, strict=True
             )
         ]
         total = combine(total, source.load(*indices[:2], *at), number)
@@ -322,12 +322,12 @@ def _depthwise_by_rows(kernel: Kernel, out: Sequence[Size], window: WindowGeomet
             row = kernel.index(0)
             for size, step in zip(rows, steps, strict=True):
                 row = row.scaled_by(size) + step
-            geometry = zip(above, window.strides[:-1], steps, window.dilations[:-1], strict=True)
+            geometry = zip(above, window.strides, steps, window.dilations, window.skipped, strict=False)
             at = [
-                index.scaled_by(stride) + step.scaled_by(dilation)
-                for index, stride, step, dilation in geometry
+                (index.scaled_by(stride) + step.scaled_by(dilation)).offset_by(skipped)
+                for index, stride, step, dilation, skipped in geometry
             ]
-            first = column.scaled_by(window.strides[-1])
+            first = column.scaled_by(window.strides[-1]).offset_by(window.skipped[-1])
             total = target[*outer, column]
             for number in range(columns):
                 x = source[image, channel, *at, first.offset_by(number * window.dilations[-1])]
@@ -367,7 +367,7 @@ def average_pool(op: nn.AveragePoolOp, builder: LoweringBuilder) -> str | None:
     """Mean of each window. Pads count with `count_include_pad`; what `ceil_mode` adds does not."""
     shape, out = builder.sizes(op.X)[2:], builder.sizes(op.Y)[2:]
     kernel = int_values(op.kernel_shape) or ()
-    if not has_static_pads(op, shape):
+    if not has_pads(op, shape):
         return NO_DYNAMIC_KERNEL
     window = window_of(op, kernel, shape, out)
     if not _is_unrolled(op.X, kernel, builder):
@@ -422,7 +422,7 @@ def _pool(
     builder: LoweringBuilder,
 ) -> str | None:
     shape, out = builder.sizes(value), builder.sizes(result)
-    if not has_static_pads(op, shape[2:]):
+    if not has_pads(op, shape[2:]):
         return NO_DYNAMIC_KERNEL
     window = window_of(op, int_values(op.kernel_shape) or (), shape[2:], out[2:])
     if result in builder.layouts.blocked:
@@ -495,8 +495,9 @@ def _row_under(
     """Return the indices of a row of the input under a window, clamped, and whether it was inside."""
     at: list[Scalar] = []
     is_inside: Scalar | None = None
+    first = window.first((0,) * len(window.kernel))
     for axis, (index, size, step) in enumerate(zip(above, sizes, position, strict=False)):
-        offset = step * window.dilations[axis] - window.begins[axis]
+        offset = first[axis] + step * window.dilations[axis]
         here = index.scaled_by(window.strides[axis]).offset_by(offset)
         if window.begins[axis] or window.ends[axis]:
             last = kernel.size(size) - 1
@@ -552,7 +553,7 @@ def _inside(
 ) -> Scalar:
     """Return a row or column of the source under the window, clamped to the image if asked for."""
     first = source.start[axis]
-    offset = first - window.begins[axis] + step * window.dilations[axis]
+    offset = window.first(source.start)[axis] + step * window.dilations[axis]
     position = index.scaled_by(window.strides[axis]).offset_by(offset)
     if is_clamped and step * window.dilations[axis] < window.begins[axis]:
         position = position.maximum(first)

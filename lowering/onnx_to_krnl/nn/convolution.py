@@ -7,14 +7,13 @@ docs/internals/cpu-kernels.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
@@ -43,7 +42,7 @@ from xonnc.lowering.onnx_to_krnl.planning.layout_plan import BlockedBuffer, Conv
 from xonnc.lowering.onnx_to_krnl.planning.select_bf16_onnx import has_bf16_operands
 from xonnc.lowering.onnx_to_krnl.planning.select_winograd_onnx import winograd_tile
 from xonnc.lowering.onnx_to_krnl.planning.subpixel_convolution import SubConvolution
-from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static
+from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static, static_or_dynamic
 from xonnc.lowering.onnx_to_krnl.planning.tile_keys import conv_key, conv_kind
 from xonnc.rewriting.patterns import Array
 
@@ -127,6 +126,10 @@ def _lower_phase(
     kernel_shape = _ordered(is_transposed, sub_convolution.kernel)
     strides = (1, 1) if window is None else _ordered(is_transposed, window.strides)
     dilations = (1, 1) if window is None else _ordered(is_transposed, window.dilations)
+    first: Sequence[Size] = _moved(source.start, sub_convolution.first)
+    if window is not None:
+        first = [start + skipped for start, skipped in zip(first, window.skipped, strict=True)]
+    first = _ordered(is_transposed, first)
     channels = weights.shape[1], blocks * lanes
     key = conv_key(
         conv_kind(fusion.is_depthwise, fusion.groups),
@@ -151,8 +154,8 @@ def _lower_phase(
         "kernel": pair(kernel_shape),
         "strides": pair(strides),
         "dilations": pair(dilations),
-        "start": pair(_ordered(is_transposed, _moved(source.start, sub_convolution.first))),
-        "out": pair([size if is_static(size) else DYNAMIC_INDEX for size in (rows, columns)]),
+        "start": pair(map(static_or_dynamic, first)),
+        "out": pair(map(static_or_dynamic, (rows, columns))),
         "out_start": pair(_ordered(is_transposed, _moved(target.start, sub_convolution.out_first))),
         "out_strides": pair(_ordered(is_transposed, sub_convolution.out_strides)),
         "tile": pair(tile),
@@ -199,7 +202,8 @@ def _lower_phase(
     biases = rest[: bias is not None]
     panels = block_groups * -(-(blocks // block_groups) // tile[1])
     iterations = target.sizes[0] * (rows * panels)
-    counts = [kernel.size(size) for size in (target.sizes[0], rows, columns) if not is_static(size)]
+    dynamic = [size for size in (target.sizes[0], rows, columns, *first) if not is_static(size)]
+    counts = [kernel.size(size) for size in dynamic]
     # The call passes the number of iterations as an argument; make the kernel take it.
     kernel.size(iterations)
     operands = [y, x, w, biases, rest[len(biases) :], kernel.add_range_arguments(), counts]
@@ -245,7 +249,7 @@ def _moved(start: tuple[int, int], by: tuple[int, int]) -> tuple[int, int]:
     return start[0] + by[0], start[1] + by[1]
 
 
-def pair(sizes: Sequence[int]) -> Attribute:
+def pair(sizes: Iterable[int]) -> Attribute:
     """Return sizes as a dense array attribute."""
     return DenseArrayBase.from_list(i64, list(sizes))
 

@@ -123,7 +123,7 @@ def global_lp_pool(op: nn.GlobalLpPoolOp, builder: LoweringBuilder) -> str | Non
     """`(Σ |x|^p)^(1/p)` over each channel."""
     spatial = builder.shape(op.X)[2:]
     ones, zeros = (1,) * len(spatial), (0,) * len(spatial)
-    window = WindowGeometry(tuple(spatial), ones, ones, zeros, zeros, tuple(spatial))
+    window = WindowGeometry(tuple(spatial), ones, ones, zeros, zeros, tuple(spatial), zeros)
     return _powers(op.X, op.Y, window, op.p.value.data, builder)
 
 

@@ -41,7 +41,7 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, volume
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import (
     MAX_UNROLLED_WINDOW,
     WindowGeometry,
-    has_static_pads,
+    has_pads,
     window_of,
 )
 
@@ -479,7 +479,7 @@ def _pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, layouts: Int8Plan) -> None:
     ):
         return
     shape, out = layouts.known_sizes(value), layouts.known_sizes(result)
-    if shape is None or out is None or len(shape) != 4 or 0 in out or not has_static_pads(op, shape[2:]):
+    if shape is None or out is None or len(shape) != 4 or 0 in out or not has_pads(op, shape[2:]):
         return
     window = window_of(op, int_values(op.kernel_shape) or (), shape[2:], out[2:])
     # Padding is replaced by re-reading the edge, which is correct only if the window covers the edge: without

@@ -26,7 +26,7 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import (
     MAX_UNROLLED_WINDOW,
     WindowGeometry,
-    has_static_pads,
+    has_pads,
     window_of,
 )
 from xonnc.rewriting.patterns import Array
@@ -348,7 +348,7 @@ def _bias(value: SSAValue, count: int) -> npt.NDArray[np.float32] | None:
     return np.broadcast_to(found.reshape(-1), count).astype(np.float32)
 
 
-ONE = WindowGeometry((1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (1, 1))
+ONE = WindowGeometry((1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (1, 1), (0, 0))
 """The window of a matrix product: 1x1."""
 
 
@@ -380,7 +380,7 @@ def _conv_window(
         return None
     if not len(shape) == len(out) == len(weights) == 4 or 0 in (*shape, *out, *weights):
         return None
-    if not has_static_pads(op, shape[2:]):
+    if not has_pads(op, shape[2:]):
         return None
     return window_of(op, weights[2:], shape[2:], out[2:])
 

@@ -40,7 +40,7 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, are_static
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import (
     MAX_UNROLLED_WINDOW,
     WindowGeometry,
-    has_static_pads,
+    has_pads,
     window_of,
 )
 from xonnc.rewriting.patterns import Array
@@ -234,10 +234,12 @@ def _begin_fusion(op: nn.ConvOp, layouts: LayoutPlan, ends: dict[SSAValue, ConvF
     window = image_window(op, weights.shape[2:], x, y)
     if window is None:
         return
-    min_saved = MIN_SAVED_DEPTHWISE if is_depthwise else MIN_SAVED
-    sub_convolutions = dilated_sub_convolutions(
-        window.kernel, window.strides, window.dilations, window.begins, x[2:], y[2:], min_saved
-    )
+    sub_convolutions = None
+    if not any(window.skipped):
+        min_saved = MIN_SAVED_DEPTHWISE if is_depthwise else MIN_SAVED
+        sub_convolutions = dilated_sub_convolutions(
+            window.kernel, window.strides, window.dilations, window.begins, x[2:], y[2:], min_saved
+        )
     if max(window.dilations) == 1 or sub_convolutions is None:
         first = -window.begins[0], -window.begins[1]
         rows, columns = (range(size) for size in window.kernel)
@@ -265,10 +267,10 @@ def image_window(op: WindowOp, kernel: Sequence[int], x: ImageSizes, y: ImageSiz
     """
     Return the window of an op on images; that of an op with one spatial axis is a row.
 
-    None if its pads depend on dynamic sizes.
+    None if it crops dynamic sizes.
     """
     axes = slice(-len(kernel), None)
-    if not has_static_pads(op, x[2:][axes]):
+    if not has_pads(op, x[2:][axes]):
         return None
     return window_of(op, kernel, x[2:][axes], y[2:][axes]).of_image
 
@@ -478,7 +480,9 @@ def has_static_counts(op: PoolOp, window: WindowGeometry) -> bool:
     """Whether a pool is no mean, or one whose windows all count as many elements."""
     if not isinstance(op, nn.AveragePoolOp) or not window.is_padded:
         return True
-    return bool(op.count_include_pad.value.data) and not op.ceil_mode.value.data
+    is_same = op.auto_pad.data.startswith("SAME")
+    rounds_up = op.ceil_mode.value.data and not is_same and max(window.strides) > 1
+    return bool(op.count_include_pad.value.data) and not rounds_up
 
 
 def _concat(op: tensor.ConcatOp, layouts: LayoutPlan) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeGuard, overload
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+
 from xonnc.transforms.dims.expressions import ONE, ZERO, DimExpr, DimSymbols
 
 
@@ -60,6 +62,11 @@ def is_static(size: Size) -> TypeGuard[int]:
 def are_static(sizes: Iterable[Size]) -> bool:
     """Whether all sizes are static."""
     return all(isinstance(size, int) for size in sizes)
+
+
+def static_or_dynamic(size: Size) -> int:
+    """Return a size as types and attributes have it: `DYNAMIC_INDEX` for a symbolic one."""
+    return size if is_static(size) else DYNAMIC_INDEX
 
 
 def static_sizes(sizes: Iterable[Size]) -> list[int]:

@@ -295,44 +295,39 @@ func.func @einsum(%x: tensor<3x8x64xf32>, %w: tensor<64x16xf32>, %a: tensor<3x8x
 
 // -----
 
-// Pads that depend on the size of the image become a Pad: 2 ⌈W / 2⌉ + 1 - W columns for windows of 3.
-// CHECK-LABEL: @same_of_dynamic_columns
-// CHECK:         %[[W:.*]] = "onnx.Shape"(%arg0) <{end = 4 : si64, start = 3 : si64}>
-// CHECK:         "onnx.Div"
-// CHECK:         "onnx.Sub"(%{{.*}}, %[[W]])
+// A mean of a dynamic image that leaves out pads is one that counts them over that of ones, which pads alike.
+// CHECK-LABEL: @mean_of_same
+// CHECK:         %[[ONES:.*]] = "onnx.Expand"
+// CHECK:         %[[SUM:.*]] = "onnx.AveragePool"(%arg0) <{auto_pad = "SAME_UPPER", ceil_mode = 0 : si64, count_include_pad = 1 : si64
+// CHECK:         %[[COUNT:.*]] = "onnx.AveragePool"(%[[ONES]]) <{auto_pad = "SAME_UPPER", ceil_mode = 0 : si64, count_include_pad = 1 : si64
+// CHECK:         "onnx.Div"(%[[SUM]], %[[COUNT]])
+func.func @mean_of_same(%x: tensor<1x4x8x?xf32>) -> tensor<1x4x4x?xf32> {
+  %y = "onnx.AveragePool"(%x) <{auto_pad = "SAME_UPPER", ceil_mode = 1 : si64, kernel_shape = [3, 3], strides = [2, 2]}> : (tensor<1x4x8x?xf32>) -> tensor<1x4x4x?xf32>
+  onnx.Return %y : tensor<1x4x4x?xf32>
+}
+
+// -----
+
+// Windows rounded up have as many pads as they reach at most; a mean that counts pads counts no more than given.
+// CHECK-LABEL: @rounded_up
+// CHECK:         "onnx.MaxPoolSingleOut"(%arg0) <{{.*}}ceil_mode = 0 : si64, {{.*}}pads = [1, 1, 2, 2]
 // CHECK:         %[[P:.*]] = "onnx.Pad"(%arg0, %{{.*}}) <{mode = "constant"}>
-// CHECK:         "onnx.Conv"(%[[P]], %arg1, %{{.*}}) <{auto_pad = "NOTSET", {{.*}}pads = [0, 0, 0, 0]
-func.func @same_of_dynamic_columns(%x: tensor<1x4x8x?xf32>, %w: tensor<5x4x3x3xf32>) -> tensor<1x5x4x?xf32> {
-  %none = "onnx.NoValue"() {value} : () -> none
-  %y = "onnx.Conv"(%x, %w, %none) <{auto_pad = "SAME_UPPER", strides = [2, 2]}> : (tensor<1x4x8x?xf32>, tensor<5x4x3x3xf32>, none) -> tensor<1x5x4x?xf32>
-  onnx.Return %y : tensor<1x5x4x?xf32>
+// CHECK:         "onnx.AveragePool"(%[[P]]) <{auto_pad = "NOTSET", ceil_mode = 0 : si64, count_include_pad = 1 : si64, {{.*}}pads = [0, 0, 1, 1]
+func.func @rounded_up(%x: tensor<1x4x?x?xf32>) -> (tensor<1x4x?x?xf32>, tensor<1x4x?x?xf32>) {
+  %y = "onnx.MaxPoolSingleOut"(%x) <{ceil_mode = 1 : si64, kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]}> : (tensor<1x4x?x?xf32>) -> tensor<1x4x?x?xf32>
+  %z = "onnx.AveragePool"(%x) <{ceil_mode = 1 : si64, count_include_pad = 1 : si64, kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]}> : (tensor<1x4x?x?xf32>) -> tensor<1x4x?x?xf32>
+  onnx.Return %y, %z : tensor<1x4x?x?xf32>, tensor<1x4x?x?xf32>
 }
 
 // -----
 
-// Not of images of known size, nor of quantized ones whose zero point is not known.
-// CHECK-LABEL: @same_kept
-// CHECK-COUNT-2: "onnx.Conv"({{.*}}auto_pad = "SAME_UPPER"
-func.func @same_kept(%x: tensor<1x4x8x8xf32>, %q: tensor<1x4x?x?xui8>, %s: tensor<f32>, %z: tensor<ui8>, %w: tensor<5x4x3x3xf32>) -> (tensor<1x5x4x4xf32>, tensor<1x5x?x?xf32>) {
-  %none = "onnx.NoValue"() {value} : () -> none
-  %d = "onnx.DequantizeLinear"(%q, %s, %z) : (tensor<1x4x?x?xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x4x?x?xf32>
-  %y = "onnx.Conv"(%x, %w, %none) <{auto_pad = "SAME_UPPER", strides = [2, 2]}> : (tensor<1x4x8x8xf32>, tensor<5x4x3x3xf32>, none) -> tensor<1x5x4x4xf32>
-  %t = "onnx.Conv"(%d, %w, %none) <{auto_pad = "SAME_UPPER", strides = [2, 2]}> : (tensor<1x4x?x?xf32>, tensor<5x4x3x3xf32>, none) -> tensor<1x5x?x?xf32>
-  onnx.Return %y, %t : tensor<1x5x4x4xf32>, tensor<1x5x?x?xf32>
-}
-
-// -----
-
-// Quantized images are padded with their zero point, and stay quantized.
-// CHECK-LABEL: @same_of_bytes
-// CHECK:         %[[Z:.*]] = onnx.Constant dense<90> : tensor<ui8>
-// CHECK:         %[[P:.*]] = "onnx.Pad"(%arg0, %{{.*}}, %{{.*}}, %{{.*}}) <{mode = "constant"}> : (tensor<1x4x?x?xui8>
-// CHECK:         %[[D:.*]] = "onnx.DequantizeLinear"(%[[P]], %arg1, %[[Z]])
-// CHECK:         "onnx.Conv"(%[[D]], %arg2, %{{.*}}) <{auto_pad = "NOTSET"
-func.func @same_of_bytes(%q: tensor<1x4x?x?xui8>, %s: tensor<f32>, %w: tensor<5x4x3x3xf32>) -> tensor<1x5x?x?xf32> {
-  %none = "onnx.NoValue"() {value} : () -> none
-  %z = onnx.Constant dense<90> : tensor<ui8>
-  %d = "onnx.DequantizeLinear"(%q, %s, %z) : (tensor<1x4x?x?xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x4x?x?xf32>
-  %y = "onnx.Conv"(%d, %w, %none) <{auto_pad = "SAME_UPPER", strides = [2, 2]}> : (tensor<1x4x?x?xf32>, tensor<5x4x3x3xf32>, none) -> tensor<1x5x?x?xf32>
-  onnx.Return %y : tensor<1x5x?x?xf32>
+// Kernels know the pads of SAME and of windows that count all pads, for all sizes.
+// CHECK-LABEL: @pads_kept
+// CHECK-NEXT:    "onnx.MaxPoolSingleOut"({{.*}}auto_pad = "SAME_UPPER"
+// CHECK-NEXT:    "onnx.AveragePool"({{.*}}auto_pad = "SAME_LOWER"
+// CHECK-NEXT:    onnx.Return
+func.func @pads_kept(%x: tensor<1x4x?x?xf32>) -> (tensor<1x4x?x?xf32>, tensor<1x4x?x?xf32>) {
+  %y = "onnx.MaxPoolSingleOut"(%x) <{auto_pad = "SAME_UPPER", kernel_shape = [3, 3], strides = [2, 2]}> : (tensor<1x4x?x?xf32>) -> tensor<1x4x?x?xf32>
+  %z = "onnx.AveragePool"(%x) <{auto_pad = "SAME_LOWER", count_include_pad = 1 : si64, kernel_shape = [3, 3], strides = [2, 2]}> : (tensor<1x4x?x?xf32>) -> tensor<1x4x?x?xf32>
+  onnx.Return %y, %z : tensor<1x4x?x?xf32>, tensor<1x4x?x?xf32>
 }

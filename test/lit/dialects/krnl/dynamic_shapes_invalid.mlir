@@ -65,6 +65,14 @@ func.func @f(%y: memref<?x1x4x4x16xf32>, %w: memref<256xf32>) {
 
 // -----
 
+func.func @f(%y: memref<1x1x4x4x16xf32>, %w: memref<256xf32>) {
+  // expected-error @+1 {{krnl.conv: 1 dynamic sizes, found 0 operands}}
+  "krnl.conv"(%y, %y, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: -9223372036854775808, 0>, out = array<i64: 4, 4>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 4, 1>}> : (memref<1x1x4x4x16xf32>, memref<1x1x4x4x16xf32>, memref<256xf32>) -> ()
+  return
+}
+
+// -----
+
 func.func @f(%c: memref<4x4xf32>, %n: index) {
   // expected-error @+1 {{krnl.transpose: 0 dynamic strides, found 1 operands}}
   "krnl.transpose"(%c, %c, %n, %n, %n, %n, %n) <{operandSegmentSizes = array<i32: 1, 1, 2, 2, 1>, size = 4 : i64, strides = array<i64: 4, 4>}> : (memref<4x4xf32>, memref<4x4xf32>, index, index, index, index, index) -> ()

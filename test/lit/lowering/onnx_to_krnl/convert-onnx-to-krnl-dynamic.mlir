@@ -120,3 +120,20 @@ func.func @integers(%x: tensor<1x4x?x?xui8> {onnx.name = "x", onnx.dim_params = 
   %0 = "onnx.ConvInteger"(%x, %w, %zero, %none) {pads = [1, 1, 1, 1], kernel_shape = [3, 3]} : (tensor<1x4x?x?xui8>, tensor<16x4x3x3xi8>, tensor<ui8>, none) -> tensor<1x16x?x?xi32>
   onnx.Return %0 : tensor<1x16x?x?xi32>
 }
+
+// -----
+
+// The pads of SAME depend on the number of columns, which windows take two at a time: there is a column of zeros on
+// either side, and the first window begins in one or the other.
+// CHECK-LABEL: @same
+// CHECK:         %[[W:.*]] = tensor.dim
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "halo_
+// CHECK:         "krnl.conv"({{.*}}) <{{{.*}}start = array<i64: 0, -9223372036854775808>, strides = array<i64: 1, 2>
+// LLVM-LABEL:  llvm.func internal @conv_
+// THREADS-LABEL: @same
+func.func @same(%x: tensor<1x16x4x?xf32> {onnx.name = "x", onnx.dim_params = "3:W"}) -> tensor<1x16x4x?xf32> {
+  %w = onnx.Constant {value = dense<1.0> : tensor<16x16x3x3xf32>} : tensor<16x16x3x3xf32>
+  %none = "onnx.NoValue"() : () -> none
+  %0 = "onnx.Conv"(%x, %w, %none) {auto_pad = "SAME_UPPER", strides = [1, 2], kernel_shape = [3, 3]} : (tensor<1x16x4x?xf32>, tensor<16x16x3x3xf32>, none) -> tensor<1x16x4x?xf32>
+  onnx.Return %0 : tensor<1x16x4x?xf32>
+}

@@ -49,6 +49,8 @@ INTEGERS = {
     "product": "i = QLinearConv<pads=[1,1,1,1]>(x, one, zero, q_w, one, q_z, step, zero)",
     "pool": """c = QLinearConv<pads=[1,1,1,1]>(x, one, zero, q_w, one, q_z, step, zero)
         i = MaxPool<kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]>(c)""",
+    "same pool": """c = QLinearConv<pads=[1,1,1,1]>(x, one, zero, q_w, one, q_z, step, zero)
+        i = MaxPool<kernel_shape=[3,3], strides=[2,2], auto_pad="SAME_UPPER">(c)""",
     "same": """i = QLinearConv<auto_pad="SAME_UPPER", strides=[2,3]>
         (x, one, zero, q_w, one, q_z, step, zero)""",
     "sums": "i = ConvInteger<pads=[1,1,1,1]>(x, q_w, zero)",

@@ -37,6 +37,17 @@ IMAGES = {
     "same joined": """c# = Conv<auto_pad="SAME_LOWER", strides=[2,2]>(x, w)
         d# = Conv<auto_pad="SAME_LOWER", strides=[2,2]>(x, point)
         a# = Add(c#, d#)""",
+    "same, few channels": """c# = Conv(x, to3)
+        a# = Conv<auto_pad="SAME_UPPER", strides=[2,2]>(c#, from3)""",
+    "same, few filters": 'a# = Conv<auto_pad="SAME_LOWER", strides=[2,3]>(x, few)',
+    "same, large window": 'a# = Conv<auto_pad="SAME_UPPER", strides=[2,2], group=32>(x, large)',
+    "same pools of blocks": """c# = Conv(x, point)
+        d# = MaxPool<kernel_shape=[3,4], strides=[2,3], auto_pad="SAME_LOWER">(c#)
+        e# = AveragePool<kernel_shape=[2,3], strides=[2,2], auto_pad="SAME_UPPER", ceil_mode=1,
+            count_include_pad=1>(d#)
+        a# = Conv(e#, point)""",
+    "same, gaps": """c# = MaxPool<kernel_shape=[2,2], strides=[3,3], auto_pad="SAME_UPPER">(x)
+        a# = Conv<auto_pad="SAME_LOWER", strides=[3,3]>(c#, point)""",
     "same pools": """c# = MaxPool<kernel_shape=[3,3], strides=[2,2], auto_pad="SAME_UPPER">(x)
         d# = AveragePool<kernel_shape=[3,2], strides=[2,2], auto_pad="SAME_LOWER">(c#)
         a# = AveragePool<kernel_shape=[3,3], strides=[2,2], auto_pad="SAME_UPPER",
@@ -65,6 +76,8 @@ IMAGES = {
 }
 
 ROWS = {
+    "same": """c# = Conv<auto_pad="SAME_LOWER", strides=[2]>(x, w)
+        a# = Conv<auto_pad="SAME_UPPER", strides=[3]>(c#, w, b)""",
     "dense": "a# = Conv<pads=[2,2], dilations=[2]>(x, w, b)",
     "strided": "c# = Conv(x, one)\n a# = Conv<pads=[5,5], strides=[5]>(c#, wave)",
     "transposed": "a# = ConvTranspose<strides=[4], pads=[2,2]>(x, up)",
@@ -134,6 +147,28 @@ def test_rows():
     assert not session.host_calls()
 
 
+@pytest.mark.parametrize(("name", "group"), [("w", 1), ("deep", 32), ("few", 1)])
+def test_dilated_windows_of_same(name: str, group: int):
+    """Compared with the pads of each size, since onnxruntime takes no dilations with `auto_pad`."""
+    text = f'a# = Conv<auto_pad="SAME_LOWER", strides=[2,3], dilations=[3,2], group={group}>(x, {name})'
+    model = joined({"": text}, {name: WEIGHTS[name]}, "hw")
+    session = compile_native(model)
+    (node,) = model.graph.node
+    node.attribute.remove(next(each for each in node.attribute if each.name == "auto_pad"))
+    node.attribute.append(onnx.helper.make_attribute("pads", [0, 0, 0, 0]))
+    for sizes in [(7, 15), (8, 9), (2, 1)]:
+        pads = [
+            max((-(-size // stride) - 1) * stride + span - size, 0)
+            for size, stride, span in zip(sizes, (2, 3), (7, 5), strict=True)
+        ]
+        node.attribute[-1].ints[:] = [*(-(-each // 2) for each in pads), *(each // 2 for each in pads)]
+        reference = import_module("onnxruntime").InferenceSession(model.SerializeToString())
+        x = RANDOM.normal(size=(1, 32, *sizes)).astype(np.float32)
+        found, expected = session.run(None, {"x": x})[0], reference.run(None, {"x": x})[0]
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-4, atol=1e-4)
+    assert session.compiled == 1
+
+
 def test_images_added_to_smaller_ones_enlarged():
     """Sizes are assumed to be multiples of 4: others are invalid, or broadcast."""
     text = """c# = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)
@@ -180,7 +215,6 @@ def test_windows_that_do_not_fit(text: str, shape: tuple[int, int], message: str
 @pytest.mark.parametrize(
     "text",
     [
-        'a# = MaxPool<kernel_shape=[2,2], strides=[3,3], auto_pad="SAME_UPPER">(x)',
         "a# = MaxPool<kernel_shape=[2,2], strides=[2,2], pads=[0,0,1,1], ceil_mode=1>(x)",
         """a# = AveragePool<kernel_shape=[2,2], strides=[2,2], pads=[0,0,1,1], count_include_pad=1,
             ceil_mode=1>(x)""",
