@@ -37,7 +37,7 @@ class WindowGeometry:
         Return the position of the first window.
 
         Parameters:
-            image: the position of the image, which has room for all pads before it.
+            image: the position of the image, with all pads before it.
         """
         axes = zip(image, self.begins, self.skipped, strict=True)
         return tuple(start - begin + skipped for start, begin, skipped in axes)
