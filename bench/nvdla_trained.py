@@ -37,7 +37,7 @@ from bench.conformance.model_specs import read_feeds
 from bench.conformance.pretrained import MODELS, archive_of, extract
 from bench.pictures import Kind, Use, picture
 from bench.task_results import equal_decisions, equal_results
-from xonnc.calibration import calibrate_module, select_float
+from xonnc.calibration import WIDE_BUDGET, Auto, calibrate_module, select_float
 from xonnc.compiler import run_frontend
 from xonnc.dialects.onnx.multiplications import multiplications
 from xonnc.errors import XonncError
@@ -51,7 +51,7 @@ from xonnc.runtime.package import load_package
 from xonnc.runtime.reference import ReferenceModel
 from xonnc.simplifier import simplify
 from xonnc.targets import load_target
-from xonnc.tools.commands.calibration_options import selection_text
+from xonnc.tools.commands.calibration_options import selection_text, wide_layers
 
 Array = npt.NDArray[Any]
 
@@ -122,7 +122,8 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=4, help="images to calibrate with")
     parser.add_argument("--inputs", type=int, default=4, help="other images, on which results are compared")
     parser.add_argument("--accuracy", type=float, help="keep nodes in float for this cosine of the outputs")
-    parser.add_argument("--wide", type=int, default=0, help="first layers that are two tensors each")
+    parser.add_argument("--wide", type=wide_layers, default=0, help="first layers that are two tensors each")
+    parser.add_argument("--wide-budget", type=float, default=WIDE_BUDGET, help="of time, with --wide auto")
     parser.add_argument("--fp16", action="store_true", help="nothing quantized")
     parser.add_argument("--markdown", action="store_true", help="as in docs/nvdla-accuracy.md")
     parser.add_argument("--causes", action="store_true", help="also print why nodes run on the CPU")
@@ -137,7 +138,9 @@ def main() -> int:
     for name in args.names or INPUTS:
         try:
             sizes = args.samples, args.inputs
-            rows.append(measure(name, args.target, *sizes, args.accuracy, args.fp16, args.wide))
+            rows.append(
+                measure(name, args.target, *sizes, args.accuracy, args.fp16, args.wide, args.wide_budget)
+            )
         except XonncError as error:
             print(f"{name}: {error}", file=sys.stderr, flush=True)
             continue
@@ -177,7 +180,8 @@ def measure(
     inputs: int,
     accuracy: float | None = None,
     fp16: bool = False,
-    wide: int = 0,
+    wide: int | Auto = 0,
+    wide_budget: float = WIDE_BUDGET,
 ) -> Row:
     """Compile, run and compare one network."""
     model = next(each for each in MODELS if each.name == name)
@@ -191,7 +195,7 @@ def measure(
     def ranges(module: ModuleOp) -> Ranges:
         nonlocal seconds, search, kept
         begun = time.process_time()
-        found = calibrate_module(module, data, target=target, wide=wide)
+        found = calibrate_module(module, data, target=target, wide=wide, wide_budget=wide_budget)
         seconds = time.process_time() - begun
         if accuracy is not None:
             selection = select_float(module, found, data, accuracy, target=target)

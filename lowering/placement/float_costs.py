@@ -90,6 +90,13 @@ class FloatCosts:
         return conversion_milliseconds(value, self._target) * bool(ends)
 
 
+def network_milliseconds(module: ModuleOp, target: str, ctx: Context) -> float:
+    """Return the time of a quantized network, which is not used again: on the DLA, and on the CPU."""
+    ops = {node_name(op): cpu_milliseconds(op) for op in computing_ops(module)}
+    found = _placed(module, target, ctx)
+    return sum(found.milliseconds.values()) + sum(ops.get(name, 0.0) for name in found.on_cpu)
+
+
 @dataclass(frozen=True)
 class _PlacedNodes:
     """The time of each node on the DLA by name, and the names of those on the CPU."""

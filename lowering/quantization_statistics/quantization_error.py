@@ -142,7 +142,7 @@ def measure_quantization_error(
     pairs = list(activation_pairs(quantized, floats))
     if not pairs:
         raise XonncError("the model has no QuantizeLinear; give a calibration, or a quantized model")
-    exact_model = _without_pairs(quantized) if floats is None else floats
+    exact_model = without_pairs(quantized) if floats is None else floats
     sums = [_ErrorSums() for _ in pairs]
     exact = _Run(exact_model, [pair.floats for pair in pairs], open_model)
     names = [name for pair in pairs for name in (pair.before, pair.after)]
@@ -258,8 +258,11 @@ def _constants(model: onnx.ModelProto) -> dict[str, Array]:
     return result
 
 
-def _without_pairs(quantized: onnx.ModelProto) -> onnx.ModelProto:
-    """Return the float model of a quantized one; weights stay quantized."""
+def without_pairs(quantized: onnx.ModelProto, kept: Collection[str] = ()) -> onnx.ModelProto:
+    """
+    Return the float model of a quantized one; weights stay quantized, and so do values that are `kept`, by
+    their names before a pair.
+    """
     own = onnx.ModelProto()
     own.CopyFrom(quantized)
     constants = _constants(own)
@@ -269,7 +272,8 @@ def _without_pairs(quantized: onnx.ModelProto) -> onnx.ModelProto:
         for index, name in enumerate(node.input):
             node.input[index] = passed.get(name, name)
         maker = makers.get(node.input[0]) if node.op_type == "DequantizeLinear" else None
-        if maker is not None and maker.op_type == "QuantizeLinear" and maker.input[0] not in constants:
+        is_pair = maker is not None and maker.op_type == "QuantizeLinear"
+        if maker is not None and is_pair and maker.input[0] not in (*constants, *kept):
             passed[node.output[0]] = maker.input[0]
     return own
 

@@ -57,7 +57,7 @@ def compile(model: ModelSource, target: str = "cpu", **options: Any) -> Compiled
             cache, enable_pass, disable_pass, tuning, layouts. For the others: strict, input_shapes. For
             NVDLA: host (the triple for which a saved package has object files). For processors and NVDLA:
             calibrate (samples to quantize with, a file of them, or a function from a module to ranges),
-            method, keep_float, accuracy, wide.
+            method, keep_float, accuracy, wide, wide_budget.
 
     Returns: a `Session`, a `DlaModel`, a `BackendModel` or a `TosaOutput`; all have `run`, `save`, `report`,
         `inputs` and `outputs`, and the methods of `onnxruntime.InferenceSession` that run models.

@@ -8,23 +8,24 @@ Calibration: value ranges of the tensors of a network, measured on samples, for 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import OpResult
+from xdsl.ir import Operation, OpResult
 
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import output_names
+from xonnc.dialects.onnx.multiplications import multiplications
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import XonncError
 from xonnc.executors.executor import Executor
@@ -35,17 +36,23 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import is_quantized
 from xonnc.lowering.onnx_to_dla.int8.sums_functions import has_sums_functions, looks_up_sums, rounded_of
 from xonnc.lowering.onnx_to_dla.quantization.keep_float import computing_ops, stays_float
+from xonnc.lowering.onnx_to_dla.quantization.output_branches import output_branches, separate_output_branches
 from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import equalized, name_values, quantize
 from xonnc.lowering.onnx_to_dla.quantization.softmax_logits import logits_of
 from xonnc.lowering.onnx_to_dla.quantization.widen_activations_onnx import wide_layers
-from xonnc.lowering.placement.float_costs import FloatCosts
+from xonnc.lowering.placement.float_costs import FloatCosts, network_milliseconds
+from xonnc.lowering.placement.node_costs import elements
 from xonnc.lowering.quantization_statistics.bias_correction import bias_corrections
 from xonnc.lowering.quantization_statistics.float_selection import (
     FloatSelection,
     Quantizer,
     select_float_nodes,
 )
-from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
+from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights, without_pairs
+from xonnc.lowering.quantization_statistics.wide_selection import (
+    NoiseOfOutputs,
+    select_wide_layers,
+)
 from xonnc.native_compilation import CompileOptions, resolve_processor
 from xonnc.native_sessions import open_session
 from xonnc.runtime.calibration import DEFAULT_METHOD, RunModel, calibrate
@@ -61,6 +68,17 @@ Samples: TypeAlias = "str | os.PathLike[str] | Sequence[Sample]"
 MAX_THREADS = 8
 """Threads of a run: more gain little on networks of one image."""
 
+WIDE_BUDGET = 1.5
+"""The time that a network with wide layers may take relative to that without, unless it is given."""
+
+WIDE_PASSES = 5
+"""Passes over a tensor that wide layers add: three lookups, the product, and the rounding errors."""
+
+DEFAULT_NVDLA = "nv_small"
+"""The NVDLA whose times count where none is given."""
+
+Auto: TypeAlias = Literal["auto"]
+
 MAX_COMPARED = 16
 """The most samples on which a quantized model is compared with the float model."""
 
@@ -75,7 +93,8 @@ def calibrate_module(
     step: Callable[[int, int, str], None] | None = None,
     executor: Executor | None = None,
     target: str | None = None,
-    wide: int = 0,
+    wide: int | Auto = 0,
+    wide_budget: float = WIDE_BUDGET,
 ) -> Ranges:
     """
     Measure the ranges of all float tensors of a module, and the corrections of biases for NVDLA.
@@ -90,20 +109,32 @@ def calibrate_module(
         executor: runs the samples; if `None`, threads of this process do.
         target: the NVDLA that the corrections are for, which differ where its SDP has a lookup table.
         wide: how many of the first convolutions with an activation keep their rounding errors in a second
-            tensor.
+            tensor; `"auto"` takes those that reduce the error of the outputs on the samples most.
+        wide_budget: the time that a network with the layers of `"auto"` may take, relative to that without.
 
     Returns: the ranges by tensor name.
 
-    Raises: `XonncError` if the model does not run, or for wide layers that it or the target does not have.
+    Raises: `XonncError` if the model does not run, for wide layers that it or the target does not have, or
+        with a budget below 1.
 
     Example:
         >>> ranges = calibrate_module(module, read_samples(Path("images.npz"), input_shapes(module)))
     """
+    if wide and is_quantized(module):
+        raise XonncError(
+            "wide layers: the model has QuantizeLinear, and its pairs say how values are rounded; give the "
+            "float model"
+        )
     found = dict(measure_ranges(module, samples, method, step, executor))
     if not is_quantized(module):
         hardware = None if target is None else load_target(target)
         if wide:
-            _widen_first(module, found, wide, hardware)
+            named = _wide_names(module, hardware)
+            if wide == "auto":
+                chosen = _select_wide(module, found, named, samples, target or DEFAULT_NVDLA, wide_budget)
+            else:
+                chosen = _first(named, wide)
+            found |= _widened(found, chosen)
         corrections = bias_corrections(module, found, samples, open_parts, looks_up_sums(hardware))
         rounded = rounded_of(hardware) if has_sums_functions(module) else ""
         for name, numbers in corrections.items():
@@ -112,25 +143,80 @@ def calibrate_module(
     return found
 
 
-def _widen_first(module: ModuleOp, ranges: dict[str, Range], count: int, target: NvdlaTarget | None) -> None:
-    """Call the results and activations of the first convolutions wide."""
+@dataclass(frozen=True)
+class _Wide:
+    """A layer that can be wide: the names of its two values, and the time that it then adds, in cycles."""
+
+    values: tuple[str, ...]
+    cycles: float
+
+
+def _wide_names(module: ModuleOp, target: NvdlaTarget | None) -> list[_Wide]:
+    """Return the layers of a module that can be wide, in order."""
     if target is not None and looks_up_sums(target):
         raise XonncError(
             f"wide layers: the SDP of {target.name} looks up sums, which are not rounded before; choose "
             "a target without a lookup table in the SDP"
         )
+    hardware = target or load_target(DEFAULT_NVDLA)
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
-    layers = [layer for function in functions for layer in wide_layers(function.body.block)]
+    found: list[_Wide] = []
+    for layer in [layer for function in functions for layer in wide_layers(function.body.block)]:
+        values = [each for each in (layer.sums, layer.result) if isinstance(each, OpResult)]
+        convolutions = [op for op in (layer.sums.owner, *layer.readers) if isinstance(op, Operation)]
+        products = sum(map(multiplications, convolutions)) / (hardware.atomic_c * hardware.atomic_k)
+        passes = WIDE_PASSES * elements(layer.sums) / hardware.sdp_elements_per_cycle
+        found.append(_Wide(tuple(output_names(each.op)[0] for each in values), products + passes))
+    return found
+
+
+def _first(layers: Sequence[_Wide], count: int) -> Sequence[_Wide]:
     if not 0 < count <= len(layers):
         raise XonncError(
             f"wide layers: {count}; this model has {len(layers)}: convolutions with an activation by a "
             "lookup table that convolutions alone read"
         )
-    for layer in layers[:count]:
-        for value in (layer.sums, layer.result):
-            (name,) = output_names(value.owner) if isinstance(value, OpResult) else ("",)
-            if name in ranges:
-                ranges[name] = replace(ranges[name], is_wide=True)
+    return layers[:count]
+
+
+def _widened(ranges: Ranges, layers: Iterable[_Wide]) -> dict[str, Range]:
+    """Return the ranges of the values of layers, which are wide."""
+    names = [name for layer in layers for name in layer.values if name in ranges]
+    return {name: replace(ranges[name], is_wide=True) for name in names}
+
+
+def _select_wide(
+    module: ModuleOp,
+    ranges: Ranges,
+    layers: Sequence[_Wide],
+    samples: Sequence[Sample],
+    target: str,
+    budget: float,
+) -> list[_Wide]:
+    """Return the layers that are worth being wide, as measured on samples."""
+    if not budget >= 1:
+        raise XonncError(f"wide budget {budget:g}: the time relative to that without wide layers, from 1")
+    hardware = load_target(target)
+
+    def quantized(chosen: Collection[int]) -> ModuleOp:
+        twin, found = module.clone(), {**ranges, **_widened(ranges, [layers[index] for index in chosen])}
+        separate_output_branches(twin, found)
+        quantize(twin, found, DisposablePool(), hardware)
+        return twin
+
+    compared = samples[:MAX_COMPARED]
+    noise = NoiseOfOutputs(export_proto(module), output_branches(module, ranges), compared, open_model)
+    narrow = export_proto(quantized(()))
+    shares = [noise(without_pairs(narrow, layer.values)) for layer in layers]
+
+    def error(chosen: Collection[int]) -> float:
+        return noise(with_quantized_weights(export_proto(quantized(chosen))))
+
+    def cost(chosen: Collection[int]) -> float:
+        return network_milliseconds(quantized(chosen), target, new_context())
+
+    found = select_wide_layers(shares, [layer.cycles for layer in layers], error, cost, budget)
+    return [layers[index] for index in found.layers]
 
 
 def measure_ranges(

@@ -15,7 +15,15 @@ import onnx
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.argument_types import checks_arguments, require_path
-from xonnc.calibration import Samples, calibrate_module, input_shapes, samples_of, select_float
+from xonnc.calibration import (
+    WIDE_BUDGET,
+    Auto,
+    Samples,
+    calibrate_module,
+    input_shapes,
+    samples_of,
+    select_float,
+)
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import TensorSpec
 from xonnc.formats.nvdla.calibration import Ranges
@@ -135,7 +143,8 @@ def compile_for_dla(
     method: str = DEFAULT_METHOD,
     keep_float: Sequence[str] = (),
     accuracy: float | None = None,
-    wide: int = 0,
+    wide: int | Auto = 0,
+    wide_budget: float = WIDE_BUDGET,
     strict: bool = False,
     host: str | None = None,
     input_shapes: Shapes | None = None,
@@ -152,7 +161,8 @@ def compile_for_dla(
         accuracy: the lowest cosine similarity that an output may have with the float model's on the samples,
             such as 0.99; the CPU runs nodes in float until it is reached.
         wide: how many of the first convolutions with an activation keep their rounding errors in a second
-            tensor.
+            tensor; `"auto"` takes those that reduce the error on the samples most.
+        wide_budget: the time that a network with the layers of `"auto"` may take, relative to that without.
         strict: whether declared shapes that contradict the operators are an error.
         host: the triple or processor kind for which a saved package has object files, as in
             `compile_package`.
@@ -176,7 +186,7 @@ def compile_for_dla(
                 raise XonncError(f"{option}: it is measured on samples, which calibrate= gives")
     ranges = None
     if calibrate is not None:
-        ranges = partial(_ranges, calibrate, method, keep_float, accuracy, wide, target)
+        ranges = partial(_ranges, calibrate, method, keep_float, accuracy, (wide, wide_budget), target)
     return DlaModel(compile_package(model, target, None, ranges, None, strict, host, input_shapes))
 
 
@@ -185,7 +195,7 @@ def _ranges(
     method: str,
     names: Sequence[str],
     accuracy: float | None,
-    wide: int,
+    wide: tuple[int | Auto, float],
     target: str,
     module: ModuleOp,
 ) -> Ranges:
@@ -194,7 +204,7 @@ def _ranges(
     if callable(calibrate):
         return calibrate(module)
     samples = samples_of(calibrate, input_shapes(module))
-    ranges = calibrate_module(module, samples, method, target=target, wide=wide)
+    ranges = calibrate_module(module, samples, method, target=target, wide=wide[0], wide_budget=wide[1])
     if accuracy is not None:
         found = select_float(module, ranges, samples, accuracy, target=target)
         ops = computing_ops(module)

@@ -16,6 +16,7 @@ from xonnc.tools.files import require_output
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from xonnc.calibration import Auto
     from xonnc.executors.executor import Executor
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.lowering.qdq.qdq_params import ActivationType
@@ -79,11 +80,23 @@ def add_wide(add: Callable[..., argparse.Action]) -> None:
     """The option for layers of two tensors; `add` is the method of a parser or a group."""
     add(
         "--wide",
-        type=int,
+        type=wide_layers,
         default=0,
         metavar="N",
-        help="keep the rounding errors of the first N convolutions with an activation in second tensors",
+        help="keep the rounding errors of the first N convolutions with an activation in second tensors; "
+        "auto takes those that reduce the error on the samples most",
     )
+    add(
+        "--wide-budget",
+        type=float,
+        metavar="R",
+        help="the time that --wide auto may take, relative to that without wide layers (default: 1.5)",
+    )
+
+
+def wide_layers(text: str) -> int | Auto:
+    """Return the number of wide layers of `--wide`, or `auto`."""
+    return "auto" if text == "auto" else int(text)
 
 
 def inputs(args: argparse.Namespace) -> list[Path]:
@@ -99,7 +112,7 @@ def require_output_of(args: argparse.Namespace) -> None:
 
 def ranges(args: argparse.Namespace, module: ModuleOp, step: Callable[[int, int, str], None]) -> Ranges:
     """Return the ranges of a calibration table, or those of samples, for NVDLA."""
-    from xonnc.calibration import calibrate_module, input_shapes, read_samples
+    from xonnc.calibration import WIDE_BUDGET, calibrate_module, input_shapes, read_samples
     from xonnc.formats.nvdla.calibration import write_calibration
 
     if args.calib:
@@ -108,7 +121,8 @@ def ranges(args: argparse.Namespace, module: ModuleOp, step: Callable[[int, int,
         samples = read_samples(args.calibrate, input_shapes(module))
         with _executor(args) as executor:
             method = args.calibration_method
-            found = calibrate_module(module, samples, method, step, executor, args.target, args.wide)
+            budget = WIDE_BUDGET if args.wide_budget is None else args.wide_budget
+            found = calibrate_module(module, samples, method, step, executor, args.target, args.wide, budget)
     if args.save_calib:
         write_calibration(args.save_calib, found)
     return found
@@ -186,6 +200,8 @@ def is_given(args: argparse.Namespace) -> bool:
         raise XonncError("--wide is for samples: --calibrate gives them, a table says itself what is wide")
     if args.calibrate or args.calib:
         return True
+    if getattr(args, "wide_budget", None) is not None and args.wide != "auto":
+        raise XonncError("--wide-budget is for --wide auto, which chooses layers; add that")
     for option in ("accuracy", "keep_float", "save_calib", "jobs", "scheduler", "wide"):
         if getattr(args, option, 0) not in (None, [], 0):
             name = option.replace("_", "-")

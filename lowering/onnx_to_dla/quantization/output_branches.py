@@ -47,13 +47,32 @@ def separate_output_branches(module: ModuleOp, ranges: Ranges) -> int:
     Keep concatenations at the outputs in float if the scales of their operands differ by more than
     `MAX_RATIO`, with what follows them; return the number of nodes.
     """
-    nodes: set[Operation] = set()
+    nodes = {op for _, op in _separated(module, ranges)}
+    mark_float(nodes)
+    return len(nodes)
+
+
+def output_branches(module: ModuleOp, ranges: Ranges) -> list[str]:
+    """Return the names of what such concatenations join, but for results of others of them."""
+    found = list(_separated(module, ranges))
+    joined = {op for _, op in found}
+    names = [
+        known.name(value)
+        for known, op in found
+        if isinstance(op, ConcatOp)
+        for value in op.operands
+        if value.owner not in joined
+    ]
+    return list(dict.fromkeys(names))
+
+
+def _separated(module: ModuleOp, ranges: Ranges) -> Iterator[tuple[ValueRanges, Operation]]:
+    """Yield the operators that `separate_output_branches` keeps in float, with the ranges of their values."""
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
         known, end = ValueRanges(function, ranges), function.body.block.last_op
         for value in end.operands if isinstance(end, ReturnOp) else ():
-            nodes.update(_unequal(value, known))
-    mark_float(nodes)
-    return len(nodes)
+            for op in _unequal(value, known):
+                yield known, op
 
 
 def _unequal(value: SSAValue, ranges: ValueRanges) -> Iterator[Operation]:

@@ -202,7 +202,8 @@ def test_command(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["--accuracy", "0.9"], "--accuracy is for quantized models"),
         (["--calib", str(table), "--wide", "1"], "--wide is for samples"),
         (["--calibrate", str(samples), "--wide", "1"], "wide layers: 1; this model has 0"),
-        (["--wide", "1"], "--wide is for quantized models"),
+        (["--wide", "auto"], "--wide is for quantized models"),
+        (["--wide", "1", "--wide-budget", "2"], "--wide-budget is for --wide auto"),
         (["--calibrate", str(samples), "--keep-float", "jion"], "no node 'jion'; did you mean 'join'?"),
     ):
         assert main([*flags, *wrong]) == 1

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, i8
 from xdsl.dialects.func import FuncOp
 from xdsl.utils.test_value import create_ssa_value
 
-from xonnc.calibration import calibrate_module
+from xonnc.calibration import Auto, calibrate_module
 from xonnc.compiler import compile_model, run_frontend
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.errors import XonncError
@@ -110,17 +110,41 @@ def test_second_tensors_hold_four_more_bits(function: str, tmp_path: Path):
 @pytest.mark.parametrize(
     ("target", "wide", "message"),
     [
+        ("nv_small", "auto", "wide budget 0.5: the time relative to that without wide layers, from 1"),
         ("nv_small", 2, "wide layers: 2; this model has 1"),
         ("nv_small", -1, "wide layers: -1; this model has 1"),
         ("nv_large", 1, "the SDP of nv_large looks up sums"),
     ],
 )
-def test_layers_that_cannot_be_wide(target: str, wide: int, message: str, tmp_path: Path):
+def test_layers_that_cannot_be_wide(target: str, wide: int | Auto, message: str, tmp_path: Path):
     def calibrate(module: ModuleOp) -> Ranges:
-        return calibrate_module(module, SAMPLES[:1], target=target, wide=wide)
+        return calibrate_module(module, SAMPLES[:1], target=target, wide=wide, wide_budget=0.5)
 
     with pytest.raises(XonncError, match=message):
         run_frontend(network(tmp_path / "model.onnx", "SiLU", 1), calibrate=calibrate)
+
+
+@pytest.mark.parametrize(("budget", "count"), [(4.0, 1), (1.0, 0)])
+def test_layers_that_samples_choose(budget: float, count: int, tmp_path: Path):
+    found: list[Ranges] = []
+
+    def calibrate(module: ModuleOp) -> Ranges:
+        name_values(module)
+        found.append(
+            calibrate_module(module, SAMPLES[:2], target="nv_small", wide="auto", wide_budget=budget)
+        )
+        return found[0]
+
+    run_frontend(network(tmp_path / "model.onnx", "hard swish", 1), calibrate=calibrate)
+    assert sum(each.is_wide for each in found[0].values()) == 2 * count
+
+
+def test_models_that_are_quantized_already_have_no_wide_layers(tmp_path: Path):
+    path = network(tmp_path / "model.onnx", "SiLU", 1)
+    quantized = export_proto(run_frontend(path, calibrate=ranges, nvdla=load_target("nv_small")).module)
+    module = run_frontend(quantized).module
+    with pytest.raises(XonncError, match="the model has QuantizeLinear, and its pairs say how values are"):
+        calibrate_module(module, SAMPLES[:1], wide=1)
 
 
 @pytest.mark.parametrize("what", OTHERS)
