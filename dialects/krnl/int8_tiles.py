@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
@@ -112,6 +114,11 @@ class Int8ConvOp(IRDLOperation):
     def depth(self) -> int:
         """Input channels of a group."""
         return shape_of(self.x)[3] // self.group_count
+
+    @property
+    def steps(self) -> int:
+        """Multiplications of a tile for each of its sums, each of `terms` terms."""
+        return prod(self.kernel.get_values()) * self.depth // self.terms
 
     @property
     def sizes(self) -> list[int]:

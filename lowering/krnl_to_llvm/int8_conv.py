@@ -193,7 +193,17 @@ def _dot_pairs(
     return results
 
 
+MIN_WORK_OF_LOOP = 40
+"""
+Instructions of a sum at least, its epilogue among them, for epilogues to be a loop over the pixels of a tile.
+
+Sums then go through memory, which takes two more. A tile has up to 28 sums, and an epilogue up to 50
+operators: unrolled, they are most of the code, and of the time to compile it.
+"""
+
+
 def _store(conv: _Int8Conv, origin: TileOrigin, sums: Sequence[SSAValue], width: int) -> None:
+    """Apply the epilogue to the sums of a tile, those of a pixel consecutive, and store the results."""
     builder, op, lanes = conv.builder, conv.op, conv.lanes
     channel = builder.imul(origin[1], lanes)
     numbers: list[list[SSAValue]] = []
@@ -213,14 +223,38 @@ def _store(conv: _Int8Conv, origin: TileOrigin, sums: Sequence[SSAValue], width:
         )
         for buffer, each, start in zip(buffers, memory, starts, strict=True)
     ]
-    for number, total in enumerate(sums):
-        pixel, each = divmod(number, width)
-        indices = [
-            builder.address(corner, pixel * shape_of(buffer)[3] + each * lanes, element_of(buffer))
+
+    def store_pixel(pixel: SSAValue | int, totals: Sequence[SSAValue]) -> None:
+        firsts = [
+            builder.address(corner, builder.mul_sizes(pixel, shape_of(buffer)[3]), element_of(buffer))
             for buffer, corner in zip(buffers, corners, strict=True)
         ]
-        others = [
-            builder.load(pointer, element_of(buffer), lanes)
-            for buffer, pointer in zip(buffers[1:], indices[1:], strict=True)
+        for each, total in enumerate(totals):
+            indices = [
+                builder.address(first, each * lanes, element_of(buffer))
+                for buffer, first in zip(buffers, firsts, strict=True)
+            ]
+            others = [
+                builder.load(pointer, element_of(buffer), lanes)
+                for buffer, pointer in zip(buffers[1:], indices[1:], strict=True)
+            ]
+            builder.store(conv.epilogue([total, *numbers[each], *others]), indices[0])
+
+    pixels = len(sums) // width
+    if pixels == 1 or op.steps + len(op.rest.block.ops) < MIN_WORK_OF_LOOP:
+        for pixel in range(pixels):
+            store_pixel(pixel, sums[pixel * width : (pixel + 1) * width])
+        return
+    space = builder.stack_space(len(sums) * lanes, i32)
+    for number, total in enumerate(sums):
+        builder.store(total, builder.address(space, number * lanes, i32))
+
+    def body(pixel: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        first = builder.address(space, builder.imul(pixel, width * lanes), i32)
+        totals = [
+            builder.load(builder.address(first, each * lanes, i32), i32, lanes) for each in range(width)
         ]
-        builder.store(conv.epilogue([total, *numbers[each], *others]), indices[0])
+        store_pixel(pixel, totals)
+        return []
+
+    builder.loop(builder.constant(0), builder.constant(pixels), 1, [], body)

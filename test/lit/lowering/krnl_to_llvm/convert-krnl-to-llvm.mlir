@@ -345,6 +345,26 @@ func.func private @bytes(%y: memref<1x6x6x16xf32>, %x: memref<1x8x8x4xi8>, %w: m
 
 // -----
 
+// The epilogues of long sums, here of 36 dot products, are a loop over pixels: sums are stored first.
+// CHECK-LABEL: llvm.func internal @bytes_of_long_sums
+// CHECK:         %[[SPACE:.*]] = llvm.alloca
+// CHECK-COUNT-6: llvm.store %{{.*}} : vector<16xi32>, !llvm.ptr
+// CHECK:         llvm.load %{{.*}} : !llvm.ptr -> vector<16xi32>
+// CHECK:         llvm.sitofp
+// CHECK-NOT:     llvm.sitofp
+func.func private @bytes_of_long_sums(%y: memref<1x6x6x16xf32>, %x: memref<1x8x8x16xi8>, %w: memref<2304xi8>, %s: memref<16xi32>, %i: index, %n: index) {
+  "krnl.int8_conv"(%y, %x, %w, %s, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 2, 0>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "llvm.x86.avx512.vpdpbusd.512"}> ({
+  ^bb0(%sum: i32):
+    %f = arith.sitofp %sum : i32 to f32
+    %m = arith.mulf %f, %f : f32
+    %r = arith.addf %m, %f : f32
+    krnl.stored %r : f32
+  }) : (memref<1x6x6x16xf32>, memref<1x8x8x16xi8>, memref<2304xi8>, memref<16xi32>, index, index) -> ()
+  return
+}
+
+// -----
+
 // Without int8 dot products, two int16 products are added at a time.
 // CHECK-LABEL: llvm.func internal @pairs
 // CHECK-NOT:     llvm.call_intrinsic
