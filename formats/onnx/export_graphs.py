@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.attribute_builders import is_array
 from xonnc.dialects.onnx.builtin_attributes import SparseElementsAttr
 from xonnc.dialects.onnx.ops.builtin import DimOp, NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import is_ranked, tensor_type
+from xonnc.dialects.onnx.types import is_ranked, is_tensor, tensor_type
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import message_codec
 from xonnc.formats.onnx.captures import CAPTURES
@@ -54,6 +54,8 @@ class GraphSignature:
     lists_initializers: bool = False
     """Whether every initializer is an input too, as ONNX requires before IR version 4."""
     dim_names: DimNames = no_dim_names
+    types: Sequence[Attribute] = ()
+    """Types of the outputs, for those of unknown rank: the checker of ONNX requires a shape of each."""
 
 
 def export_graph(
@@ -185,11 +187,18 @@ class _GraphExporter:
         return graph
 
     def _write_outputs(self, outputs: Sequence[str]) -> None:
-        for value, name, entry in zip(self.end.operands, outputs, self.interface.outputs, strict=True):
+        returned = [value.type for value in self.end.operands]
+        types = [
+            type_ if is_ranked(type_) or not is_tensor(type_) else other
+            for type_, other in zip(returned, self.interface.types or returned, strict=True)
+        ]
+        for value, name, entry, type_ in zip(
+            self.end.operands, outputs, self.interface.outputs, types, strict=True
+        ):
             made = self.names[value]
             if name and name != made:
                 self.graph.node.add(op_type="Identity", input=[made], output=[name])
-            self.graph.output.append(_info(name or made, value.type, entry))
+            self.graph.output.append(_info(name or made, type_, entry))
 
     def _write_inputs(self) -> None:
         """Write the inputs: arguments, and initializers that are listed as inputs."""

@@ -115,6 +115,7 @@ def _interface(module: ModuleOp, function: FuncOp, ir_version: int) -> GraphSign
         inputs=_attributes(function.arg_attrs, count),
         outputs=_attributes(function.res_attrs, len(function.function_type.outputs)),
         lists_initializers=ir_version < 4,
+        types=function.function_type.outputs.data,
     )
 
 

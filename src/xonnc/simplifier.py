@@ -7,7 +7,7 @@ Simplify ONNX models: fewer nodes, the same outputs.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
@@ -16,16 +16,16 @@ from typing import Literal, TypeAlias
 
 import onnx
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, FunctionType, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xonnc.argument_types import checks_arguments
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.builtin import ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import static_shape
+from xonnc.dialects.onnx.types import is_ranked, is_tensor, static_shape, tensor_type
 from xonnc.errors import CollectedError, XonncError
 from xonnc.formats.onnx.export_graphs import DimNames, no_dim_names
 from xonnc.formats.onnx.exporter import export_model, export_proto
@@ -59,7 +59,7 @@ from xonnc.transforms.models.signatures import (
 from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName, merge
 from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, DEFAULT_PASSES, Passes, passes_of
 from xonnc.transforms.shape_inference_onnx import correct_shapes
-from xonnc.transforms.shapes.inference_context import ShapeError
+from xonnc.transforms.shapes.inference_context import UNKNOWN, ShapeError
 from xonnc.transforms.simplify_onnx import Simplification
 
 
@@ -256,10 +256,12 @@ def _simplified(
             set_input_shapes(module, input_shapes)
         if signature is not None:
             set_signature(module, signature)
+        outputs = _main(module).function_type.outputs.data
         # With the given shapes, which what an exporter declared may contradict.
         check_declared(module, corrects)
         _simplify(module, context, passes)
         simplify_functions(module, partial(_simplify, passes=passes), context)
+        _restore_ranks(_main(module), outputs)
     except CollectedError as error:
         raise error.at(loaded.name) from error
     except ShapeError as error:
@@ -275,6 +277,27 @@ def _require_no_defaults(layouts: Layouts, overridable: Collection[str]) -> None
     for name in layouts:
         if name in overridable:
             raise XonncError(f"layout {name}:{layouts[name]}: '{name}' has an initializer; fold it")
+
+
+def _main(module: ModuleOp) -> FuncOp:
+    """Return the main function: the first one."""
+    return next(op for op in module.ops if isinstance(op, FuncOp))
+
+
+def _restore_ranks(function: FuncOp, declared: Sequence[Attribute]) -> None:
+    """
+    Declare the ranks of outputs as before where none is inferred: ONNX requires a shape of each output.
+
+    Such is the result of an If with branches of other ranks than it declares.
+    """
+    types = function.function_type
+    outputs = [
+        tensor_type((UNKNOWN,) * len(old.get_shape()), new.element_type)
+        if is_tensor(new) and not is_ranked(new) and is_ranked(old)
+        else new
+        for old, new in zip(declared, types.outputs.data, strict=True)
+    ]
+    function.function_type = FunctionType.from_lists(types.inputs.data, outputs)
 
 
 def _drop_listed(module: ModuleOp) -> None:

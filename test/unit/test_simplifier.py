@@ -598,3 +598,18 @@ def test_bodies_that_give_constants_have_no_node_for_them(tmp_path: Path):
     ]
     assert {each.name for each in graph.initializer} == {"k", "go"}
     assert all(each.passed for each in compare_models(model, simpler, 3))
+
+
+def test_outputs_of_unknown_rank_keep_the_rank_they_are_declared_with():
+    # The checker of ONNX requires a shape of each output.
+    model = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (bool c, float[2,3] a, float b) => (float[?,3] y) {
+          y = If (c) <then_branch = one () => (float[2,3] p) { p = Neg (a) },
+                      else_branch = other () => (float[2,3] q) { q = Exp (b) }>
+        }
+    """)
+    with pytest.warns(XonncWarning, match="declared"):
+        made = simplify(model).proto()
+    vars(checker)["check_model"](made)
+    assert [axis.dim_value for axis in made.graph.output[0].type.tensor_type.shape.dim] == [0, 0]
