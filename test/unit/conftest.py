@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from covering import covering
 from onnx import TensorProto, helper, numpy_helper
 
 os.environ["XONNC_CACHE"] = "off"
@@ -83,6 +85,39 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS)
         gc.enable()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker that `pytest_collection_modifyitems` reads."""
+    config.addinivalue_line("markers", "covering(strength): only cases with all combinations (covering.py)")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out the cases of marked tests that cover no further combination of values."""
+    families: defaultdict[tuple[object, str], list[pytest.Function]] = defaultdict(list)
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("covering"):
+            families[item.parent, item.originalname].append(item)
+    left_out: set[pytest.Item] = set()
+    for family in families.values():
+        marker = family[0].get_closest_marker("covering")
+        assert marker
+        kept = covering(list(map(parametrization, family)), marker.args[0])
+        left_out.update(family)
+        left_out.difference_update(family[position] for position in kept)
+    if left_out:
+        items[:] = [item for item in items if item not in left_out]
+
+
+def parametrization(item: pytest.Function) -> list[tuple[int, ...]]:
+    """Return which values a case has of each of its parametrizations; the values are shared by the cases."""
+    found: list[tuple[int, ...]] = []
+    for marker in item.iter_markers("parametrize"):
+        names = marker.args[0]
+        names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+        found.append(tuple(id(item.callspec.params[name]) for name in names))
+    return found
 
 
 @pytest.hookimpl(tryfirst=True)

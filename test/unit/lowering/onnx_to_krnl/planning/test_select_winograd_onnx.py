@@ -128,6 +128,7 @@ CONVOLUTIONS: Mapping[str, tuple[tuple[int, ...], int, Mapping[str, Any]]] = {
 }
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("tile", [2, 4])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
@@ -294,7 +295,11 @@ def test_every_stage_becomes_the_same_code(tmp_path: Path):
     dumps = sorted(folder.iterdir())
     expected = run_opt([str(dumps[-1])])[1]
     assert "@winograd" in expected
+    seen: set[tuple[str, str]] = set()
     for dump in dumps[:-1]:
         is_before = dump.name < "05"
         options = f"processor=avx2{' enable-pass=select-winograd-onnx' if is_before else ''}"
-        assert run_opt([str(dump), f"--cpu-pipeline={options}"])[1] == expected, dump.name
+        if (options, dump.read_text()) not in seen:
+            assert run_opt([str(dump), f"--cpu-pipeline={options}"])[1] == expected, dump.name
+        # A stage that changed nothing left the same text.
+        seen.add((options, dump.read_text()))
