@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -41,7 +42,12 @@ from xonnc.runtime.reference import ReferenceModel
 from xonnc.targets import NvdlaTarget, load_target
 
 TARGETS = ("nv_small", "nv_large", "nv_full")
-OTHER_TARGETS = ("nv_small_256", "nv_small_256_full", "nv_medium_512", "nv_medium_1024_full")
+MORE: Sequence[tuple[str, Kind]] = (
+    *((target, np.uint8) for target in TARGETS),
+    *((target, np.int8) for target in ("nv_small_256", "nv_small_256_full")),
+    *((target, np.int8) for target in ("nv_medium_512", "nv_medium_1024_full")),
+)
+"""Kinds and configurations for networks in turn: other zero points, and other sizes of the same units."""
 
 
 @pytest.fixture
@@ -72,14 +78,14 @@ def onnxruntime_results(name: str, kind: Kind) -> tuple[Mapping[str, Array], Arr
 
 
 @pytest.mark.parametrize(
-    ("target", "kind"),
+    ("name", "target", "kind"),
     [
-        *((target, kind) for target in TARGETS for kind in (np.int8, np.uint8)),
-        *((target, np.int8) for target in OTHER_TARGETS),
+        (name, target, kind)
+        for name, more in zip(NETWORKS, cycle(MORE), strict=False)
+        for target, kind in (*((target, np.int8) for target in TARGETS), more)
     ],
 )
-@pytest.mark.parametrize("name", NETWORKS)
-def test_steps_from_onnxruntime(name: str, kind: Kind, target: str, compiled: Any):
+def test_steps_from_onnxruntime(name: str, target: str, kind: Kind, compiled: Any):
     (make, most), (feeds, expected) = NETWORKS[name], onnxruntime_results(name, kind)
     simulator = Simulator(compiled(make(Net(kind)), target), load_target(target))
     (output,) = simulator.run(
