@@ -321,8 +321,9 @@ def _split_offsets(
         np.minimum(by_row.min(axis=1) + SIGN_OFFSET, 0),
     )
     offsets = (above + below).astype(np.int32)
-    centred = by_row - offsets[:, None]
-    return centred.astype(np.int8).reshape(weights.shape), offsets if offsets.any() else None
+    if not offsets.any():
+        return weights.astype(np.int8), None
+    return (by_row - offsets[:, None]).astype(np.int8).reshape(weights.shape), offsets
 
 
 def _reach(weights: npt.NDArray[np.int16], starts: Array | None = None) -> int:
