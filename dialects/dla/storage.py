@@ -303,6 +303,41 @@ class ConcatOp(IRDLOperation):
 
 
 @irdl_op_definition
+class KernelsOp(IRDLOperation):
+    """
+    A view of a computed cube as weights of 1x1 kernels: a position is a kernel.
+
+    1. `source` is `1xCxHxW`, `result` is `(H W)xCx1x1` of the same elements, positions in order.
+    2. Nothing else reads the source. It is stored as the convolution core reads weights
+       (docs/internals/nvdla-hardware.md §3.4): a row is a group of kernels, and the surfaces of a row follow
+       each other. So W is the target's kernel group, and C is a multiple of its channels per atom.
+
+    ```mlir
+    %k = "dla.kernels"(%x) : (tensor<1x16x4x8xi8>) -> tensor<32x16x1x1xi8>
+    ```
+    """
+
+    name = "dla.kernels"
+
+    source = operand_def(IN_MEMORY)
+    result = result_def(CONSTANT)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, result_type: Attribute):
+        super().__init__(operands=[source], result_types=[result_type])
+
+    def verify_(self) -> None:
+        source = cube_of(self.source.type)
+        expected = (source.positions, source.channels, 1, 1)
+        check_shape("the result", shape_of(self.result.type), expected)
+        if tensor_of(self.source.type).element_type != tensor_of(self.result.type).element_type:
+            raise VerifyException("kernels keep the element type")
+        if not self.source.has_one_use():
+            raise VerifyException("nothing else reads the source of kernels, which is stored as weights are")
+
+
+@irdl_op_definition
 class ReshapeOp(IRDLOperation):
     """
     A view with another height and width; rows must be dense.

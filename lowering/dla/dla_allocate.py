@@ -20,7 +20,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.dla.attributes import ConstantLayout, MemoryRole
-from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
+from xonnc.dialects.dla.storage import ConstantOp, KernelsOp, MemoryOp
 from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, image_of, tensor_of
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.geometry import round_up
@@ -28,7 +28,7 @@ from xonnc.lowering.dla.layer_graph import activation_lower_bound
 from xonnc.lowering.dla.lifetimes import ACTIVATIONS, CONSTANTS, CVSRAM, Lifetimes
 from xonnc.lowering.dla.network_checks import network
 from xonnc.lowering.dla.packing import constant_bytes
-from xonnc.lowering.dla.views import ON_CHIP, Views, is_in_memory, is_on_chip
+from xonnc.lowering.dla.views import ON_CHIP, Views, is_in_memory, is_on_chip, root_bytes
 from xonnc.lowering.memory_planning.offset_assignment import Allocator, require_allocator
 from xonnc.rewriting.decision_limit import may_decide
 from xonnc.targets import NvdlaTarget, load_target
@@ -131,6 +131,10 @@ def _cube_types(
     for value in _cubes(block):
         view = views.of(value)
         memory, base = addresses[view.root]
+        if isinstance(value.owner, KernelsOp):
+            tensor, size = tensor_of(value.type), root_bytes(view.root, views.target)
+            types[value] = PackedType(tensor, StringAttr(memory), IntAttr(base), IntAttr(size))
+            continue
         types[value] = _surface(value, memory, base + view.offset, view.line_stride, view.surface_stride)
     return types
 

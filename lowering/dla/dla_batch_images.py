@@ -192,7 +192,12 @@ class _Images:
 
     def _runs_once(self, op: Operation) -> bool:
         if isinstance(op, ConvOp):
-            return self._pays(op) and may_decide(DlaBatchImages.name, "weights loaded once", op)
+            # Computed weights are those of one image.
+            return (
+                op.weights in self._shared
+                and self._pays(op)
+                and may_decide(DlaBatchImages.name, "weights loaded once", op)
+            )
         return (
             isinstance(op, SdpOp)
             and op.source in self._written_at_once

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
-from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, KernelsOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import FlowType
 
 ENGINE_OPS = (ConvOp, SdpOp, PdpOp, CdpOp)
 EMULATED_OPS = (SoftmaxOp, PowerOp)
-VIEW_OPS = (ConcatOp, SliceOp, ReshapeOp)
+VIEW_OPS = (ConcatOp, KernelsOp, SliceOp, ReshapeOp)
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, SSAValue
 
 from xonnc.dialects.dla.engines import ConvOp
-from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, MemoryOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
 from xonnc.dialects.dla.types import FlowType, ImageType, PackedType, SurfaceType, tensor_of
 from xonnc.errors import XonncError
-from xonnc.lowering.dla.fused_layers import EMULATED_OPS, ENGINE_OPS
+from xonnc.lowering.dla.fused_layers import EMULATED_OPS, ENGINE_OPS, VIEW_OPS
 from xonnc.lowering.dla_planning.precision import PRECISIONS
 from xonnc.lowering.dla_planning.surface_sizes import span_bytes
 from xonnc.targets import NvdlaTarget
 
-SUPPORTED_OPS = (*ENGINE_OPS, *EMULATED_OPS, ConcatOp, ConstantOp, ReshapeOp, SliceOp, ReturnOp)
+SUPPORTED_OPS = (*ENGINE_OPS, *EMULATED_OPS, *VIEW_OPS, ConstantOp, ReturnOp)
 
 
 def blocks(module: ModuleOp) -> list[Block]:

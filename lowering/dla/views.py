@@ -1,5 +1,6 @@
 """
-Memory layout of `dla.concat`, `dla.slice` and `dla.reshape`: which cube is stored in which other.
+Memory layout of `dla.concat`, `dla.slice`, `dla.reshape` and `dla.kernels`: which cube is stored in which
+other.
 
 A *root* is a cube with memory of its own. Sources of a concatenation are stored in the root of its result;
 slices and reshapes in that of their source.
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, KernelsOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import ImageType, cube_of, image_of
 from xonnc.formats.nvdla.geometry import channels_per_atom
 from xonnc.lowering.dla_planning.precision import precision_of
@@ -35,8 +36,11 @@ class Views:
 
     def __init__(self, block: Block, target: NvdlaTarget):
         self._atom = target.memory_atom_bytes
-        self._target = target
+        self.target = target
         self._views: dict[SSAValue, View] = {}
+        for op in block.ops:
+            if isinstance(op, KernelsOp):
+                self._views[op.source] = self._views[op.result] = self._as_weights(op)
         # In reverse order: a concatenation may be a source of a later one, which gives it its own view.
         for op in reversed(list(block.ops)):
             if isinstance(op, ConcatOp):
@@ -53,9 +57,14 @@ class Views:
     def of(self, value: SSAValue) -> View:
         """Return the view of `value`; a root is dense in itself."""
         if value not in self._views:
-            line, surface = dense_strides(value.type, self._target)
+            line, surface = dense_strides(value.type, self.target)
             self._views[value] = View(value, 0, line, surface)
         return self._views[value]
+
+    def _as_weights(self, op: KernelsOp) -> View:
+        """Return the view of computed weights: the surfaces of a row of positions follow each other."""
+        cube = cube_of(op.source.type)
+        return View(op.source, 0, cube.width * cube.channels, cube.width * self._atom)
 
     def is_dense(self, value: SSAValue) -> bool:
         """Whether each row of a cube begins where the one before ends."""
@@ -83,7 +92,7 @@ class Views:
         channel, row, column = begin
         if (image := image_of(value.type)) is not None:
             return replace(view, offset=view.offset + row * view.line_stride + column * pixel_bytes(image))
-        lanes = channels_per_atom(self._target, precision_of(value.type))
+        lanes = channels_per_atom(self.target, precision_of(value.type))
         moved = channel // lanes * view.surface_stride + row * view.line_stride + column * self._atom
         return replace(view, offset=view.offset + moved)
 

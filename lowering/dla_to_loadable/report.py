@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 
 from xonnc.dialects.dla.attributes import MemoryRole
 from xonnc.dialects.dla.engines import ConvOp
-from xonnc.dialects.dla.storage import ConstantOp, MemoryOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.storage import ConstantOp, KernelsOp, MemoryOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of
 from xonnc.dialects.onnx.locations import node_name
 from xonnc.formats.nvdla.geometry import surfaces
@@ -136,7 +136,12 @@ def _bounds(module: ModuleOp) -> tuple[int, int]:
 
 
 def _bytes_apart(block: Block, target: NvdlaTarget) -> int:
-    made = [value for op in block.ops if not isinstance(op, SliceOp | ReshapeOp) for value in op.results]
+    made = [
+        value
+        for op in block.ops
+        if not isinstance(op, KernelsOp | SliceOp | ReshapeOp)
+        for value in op.results
+    ]
     return sum(_allocated_bytes(value, target) for value in made if memory_of(value.type) == ACTIVATIONS)
 
 

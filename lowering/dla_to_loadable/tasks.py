@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.dla.attributes import Lut
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
-from xonnc.dialects.dla.types import FlowType, SurfaceType, cube_of
+from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of
 from xonnc.formats.nvdla import enumerations as hw
 from xonnc.formats.nvdla import records
 from xonnc.lowering.dla.fused_layers import FusedLayer
@@ -107,12 +107,17 @@ class DlaTaskWriter:
         return op.banks.data.data_banks, op.banks.data.weight_banks
 
     def _extents(self, value: SSAValue) -> tuple[ByteRange, ...]:
-        """Return the bytes of a cube by surface; none for constants, which are never overwritten."""
+        """
+        Return the bytes of a cube by surface, and of computed weights; none for constants, which are never
+        overwritten.
+        """
         type_ = value.type
-        if not isinstance(type_, SurfaceType) or type_.memory.data == CONSTANTS:
+        if not isinstance(type_, SurfaceType | PackedType) or type_.memory.data == CONSTANTS:
             return ()
         begin = type_.offset.data
         memory = self._positions[type_.memory.data]
+        if isinstance(type_, PackedType):
+            return (ByteRange(memory, begin, begin + type_.size.data),)
         surfaces = surface_count(type_, self._target)
         stride = type_.surface_stride.data if surfaces > 1 else 0
         end = begin + span_bytes(type_, self._target) - (surfaces - 1) * stride

@@ -42,11 +42,11 @@ def strides_cover_extents(
 ) -> Iterator[str]:
     """
     The line stride covers a line's pixels, the surface stride a surface's lines, the batch stride an
-    image's surfaces.
+    image's surfaces; or the surface stride a line's pixels, and the line stride a line of all surfaces.
     """
     for access in touched:
         extent = access.run
-        for step in access.steps:
+        for step in sorted(access.steps, key=lambda step: step.stride):
             if step.times > 1 and step.stride < extent:
                 yield f"{access.field} {step.field} {step.stride}; what it steps over has {extent} bytes"
                 break

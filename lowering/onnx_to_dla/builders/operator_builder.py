@@ -114,6 +114,14 @@ class OperatorBuilder(DlaBuilder, ABC, Generic[TensorT]):
     def source(self, value: SSAValue) -> Cube:
         """Return the model's `value` for an engine that reads it from memory."""
 
+    def matrix_product(self, first: SSAValue, second: SSAValue, shape: tuple[int, ...]) -> TensorT:
+        """Return the product of two computed matrices."""
+        self.refuse("B is computed at run time (the convolution core takes constant weights)")
+
+    def exchanged(self, source: Cube, perm: Sequence[int], shape: tuple[int, ...]) -> TensorT | None:
+        """Return a tensor whose channels and positions are exchanged, `None` if nothing computes that."""
+        return None
+
     def unscaled_source(self, value: SSAValue) -> Cube:
         """Like `source`, but factors may still have to be multiplied in."""
         return self.source(value)

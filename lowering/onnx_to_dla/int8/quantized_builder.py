@@ -51,6 +51,7 @@ from xonnc.lowering.onnx_to_dla.builders.operator_builder import (
 )
 from xonnc.lowering.onnx_to_dla.builders.pixel_convolution import PixelConvolution
 from xonnc.lowering.onnx_to_dla.builders.unary_functions import reciprocal
+from xonnc.lowering.onnx_to_dla.int8.computed_weights import exchanged, matrix_product
 from xonnc.lowering.onnx_to_dla.int8.dequantized import (
     Affine,
     ClampBound,
@@ -333,6 +334,14 @@ class QuantizedBuilder(OperatorBuilder[Quantized]):
     def source(self, value: SSAValue) -> Cube:
         """Return stored integers with their parameters and shape, for an engine that reads them."""
         return source_of(self.tensor(value), self)
+
+    def matrix_product(self, first: SSAValue, second: SSAValue, shape: tuple[int, ...]) -> Quantized:
+        """Return the product of two computed matrices, of which one becomes weights."""
+        return matrix_product(first, second, shape, self)
+
+    def exchanged(self, source: Cube, perm: Sequence[int], shape: tuple[int, ...]) -> Quantized | None:
+        """Return the transpose of a matrix of stored integers."""
+        return exchanged(source, tuple(perm), shape, self)
 
     def stored(
         self, value: SSAValue, shape: tuple[int, ...], qparams: QuantizationParameters | None

@@ -57,7 +57,7 @@ def convolution(
             source, weights, window = _folded(source, weights, window, dimension, builder)
             cube = source.cube
     window = trim_padding(window, cube)
-    if (square := _shorter_rows(cube, weights.shape[0], window, builder)) is not None:
+    if (square := shorter_rows(cube, weights.shape[0], window, builder)) is not None:
         source = replace(source, value=viewed(source.value, square, builder))
         cube = computed = square
     check_fits(cube, weights, window, builder)
@@ -82,7 +82,7 @@ def check_fits(cube: CubeShape, weights: Array, window: Window2D, builder: Opera
         )
 
 
-def _shorter_rows(
+def shorter_rows(
     cube: CubeShape, kernels: int, window: Window2D, builder: OperatorBuilder[Any]
 ) -> CubeShape | None:
     """

@@ -127,10 +127,13 @@ def gemm(op: GemmOp, builder: OperatorBuilder[TensorT]) -> TensorT:
 
 @lowers(MatMulOp)
 def matmul(op: MatMulOp, builder: OperatorBuilder[TensorT]) -> TensorT:
-    """Lower MatMul with a constant second factor; each row of a matrix is a group of a convolution."""
+    """
+    Lower MatMul with a constant second factor, each row of a matrix as a group of a convolution; or with two
+    computed matrices, of which one becomes weights.
+    """
     factor = builder.real_constant(op.B)
     if factor is None:
-        builder.refuse("B is computed at run time (the convolution core takes constant weights)")
+        return builder.matrix_product(op.A, op.B, builder.result_shape(op))
     if factor.ndim > 2:
         builder.refuse(f"B has rank {factor.ndim} (the convolution core takes a matrix)")
     is_vector = factor.ndim == 1

@@ -32,6 +32,7 @@ from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import FLOATS, Array, Cube, DlaBuilder, cube_shape
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder, TensorT, lowers
 from xonnc.lowering.onnx_to_dla.fp16.fp16_builder import Fp16Builder, lowers_fp16
+from xonnc.lowering.onnx_to_dla.int8.computed_weights import feeds_products
 from xonnc.lowering.onnx_to_dla.int8.quantized_builder import Quantized, QuantizedBuilder, lowers_int8
 from xonnc.targets.limits import lacks_emulator
 
@@ -140,9 +141,12 @@ def dropout(op: DropoutOp | DropoutV10Op, builder: Fp16Builder) -> Cube:
 def transpose(op: TransposeOp, builder: OperatorBuilder[TensorT]) -> TensorT:
     """
     Lower Transpose: nothing if only dimensions of size 1 move, a one-hot 1x1 convolution if only channels do,
-    as in a channel shuffle.
+    as in a channel shuffle, or a convolution by the tensor as weights if rows of positions become channels.
     """
     source, shape = builder.source(op.data), builder.result_shape(op)
+    order = int_values(op.perm) or tuple(reversed(range(len(shape))))
+    if feeds_products(op.transposed) and (found := builder.exchanged(source, order, shape)) is not None:
+        return found
     picked = channels_picked(op, source, builder)
     if picked is None:
         return builder.reshaped(op.data, shape)

@@ -87,6 +87,9 @@ from xonnc.targets import NvdlaTarget, load_target
 CLAMPS = (ClipOp, ReluOp)
 """Ops that are fused into the following quantization."""
 
+MATRIX_RANK = 3
+"""Dimensions of the factors of products with computed weights (`int8/computed_weights.py`)."""
+
 
 @dataclass(frozen=True)
 class QuantizeOnnx(ModulePass):
@@ -354,10 +357,11 @@ class _PairInsertion:
     def _is_factor(self, value: SSAValue) -> bool:
         """
         Whether the value reaches a product in the SDP, which subtracts the zero point of one factor: that of
-        the larger.
+        the larger; or one of two matrices, which has none.
         """
         return any(
             self._multiplies(use.operation, value)
+            or _is_product_of_matrices(use.operation)
             or (isinstance(use.operation, PASS_THROUGH) and self._is_factor(use.operation.results[0]))
             for use in value.uses
         )
@@ -372,6 +376,16 @@ class _PairInsertion:
             return False
         sizes = [static_shape(each.type) for each in (value, other)]
         return None in sizes or prod(sizes[0] or ()) <= prod(sizes[1] or ())
+
+
+def _is_product_of_matrices(op: Operation) -> bool:
+    """Whether NVDLA may take an operator as a convolution with computed weights."""
+    return (
+        isinstance(op, MatMulOp)
+        and elements(op.B) is None
+        and all((static_shape(factor.type) or ())[:1] == (1,) for factor in op.operands)
+        and all(len(static_shape(factor.type) or ()) == MATRIX_RANK for factor in op.operands)
+    )
 
 
 def _meets_float(value: SSAValue) -> bool:

@@ -31,3 +31,12 @@ func.func @aligned(%a: tensor<1x5x2x3xi8>, %b: tensor<1x5x2x3xi8>) -> tensor<1x1
   %c = "dla.concat"(%a, %b) <{alignment = 8 : i64, axis = 1 : i64}> : (tensor<1x5x2x3xi8>, tensor<1x5x2x3xi8>) -> tensor<1x13x2x3xi8>
   func.return %c : tensor<1x13x2x3xi8>
 }
+
+// -----
+
+// CHECK-LABEL: @computed_weights
+// CHECK:         "dla.kernels"(%arg0) : (tensor<1x16x3x8xi8>) -> tensor<24x16x1x1xi8>
+func.func @computed_weights(%x: tensor<1x16x3x8xi8>) -> tensor<24x16x1x1xi8> {
+  %k = "dla.kernels"(%x) : (tensor<1x16x3x8xi8>) -> tensor<24x16x1x1xi8>
+  func.return %k : tensor<24x16x1x1xi8>
+}

@@ -145,3 +145,27 @@ func.func @direct_convolution(%x: tensor<1x16x8x8xf16>) {
   %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x32x8x8xf32>>) -> tensor<1x32x8x8xf16>
   func.return
 }
+
+// -----
+
+func.func @kernels_of_other_sizes(%x: tensor<1x16x3x8xi8>) {
+  // expected-error @+1 {{the result is 24x16x1x1, found 16x24x1x1}}
+  %k = "dla.kernels"(%x) : (tensor<1x16x3x8xi8>) -> tensor<16x24x1x1xi8>
+  func.return
+}
+
+// -----
+
+func.func @kernels_of_another_type(%x: tensor<1x16x3x8xi8>) {
+  // expected-error @+1 {{kernels keep the element type}}
+  %k = "dla.kernels"(%x) : (tensor<1x16x3x8xi8>) -> tensor<24x16x1x1xf16>
+  func.return
+}
+
+// -----
+
+func.func @kernels_that_are_read_as_a_cube_too(%x: tensor<1x16x3x8xi8>) -> tensor<1x16x3x8xi8> {
+  // expected-error @+1 {{nothing else reads the source of kernels, which is stored as weights are}}
+  %k = "dla.kernels"(%x) : (tensor<1x16x3x8xi8>) -> tensor<24x16x1x1xi8>
+  func.return %x : tensor<1x16x3x8xi8>
+}
