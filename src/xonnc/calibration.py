@@ -205,9 +205,11 @@ def _select_wide(
         return twin
 
     compared = samples[:MAX_COMPARED]
-    noise = NoiseOfOutputs(export_proto(module), output_branches(module, ranges), compared, open_model)
-    narrow = export_proto(quantized(()))
-    shares = [noise(without_pairs(narrow, layer.values)) for layer in layers]
+    branches, narrow = output_branches(module, ranges), export_proto(quantized(()))
+    # The biases of both are those for quantized weights: only the errors of a layer are between them.
+    alone = NoiseOfOutputs(without_pairs(narrow), branches, compared, open_model)
+    shares = [alone(without_pairs(narrow, layer.values)) for layer in layers]
+    noise = NoiseOfOutputs(export_proto(module), branches, compared, open_model)
 
     def error(chosen: Collection[int]) -> float:
         return noise(with_quantized_weights(export_proto(quantized(chosen))))
