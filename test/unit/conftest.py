@@ -147,4 +147,4 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of `test_rule_numbers.py`: number of instances per rule, and random seed."""
     group = parser.getgroup("rules", "instances in test_rule_numbers.py")
     group.addoption("--rules-seed", type=int, default=0, help="another seed makes other instances")
-    group.addoption("--rules-count", type=int, default=25, help="instances on which each rule must fire")
+    group.addoption("--rules-count", type=int, default=13, help="instances on which each rule must fire")
