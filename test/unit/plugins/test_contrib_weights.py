@@ -66,6 +66,7 @@ def onnxruntime_result(model: onnx.ModelProto, x: Array) -> Array:
     return np.asarray(session.run(None, {"x": x})[0])
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("rows", [3, "m"])
 @pytest.mark.parametrize("has_zero_points", [False, True])
 @pytest.mark.parametrize(("bits", "block"), [(4, 16), (4, 32), (4, 128), (8, 32)])
@@ -79,6 +80,7 @@ def test_constant_weights(bits: int, block: int, has_zero_points: bool, rows: in
     assert not session.host_calls()
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("rows", [1, 3, 0])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize(

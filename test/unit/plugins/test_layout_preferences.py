@@ -78,6 +78,7 @@ def model(node: str, channels: int) -> onnx.ModelProto:
     return proto
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("channels", [32, 24, 3])
 @pytest.mark.parametrize(
     ("node", "plain"),

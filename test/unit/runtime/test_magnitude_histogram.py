@@ -18,6 +18,7 @@ def expected(numbers: Array, reach: float, bins: int) -> Array:
     return np.histogram(np.abs(numbers.astype(np.float64)), bins=bins, range=(0.0, reach))[0]
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("bins", [1, 7, 2048, 5000])
 @pytest.mark.parametrize("shape", ["normal", "rectified", "levels", "few", "none"])

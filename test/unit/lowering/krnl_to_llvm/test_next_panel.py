@@ -102,6 +102,7 @@ def test_a_dynamic_number_of_rows(m: int, threads: int, shares: list[int]):
     assert shares
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     ("shape", "filters", "attributes"),

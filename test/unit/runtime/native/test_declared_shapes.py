@@ -53,6 +53,7 @@ NODES: Mapping[str, tuple[str, str, str, npt.NDArray[np.generic]]] = {
 }
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("size", [0, 1, 9, 100_000])
 @pytest.mark.parametrize("kind", ["output", "inner"])
 @pytest.mark.parametrize("operator", NODES)

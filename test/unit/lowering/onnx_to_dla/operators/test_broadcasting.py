@@ -32,6 +32,7 @@ CASES = [
 ]
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("operands", [["d", "n"], ["n", "d"]])
 @pytest.mark.parametrize(("target", "op", "zero"), CASES)
 @pytest.mark.parametrize("part", [MEAN, ROW], ids=["one channel", "one row"])

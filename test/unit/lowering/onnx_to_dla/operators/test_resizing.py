@@ -64,6 +64,7 @@ def checked_resize(
     return float(np.abs((expected - zero) * 0.017 - by_floats).max())
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("zero", [0, -21])
 @pytest.mark.parametrize("target", ["nv_small", "nv_full"])
 @pytest.mark.parametrize(("shape", "factors", "coordinates"), CASES)
@@ -80,6 +81,7 @@ def test_the_integers_of_the_model(
     assert error <= 0.01701
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("zero", [0, -21])
 @pytest.mark.parametrize("target", ["nv_small", "nv_large"])
 @pytest.mark.parametrize(
@@ -127,6 +129,7 @@ def test_rows_that_a_pooling_does_not_read_are_not_computed(
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", ["nv_small", "nv_full"])
 @pytest.mark.parametrize(
     ("axis", "taken"),
@@ -150,6 +153,7 @@ def test_rows_and_columns_that_a_slice_does_not_take_are_not_computed(
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("rounding", ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
 @pytest.mark.parametrize("coordinates", ["asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners"])
 @pytest.mark.parametrize("factor", [2, 3, 1.75])

@@ -19,6 +19,7 @@ from xonnc.runtime.reference import ReferenceModel as Onnxruntime
 from xonnc.targets import load_target
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("zero", [0, -21])
 @pytest.mark.parametrize("target", ["nv_small", "nv_large"])
 @pytest.mark.parametrize(

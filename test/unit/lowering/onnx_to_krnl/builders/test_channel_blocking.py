@@ -281,6 +281,7 @@ y = Relu(z)
 """
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("target", ["cpu", "portable"])
 @pytest.mark.parametrize(("images", "channels"), [(1, 16), (3, 32), (2, 24)])
 @pytest.mark.parametrize(
@@ -303,6 +304,7 @@ CROSS_STAGE = """
 """A block of YOLO's: a half of the channels goes through convolutions, and all are joined."""
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("target", ["cpu", "portable"])
 @pytest.mark.parametrize("images", [1, 2])
 @pytest.mark.parametrize("parts", [(16, 32), (32, 16), (48, 8), (20, 20)])

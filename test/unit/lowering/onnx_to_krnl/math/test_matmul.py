@@ -239,6 +239,7 @@ def test_large_results_of_a_small_depth(size: int | None, threads: int):
     assert session.host_calls() == []
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("rows", ["m", 1, 3])
 @pytest.mark.parametrize("forms", [("nmk", "nkp"), ("mk", "nkp"), ("nmk", "kp"), ("mk", "kp")])

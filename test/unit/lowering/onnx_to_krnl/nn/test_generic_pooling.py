@@ -254,6 +254,7 @@ def test_places_outside_are_refused(index: int):
         compile_native(node.model()).run(None, node.feeds)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("channels", [1, 32])
 @pytest.mark.parametrize("size", [2, 3, 9])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])

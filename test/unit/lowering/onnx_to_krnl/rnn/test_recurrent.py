@@ -79,6 +79,7 @@ def by_peer(
     return peer.run(None, feeds)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("parts", [(), ("bias", "state"), ("bias", "lengths"), ("state", "lengths")])
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("operator", GATES)

@@ -105,6 +105,7 @@ CASES = [
 ]
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize(("has_states", "has_bias"), [(True, True), (False, False)])
 @pytest.mark.parametrize(("operator", "attributes", "directions"), CASES)

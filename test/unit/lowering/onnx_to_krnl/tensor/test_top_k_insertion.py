@@ -27,6 +27,7 @@ def top_k(x: Array, count: int, largest: int) -> Node:
     )
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("largest", [0, 1])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int64])
 @pytest.mark.parametrize("count", [1, 3, MAX_INSERTION_K, MAX_INSERTION_K + 2])
