@@ -39,12 +39,12 @@ def compiled(path: Path, target: str, count: int) -> CompiledPackage:
 
 
 def lowest_cosine(path: Path, package: CompiledPackage, folder: Path) -> float:
-    """The lowest cosine of the scores of 40 digits to onnxruntime's; their classes are the same."""
+    """The lowest cosine of the scores of 16 digits to onnxruntime's; their classes are the same."""
     package.write(folder / "model.xpkg")
     loaded, reference = load_package(folder / "model.xpkg"), ReferenceModel(path)
     (port,) = reference.inputs()
     cosines: list[float] = []
-    for feeds in pictures("images", 40, port.name):
+    for feeds in pictures("images", 16, port.name):
         (expected,), (found,) = reference.run(feeds), loaded.run(feeds).values()
         a, b = np.asarray(expected).reshape(-1), found.reshape(-1)
         assert a.argmax() == b.argmax()
