@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import ml_dtypes
@@ -144,6 +145,53 @@ class GatedRMSNorm:
             shape = (*some_shape(rng, 1, 3), groups * size)
             operands: list[Array | None] = [normal(rng, *shape), normal(rng, size), normal(rng, *shape)]
             yield operands, {"activation": activation, "epsilon": 1e-3}
+
+
+@contrib("LinearAttentionGate")
+class LinearAttentionGate:
+    """Gates of linear attention: the scaled softplus of one projection, and the sigmoid of another."""
+
+    inputs = (
+        one("T", name="a"),
+        one("TF", name="bias"),
+        one("TF", name="scale"),
+        optional("T", name="b"),
+    )
+    outputs = (one("T", name="decay"), optional("T", name="beta"))
+    types = allowed(T=REAL, TF=(np.float32,))
+
+    @staticmethod
+    def infer(op: Any) -> list[TensorType | None]:
+        if op.outputs[1] is not None and op.b is None:
+            raise op.fail("beta is read, but it has no operand (b)")
+        heads = op.a.shape[-1] if op.a.shape else None
+        for name, each in (("dt_bias", op.bias), ("decay_scale", op.scale)):
+            sizes = [size for size in each.shape or () if isinstance(size, int)]
+            is_known = each.shape is not None and len(sizes) == len(each.shape)
+            if is_known and isinstance(heads, int) and prod(sizes) != heads:
+                raise op.fail(f"{name} has {prod(sizes)} elements where there are {heads} heads")
+        if op.b is not None and op.b.contradicts(op.a):
+            raise op.fail(f"b is {op.b}, but a is {op.a}: they need one shape")
+        return [op.a, op.b]
+
+    @staticmethod
+    def reference(op: Any, a: Array, bias: Array, scale: Array, b: Array | None) -> list[Array | None]:
+        decay = scale.reshape(-1) * np.logaddexp(np.float32(0), wide(a) + bias.reshape(-1))
+        return [decay.astype(a.dtype), None if b is None else sigmoid(wide(b)).astype(a.dtype)]
+
+    @staticmethod
+    def decompose(op: Any, b: Builder) -> list[Value | None]:
+        bias, scale = (b.Reshape(each, [-1]) for each in (op.bias, op.scale))
+        decay = b.Mul(b.Softplus(b.Add(float_of(b, op.a), bias)), scale)
+        beta = None if op.b is None else b.CastLike(b.Sigmoid(float_of(b, op.b)), op.b)
+        return [b.CastLike(decay, op.a), beta]
+
+    @staticmethod
+    def samples(rng: np.random.Generator) -> Samples:
+        for _ in range(3):
+            shape = some_shape(rng, 1, 4)
+            vectors = [normal(rng, shape[-1]) for _ in range(2)]
+            yield [4 * normal(rng, *shape), *vectors, normal(rng, *shape)], {}
 
 
 @contrib("BranchwiseRMSNorm")
