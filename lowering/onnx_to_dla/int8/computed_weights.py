@@ -9,6 +9,9 @@ positions for each group and surfaces that follow each other within a row (`dla.
 the transpose of the first factor.
 
 The transpose of a tensor is its product with a matrix of ones and zeros, with the tensor as weights.
+
+Weights are whole groups of kernels and blocks of channels: a concatenation with zeros adds positions, and a
+one-hot convolution channels that are zero, to the second factor too.
 """
 
 from __future__ import annotations
@@ -20,18 +23,19 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import Converter
-from xonnc.dialects.dla.storage import KernelsOp, ReshapeOp
+from xonnc.dialects.dla.storage import ConcatOp, KernelsOp, ReshapeOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attribute_builders import int_values
 from xonnc.dialects.onnx.ops.math import MatMulOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.ops.tensor import TransposeOp
 from xonnc.dialects.onnx.types import tensor_type
+from xonnc.formats.nvdla.geometry import round_up
 from xonnc.lowering.dla_planning.feasibility import conv_limits, fits_buffer
 from xonnc.lowering.dla_planning.window import Window2D
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import Cube
 from xonnc.lowering.onnx_to_dla.builders.operator_builder import OperatorBuilder
-from xonnc.lowering.onnx_to_dla.int8.dequantized import Affine, viewed
+from xonnc.lowering.onnx_to_dla.int8.dequantized import Affine, Moved, viewed
 from xonnc.lowering.onnx_to_dla.int8.quantized_convolution import shorter_rows
 from xonnc.targets import NvdlaTarget
 
@@ -43,33 +47,42 @@ POINT = Window2D((1, 1))
 
 def matrix_product(
     first: SSAValue, second: SSAValue, shape: tuple[int, ...], builder: OperatorBuilder[Any]
-) -> Affine:
+) -> Affine | Moved:
     """Return the product of two computed matrices of stored integers."""
     left, right = builder.source(first), builder.source(second)
     require_matrices(left, right, builder)
+    scale = np.array([_symmetric(left, "A", builder) * _symmetric(right, "B", builder)])
     transposed = _before_transposition(first, left, builder)
     if transposed is None:
         transposed = _transposed(left.value, builder)
-    scale = np.array([_symmetric(left, "A", builder) * _symmetric(right, "B", builder)])
-    rows, columns = shape[1:]
-    read = rows_that_fit(right.cube, rows, builder)
+    kernels = with_whole_groups(with_whole_atoms(transposed, builder), builder)
+    data = with_whole_atoms(right.value, builder)
+    rows, columns = cube_of(kernels.type).positions, shape[2]
+    read = rows_that_fit(cube_of(data.type), rows, builder)
 
     def make() -> SSAValue:
-        return builder.conv(viewed(right.value, read, builder), kernels_of(transposed, builder), POINT)
+        return builder.conv(viewed(data, read, builder), kernels_of(kernels, builder), POINT)
 
-    made = Affine(make, CubeShape(rows, 1, columns), shape, scale, np.zeros(1))
-    return replace(made, computed=read._replace(channels=rows))
+    computed = read._replace(channels=rows)
+    made = Affine(make, CubeShape(rows, 1, columns), (1, rows, columns), scale, np.zeros(1))
+    made = replace(made, computed=computed)
+    if rows == shape[1]:
+        return made
+    return Moved(made, shape, lambda cube: builder.channels(cube, 0, shape[1]))
 
 
 def exchanged(
     source: Cube, perm: tuple[int, ...], shape: tuple[int, ...], builder: OperatorBuilder[Any]
 ) -> Affine | None:
-    """Return the transpose of `[1, C, P]`, `None` for other tensors and for sizes that are no weights."""
+    """Return the transpose of `[1, C, P]`, `None` for other tensors and targets."""
     if perm != EXCHANGED or shape[0] != 1 or source.cube != CubeShape(shape[2], 1, shape[1]):
         return None
-    if not writes_weights(builder.target) or any(size % builder.target.atomic_k for size in shape[1:]):
+    if not writes_weights(builder.target):
         return None
-    return builder.stored(_transposed(source.value, builder), shape, source.qparams)
+    made = _transposed(source.value, builder)
+    if cube_of(made.type).channels > shape[1]:
+        made = builder.channels(made, 0, shape[1])
+    return builder.stored(made, shape, source.qparams)
 
 
 def writes_weights(target: NvdlaTarget) -> bool:
@@ -79,7 +92,6 @@ def writes_weights(target: NvdlaTarget) -> bool:
 
 def require_matrices(left: Cube, right: Cube, builder: OperatorBuilder[Any]) -> None:
     """Refuse factors that are no matrices of which one can become weights."""
-    group = builder.target.atomic_k
     if not writes_weights(builder.target):
         builder.refuse(
             f"B is computed at run time ({builder.target.name} reads weights by "
@@ -90,10 +102,6 @@ def require_matrices(left: Cube, right: Cube, builder: OperatorBuilder[Any]) -> 
             builder.refuse(
                 f"{name} of shape {list(one.shape)} is computed (the core takes [1, rows, columns])"
             )
-    if any(size % group for size in left.shape[1:]):
-        builder.refuse(
-            f"A of shape {list(left.shape)} is computed (weights have sizes in multiples of {group})"
-        )
 
 
 def rows_that_fit(cube: CubeShape, kernels: int, builder: OperatorBuilder[Any]) -> CubeShape:
@@ -106,6 +114,28 @@ def rows_that_fit(cube: CubeShape, kernels: int, builder: OperatorBuilder[Any]) 
             f"convolution buffer of {builder.target.cbuf_bytes} bytes"
         )
     return cube
+
+
+def with_whole_atoms(value: SSAValue, builder: OperatorBuilder[Any]) -> SSAValue:
+    """Return a cube with as many channels as its atoms hold, those added zero."""
+    cube = cube_of(value.type)
+    channels = round_up(cube.channels, builder.target.memory_atom_bytes)
+    if channels == cube.channels:
+        return value
+    kernels = np.eye(channels, cube.channels, dtype=np.int8).reshape(channels, -1, 1, 1)
+    read = rows_that_fit(cube, channels, builder)
+    made = builder.one_hot_convolution(viewed(value, read, builder), kernels, POINT)
+    return viewed(made, cube, builder)
+
+
+def with_whole_groups(value: SSAValue, builder: OperatorBuilder[Any]) -> SSAValue:
+    """Return a cube with as many positions as groups of kernels have, those added zero."""
+    cube = cube_of(value.type)
+    positions = round_up(cube.positions, builder.target.atomic_k)
+    if positions == cube.positions:
+        return value
+    zeros = builder.filled(cube._replace(width=positions - cube.positions), 0)
+    return builder(ConcatOp([value, zeros], 3, builder.cube_type(cube._replace(width=positions))))
 
 
 def kernels_of(value: SSAValue, builder: OperatorBuilder[Any]) -> SSAValue:
@@ -129,12 +159,17 @@ def feeds_products(value: SSAValue) -> bool:
 
 
 def _transposed(value: SSAValue, builder: OperatorBuilder[Any]) -> SSAValue:
-    """Return a cube of C channels at P positions as P channels at C positions, the same integers."""
-    cube = cube_of(value.type)
-    read = rows_that_fit(CubeShape(cube.channels, 1, cube.channels), cube.positions, builder)
-    ones = builder.constant_cube(np.eye(cube.channels, dtype=np.int8).reshape(1, *read))
-    made = builder.requantized(builder.conv(ones, kernels_of(value, builder), POINT), [], Converter())
-    return viewed(made, CubeShape(cube.positions, 1, cube.channels), builder)
+    """
+    Return a cube of C channels at P positions as P channels at C positions, the same integers; and channels
+    that are zero up to a whole atom.
+    """
+    columns = cube_of(value.type).channels
+    whole = with_whole_groups(with_whole_atoms(value, builder), builder)
+    cube = cube_of(whole.type)
+    read = rows_that_fit(CubeShape(cube.channels, 1, columns), cube.positions, builder)
+    ones = builder.constant_cube(np.eye(cube.channels, columns, dtype=np.int8).reshape(1, *read))
+    made = builder.requantized(builder.conv(ones, kernels_of(whole, builder), POINT), [], Converter())
+    return viewed(made, CubeShape(cube.positions, 1, columns), builder)
 
 
 def _before_transposition(value: SSAValue, found: Cube, builder: OperatorBuilder[Any]) -> SSAValue | None:
