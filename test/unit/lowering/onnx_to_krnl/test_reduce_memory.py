@@ -197,14 +197,17 @@ def test_pixels_lie_where_the_image_did():
 @pytest.mark.parametrize(
     "name",
     [
+        "a mean, many channels, no bias",
         "dilations and a pool that counts pads",
         "the result of the model",
         "odd sizes, strides of each axis, two images",
-        "one reader",
     ],
 )
 def test_c_source_gives_the_same_numbers(name: str):
-    """Of the models above, those of each kernel: split convolutions with both pools, and taken pixels."""
+    """
+    Of the models above, those of each kernel: split convolutions with both pools, taken pixels, and a pool in
+    parts that have to follow each other.
+    """
     nodes, shape, constants = {**POOLED, **TAKEN}[name]
     model = model_of(nodes, shape, constants)
     x = RANDOM.standard_normal(shape).astype(np.float32)
