@@ -20,8 +20,8 @@ from xonnc.rewriting.remarks import XonncWarning
 from xonnc.runtime.native.session import Session
 from xonnc.runtime.verification.reference_engines import Engine
 
-SEEDS = 200
-PARTS = 8
+SEEDS = 100
+PARTS = 4
 
 SEED = 0
 """A model without failures, to plant some in."""

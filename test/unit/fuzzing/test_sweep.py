@@ -1,4 +1,4 @@
-"""Two hundred random models, each simplified as users do and by two of the other levels in turn."""
+"""A hundred random models, each simplified as users do and by two of the other levels in turn."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from xonnc.fuzzing.levels import LEVELS, WHOLE
 
 OTHERS = tuple(level for level in LEVELS if level != WHOLE)
 
-SEEDS = 200
-PARTS = 8
+SEEDS = 100
+PARTS = 4
 """Tests among which the seeds are divided, to run at the same time."""
 
 

@@ -19,6 +19,7 @@ from xonnc.runtime.nvdla.simulator import Output, Simulator
 CONFIGURATIONS = (("nv_full", False), ("nv_full", True), ("nv_large", True), ("nv_small", True))
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(("target", "is_integer"), CONFIGURATIONS)
 @pytest.mark.parametrize("seed", range(20))
 def test_random_layers(seed: int, target: str, is_integer: bool):
