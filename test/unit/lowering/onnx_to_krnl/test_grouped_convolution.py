@@ -106,6 +106,7 @@ def test_numbers_that_are_not_finite_stay_in_their_group(depth: int, number: flo
     assert np.isfinite(np.delete(found, range(depth, 2 * depth), axis=1)).all()
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("images", ["", "n"])
 @pytest.mark.parametrize(
     ("channels", "filters", "window", "attributes"),
