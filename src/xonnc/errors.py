@@ -45,7 +45,13 @@ class PluginFunctionError(XonncError):
 
 
 def cannot_read(path: object, error: OSError | ValueError) -> XonncError:
-    """The error of a file that cannot be read, with the system's reason."""
+    """
+    Return the error of a file that cannot be read, with the system's reason.
+
+    Parameters:
+        path: the file.
+        error: what reading it raised.
+    """
     return XonncError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
 
 
