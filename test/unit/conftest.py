@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from covering import covering
-from onnx import TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 os.environ["XONNC_CACHE"] = "off"
 """No compile cache, so that each test really compiles; tests of the cache set folders of their own."""
@@ -22,6 +22,9 @@ os.environ["XONNC_CACHE"] = "off"
 
 YOUNG_OBJECTS = 100_000
 """New objects that make a collection of the youngest generation due: 20 MB."""
+
+KEPT_SESSIONS = 50
+"""Sessions of calibrations that are kept, the last ones."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,6 +35,29 @@ def equal_texts_compiled_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(native_compilation, "machine_code", lru_cache(500)(native_compilation.machine_code))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def equal_models_calibrated_by_one_session() -> Iterator[None]:
+    """Keep sessions that measure ranges and errors: tests of one network quantize it in many ways."""
+    from xonnc import calibration
+    from xonnc.native_compilation import CompileOptions
+    from xonnc.runtime.native.session import Session
+
+    sessions: dict[tuple[bytes, str], Session] = {}
+    opened = calibration.open_session
+
+    def open_once(model: ModelProto, options: CompileOptions, cache: bool) -> Session:
+        key = model.SerializeToString(deterministic=True), str(options)
+        if key not in sessions:
+            if len(sessions) == KEPT_SESSIONS:
+                del sessions[next(iter(sessions))]
+            sessions[key] = opened(model, options, cache=cache)
+        return sessions[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibration, "open_session", open_once)
         yield
 
 
