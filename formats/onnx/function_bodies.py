@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, MutableSequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
 import onnx
-from onnx.helper import make_node
+from onnx.helper import make_node, tensor_dtype_to_np_dtype
+from onnx.numpy_helper import from_array, to_array
 
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.schemas import opsets_of, schema_of
@@ -185,6 +187,35 @@ def _correct_mean_variance(function: onnx.FunctionProto, element: int) -> None:
     function.node.extend(retained)
 
 
+def _correct_group_norm(function: onnx.FunctionProto, element: int) -> None:
+    """
+    Normalize by InstanceNormalization in the body of GroupNormalization, in float32 at least.
+
+    Its variance is the mean of squares less the square of the mean, which is wrong, or negative, where the
+    mean is far larger than the deviation; and in opset 18, it rounds each step to the element type.
+    """
+    nodes = {node.output[0]: node for node in function.node}
+    own = nodes["XU"].attribute[0].i if "XU" in nodes else element
+    wide = onnx.TensorProto.DOUBLE if own == onnx.TensorProto.DOUBLE else onnx.TensorProto.FLOAT
+    groups = int(to_array(nodes["NumGroups"].attribute[0].t).item())
+    epsilon = float(to_array(nodes["FloatEpsilon"].attribute[0].t).item())
+    kind = tensor_dtype_to_np_dtype(wide)
+    result = "NormalizedU" if "XU" in nodes else "Normalized"
+    names = list(nodes)
+    # From the reshaped operand to the normalised one, all steps are of the normalization.
+    first, last = names.index("X3D") + 1, names.index(result)
+    body = list(function.node)
+    normal = [
+        make_node("Constant", [], ["Ones"], value=from_array(np.ones(groups, kind))),
+        make_node("Constant", [], ["Zeros"], value=from_array(np.zeros(groups, kind))),
+        make_node("Cast", ["X3D"], ["Rows"], to=wide),
+        make_node("InstanceNormalization", ["Rows", "Ones", "Zeros"], ["Normal"], epsilon=epsilon),
+        make_node("Cast", ["Normal"], [result], to=own),
+    ]
+    del function.node[:]
+    function.node.extend([*body[:first], *normal, *body[last + 1 :]])
+
+
 def _correct_rms(function: onnx.FunctionProto, element: int) -> None:
     """Correct RMSNormalization, whose body multiplies X by a scale of possibly another type."""
     product = function.node[-1]
@@ -196,6 +227,7 @@ def _correct_rms(function: onnx.FunctionProto, element: int) -> None:
 
 CORRECTIONS: Mapping[str, Callable[[onnx.FunctionProto, int], None]] = {
     "AffineGrid": _correct_affine_grid,
+    "GroupNormalization": _correct_group_norm,
     "MeanVarianceNormalization": _correct_mean_variance,
     "RMSNormalization": _correct_rms,
 }

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx.parser
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.contexts import new_context
@@ -79,6 +79,54 @@ def test_mean_variance_is_exact_far_from_zero(element: int, opset: int, mean: fl
     centred = exact - exact.mean(2, keepdims=True)
     expected = centred / (np.sqrt((centred**2).mean(2, keepdims=True)) + 1e-9)
     np.testing.assert_allclose(given.astype(np.float64), expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("element", "opset", "stash", "mean", "tolerance"),
+    [
+        (TensorProto.FLOAT, 18, None, 1e3, 1e-3),
+        (TensorProto.FLOAT16, 18, None, 40.0, 3e-3),
+        (TensorProto.DOUBLE, 18, None, 1e5, 1e-9),
+        (TensorProto.FLOAT, 21, TensorProto.FLOAT, 1e3, 1e-3),
+        (TensorProto.BFLOAT16, 21, TensorProto.FLOAT, 40.0, 2e-2),
+        (TensorProto.FLOAT16, 21, TensorProto.BFLOAT16, 1.0, 2e-2),
+        (TensorProto.DOUBLE, 21, TensorProto.DOUBLE, 1e5, 1e-9),
+    ],
+)
+def test_group_normalization_is_exact_far_from_zero(
+    element: int, opset: int, stash: int | None, mean: float, tolerance: float
+):
+    kind = helper.tensor_dtype_to_np_dtype(element)
+    count = 2 if stash is None else 4
+    factors, terms = np.arange(1, 1 + count), np.arange(count) - 1
+    attributes = {"num_groups": 2} | ({} if stash is None else {"stash_type": stash})
+    model = model_of("GroupNormalization", opset, attributes)
+    model.graph.node[0].input.extend(["scale", "bias"])
+    model.graph.initializer.extend(
+        numpy_helper.from_array(each.astype(kind), name)
+        for name, each in (("scale", factors), ("bias", terms))
+    )
+    for port in (model.graph.input[0], model.graph.output[0]):
+        port.type.tensor_type.elem_type = element
+    sizes = model.graph.input[0].type.tensor_type.shape.dim
+    for axis, name in enumerate(("n", "", "w")):
+        if name:
+            sizes[axis].dim_param = name
+    sizes[1].dim_value = 4
+    session = compile_native(model)
+    for shape in ((2, 4, 5), (1, 4, 1), (0, 4, 3)):
+        x = (mean + RANDOM.normal(size=shape)).astype(kind)
+        given = np.asarray(session.run(None, {"x": x})[0])
+        assert given.dtype == kind
+        assert given.shape == shape
+        groups = x.astype(np.float64).reshape((shape[0], 2, 2 * shape[2]))
+        centred = groups - groups.mean(2, keepdims=True)
+        normal = centred / np.sqrt((centred**2).mean(2, keepdims=True) + 1e-5)
+        # By group in opset 18, by channel since.
+        rows = normal.reshape((shape[0], count, 4 // count * shape[2]))
+        expected = (rows * factors[:, None] + terms[:, None]).reshape(shape)
+        numbers = given.astype(np.float64)
+        np.testing.assert_allclose(numbers, expected, rtol=tolerance, atol=4 * tolerance)
 
 
 def imported(operator: str, opset: int) -> ModuleOp:
