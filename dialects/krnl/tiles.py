@@ -292,6 +292,11 @@ class ConvOp(IRDLOperation):
     depthwise = opt_prop_def(UnitAttr)
     groups = opt_prop_def(IntegerAttr)
     """Groups of channels that are convolved apart; one if absent."""
+    plane_step = opt_prop_def(IntegerAttr)
+    """
+    Planes from one image to the next, if `x` holds planes of volumes: the channels of an image are those of
+    the planes under a window, one after the other.
+    """
     products = opt_prop_def(StringAttr)
     low = opt_prop_def(FloatAttr)
     """Lower bound of results."""
@@ -379,8 +384,7 @@ class ConvOp(IRDLOperation):
             )
         if self.depthwise is not None and (len(shape_of(self.x)) != 5 or self.tile.get_values()[1] != 1):
             raise VerifyException("krnl.conv: depthwise takes a channel-blocked x, and tiles of one block")
-        if self.groups is not None:
-            self._verify_groups(self.groups.value.data)
+        self._verify_groups()
         if self.products is not None:
             if self.depthwise is not None or len(shape_of(self.x)) != 5:
                 raise VerifyException(
@@ -399,8 +403,13 @@ class ConvOp(IRDLOperation):
                 "depthwise convolution"
             )
 
-    def _verify_groups(self, groups: int) -> None:
-        """Groups of whole blocks of `x` and `y`, or of equal parts of a block."""
+    def _verify_groups(self) -> None:
+        """Groups of whole blocks of `x` and `y`, or of equal parts of a block; whole planes."""
+        if self.plane_step is not None:
+            self._verify_planes(self.plane_step.value.data)
+        if self.groups is None:
+            return
+        groups = self.groups.value.data
         if self.depthwise is not None or len(shape_of(self.x)) != 5 or groups < 2:
             raise VerifyException("krnl.conv: groups are 2 or more, of a channel-blocked x, not depthwise")
         _, blocks, _, _, lanes = shape_of(self.x)
@@ -411,6 +420,17 @@ class ConvOp(IRDLOperation):
             raise VerifyException(
                 f"krnl.conv: {blocks} and {self.blocks} blocks of {lanes} are not {groups} groups of {depth}"
             )
+
+    def _verify_planes(self, step: int) -> None:
+        """Images of all channels, of whole planes that `x` has."""
+        if step < 1 or self.depthwise is not None or self.groups is not None:
+            raise VerifyException("krnl.conv: plane_step is 1 or more, of a convolution of all channels")
+        planes, blocks, _, _, *lanes = shape_of(self.x)
+        channels, depth, images = blocks * prod(lanes), self.depth.value.data, self.sizes[0]
+        end = (images - 1) * step + depth // channels
+        if depth % channels or (DYNAMIC_INDEX not in (planes, images) and end > planes):
+            given = f"images of {depth} channels, {step} planes apart, of {planes} planes of {channels}"
+            raise VerifyException(f"krnl.conv: {given}")
 
     def _verify_epilogue(self, epilogue: Region) -> None:
         """One f32 in and one out; no bounds."""

@@ -9,7 +9,7 @@ and the window. Each step loads `width` vectors of weights, broadcasts one input
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple, TypeAlias
 
@@ -116,12 +116,16 @@ def emit_conv(
     given = iter(dynamic_sizes)
     images, rows, columns = (next(given) if size == DYNAMIC_INDEX else size for size in op.sizes)
     grid = TileGrid(images, op.blocks, (rows, columns), _sizes(op.tile), op.block_groups)
+    source = _feature_map(op.x, x)
+    if op.plane_step is not None:
+        image = builder.mul_sizes(source.image, op.plane_step.value.data)
+        source = replace(source, image=image)
     conv = _Conv(
         builder,
         op,
         element_of(op.y),
         _feature_map(op.y, y),
-        _feature_map(op.x, x),
+        source,
         w,
         bias,
         residual,

@@ -89,7 +89,11 @@ def convolve(op: ConvOp, values: Mapping[SSAValue, Any], epilogue: Callable[[Any
     (rows, columns), depth = _pair(op.out), op.depth.value.data
     filters = _filters(op, values[op.w], blocks, lanes)
     if x.ndim == 5:
-        x = x.transpose(0, 1, 4, 2, 3).reshape(images, -1, *x.shape[2:4])
+        x = x.transpose(0, 1, 4, 2, 3).reshape(len(x), -1, *x.shape[2:4])
+    if op.plane_step is not None:
+        planes, step = depth // x.shape[1], op.plane_step.value.data
+        windows = (x[first : first + planes] for first in range(0, images * step, step))
+        x = np.stack([each.reshape(depth, *x.shape[2:]) for each in windows])
     x = x if op.depthwise is not None else x[:, :depth]
     result = np.zeros((images, blocks * lanes, rows, columns), y.dtype)
     (first, left), strides, dilations = _pair(op.start), _pair(op.strides), _pair(op.dilations)

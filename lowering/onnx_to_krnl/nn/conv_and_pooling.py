@@ -37,6 +37,7 @@ from xonnc.lowering.onnx_to_krnl.builders.strided_copies import (
 )
 from xonnc.lowering.onnx_to_krnl.math.matmul import batched_matmul, dynamic_matmul, emit_gemm
 from xonnc.lowering.onnx_to_krnl.nn.generic_pooling import generic_average_pool, generic_max_pool
+from xonnc.lowering.onnx_to_krnl.nn.volume_convolution import lower_volume_convolution
 from xonnc.lowering.onnx_to_krnl.planning.element_types import (
     integer_range,
     is_unsigned_element,
@@ -56,34 +57,14 @@ from xonnc.lowering.onnx_to_krnl.planning.window_geometry import (
     has_pads,
     window_of,
 )
-from xonnc.lowering.onnx_to_krnl.tensor.padding import padded
+from xonnc.lowering.onnx_to_krnl.tensor.padding import with_pads
 from xonnc.rewriting.patterns import Array
-
-
-def with_pads(
-    value: SSAValue,
-    shape: Sequence[Size],
-    window: WindowGeometry,
-    number: float,
-    builder: LoweringBuilder,
-) -> SSAValue:
-    """Return the buffer of an input of a shape, padded with `number`; operators of the same pads share it."""
-    source = builder.buffer(value)
-    if not window.is_padded:
-        return source
-    sizes = (*shape[:2], *window.padded)
-    key = source, (*window.begins, *sizes), number
-    if key not in builder.padded_buffers:
-        target = builder.allocate(sizes, builder.element(value))
-        padded(target, sizes, source, shape, [0, 0, *window.begins], number, builder)
-        builder.padded_buffers[key] = target
-    return builder.padded_buffers[key]
 
 
 @lowers(nn.ConvOp)
 def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
     """
-    Convolution as im2col and a matrix product.
+    Convolution as im2col and a matrix product, of volumes as that of the images that are windows of planes.
 
     A 1x1 window with stride 1 reads the input as it lies. A depthwise convolution is a loop over the window.
     """
@@ -102,6 +83,8 @@ def conv(op: nn.ConvOp, builder: LoweringBuilder) -> str | None:
     )
     if groups > 1 and not is_depthwise and not are_static(shape):
         return NO_DYNAMIC_KERNEL
+    if lower_volume_convolution(op, window, builder):
+        return None
     source = with_pads(op.X, shape, window, 0.0, builder)
     if is_depthwise:
         return _depthwise(op, source, window, builder)

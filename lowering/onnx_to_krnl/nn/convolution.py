@@ -35,7 +35,6 @@ from xonnc.lowering.onnx_to_krnl.builders.channel_blocking import blocked, block
 from xonnc.lowering.onnx_to_krnl.builders.kernel_builder import BufferType, KernelBuilder, buffer_type
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import LoweringBuilder
 from xonnc.lowering.onnx_to_krnl.builders.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.nn.conv_and_pooling import with_pads
 from xonnc.lowering.onnx_to_krnl.nn.conv_epilogue import apply_epilogue
 from xonnc.lowering.onnx_to_krnl.nn.winograd import WinogradOperands, lower_winograd
 from xonnc.lowering.onnx_to_krnl.planning.layout_plan import BlockedBuffer, ConvFusion, Halo, LayoutPlan
@@ -44,11 +43,12 @@ from xonnc.lowering.onnx_to_krnl.planning.select_winograd_onnx import winograd_t
 from xonnc.lowering.onnx_to_krnl.planning.subpixel_convolution import SubConvolution
 from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, is_static, static_or_dynamic
 from xonnc.lowering.onnx_to_krnl.planning.tile_keys import conv_key, conv_kind
+from xonnc.lowering.onnx_to_krnl.tensor.padding import with_pads
 from xonnc.rewriting.patterns import Array
 
 
 @dataclass(frozen=True)
-class _ConvInput:
+class ConvInput:
     """The input of a convolution: row-major (NCHW), or channel-blocked with `step` channels a block."""
 
     buffer: SSAValue
@@ -80,7 +80,7 @@ def lower_conv_fusion(fusion: ConvFusion, builder: LoweringBuilder) -> None:
         lower_winograd(fusion, tile, images, builder)
         return
     for sub_convolution in fusion.sub_convolutions:
-        _lower_phase(fusion, sub_convolution, weights, (source, target, numbers, residual), builder)
+        lower_sub_convolution(fusion, sub_convolution, weights, (source, target, numbers, residual), builder)
 
 
 def reads_rows(fusion: ConvFusion, layouts: LayoutPlan) -> bool:
@@ -91,7 +91,7 @@ def reads_rows(fusion: ConvFusion, layouts: LayoutPlan) -> bool:
     return is_narrow and is_dense and fusion.window is not None
 
 
-def _source(fusion: ConvFusion, builder: LoweringBuilder) -> _ConvInput:
+def _source(fusion: ConvFusion, builder: LoweringBuilder) -> ConvInput:
     op, lanes, sizes = fusion.conv, builder.layouts.lanes, builder.layouts.images_of(fusion.conv.X)
     assert sizes is not None
     images, channels = sizes[:2]
@@ -99,21 +99,31 @@ def _source(fusion: ConvFusion, builder: LoweringBuilder) -> _ConvInput:
         # Fewer channels than lanes: blocking would pad most of a vector, so elements of NCHW are broadcast.
         buffer = with_pads(op.X, sizes, fusion.window, 0.0, builder)
         rows, columns = fusion.window.begins
-        return _ConvInput(buffer, [images, channels, *fusion.window.padded], (rows, columns), 1)
+        return ConvInput(buffer, [images, channels, *fusion.window.padded], (rows, columns), 1)
     image = blocked(op.X, builder)
     buffer = image.buffer
     if has_bf16_operands(op):
         buffer = bf16_operand(op.X, buffer, image.blocks, builder)
-    return _ConvInput(buffer, image.blocks, image.start, lanes, image.halo)
+    return ConvInput(buffer, image.blocks, image.start, lanes, image.halo)
 
 
-def _lower_phase(
+def lower_sub_convolution(
     fusion: ConvFusion,
     sub_convolution: SubConvolution,
     weights: Array,
-    images: tuple[_ConvInput, BlockedBuffer, SSAValue | None, BlockedBuffer | None],
+    images: tuple[ConvInput, BlockedBuffer, SSAValue | None, BlockedBuffer | None],
     builder: LoweringBuilder,
 ) -> None:
+    """
+    Emit one `krnl.conv`.
+
+    Parameters:
+        fusion: the convolution and what is fused into it.
+        sub_convolution: the part of its results.
+        weights: all weights.
+        images: the input, the result, the bias and the residual.
+        builder: where kernels and calls go.
+    """
     source, target, bias, residual = images
     lanes, blocks = builder.layouts.lanes, target.blocks[1]
     shapes = [target.blocks, source.shape, *([] if residual is None else [residual.blocks])]
@@ -160,8 +170,8 @@ def _lower_phase(
         "out_strides": pair(_ordered(is_transposed, sub_convolution.out_strides)),
         "tile": pair(tile),
     }
-    if fusion.groups > 1:
-        properties["groups"] = IntegerAttr(fusion.groups, i64)
+    numbers = {"groups": fusion.groups if fusion.groups > 1 else 0, "plane_step": fusion.plane_step}
+    properties |= {name: IntegerAttr(number, i64) for name, number in numbers.items() if number}
     if is_bf16:
         properties["products"] = StringAttr(builder.target.bf16_dot)
     if fusion.is_depthwise:

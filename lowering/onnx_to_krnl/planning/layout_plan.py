@@ -114,6 +114,8 @@ class ConvFusion:
     """Whether each channel is convolved by itself."""
     epilogue: Sequence[Operation] = ()
     """Fused elementwise operators; the last one's result is stored."""
+    plane_step: int = 0
+    """Planes from one image to the next, where images are windows of the planes of volumes."""
 
     @property
     def is_closed(self) -> bool:

@@ -30,6 +30,7 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import (
     static_sizes,
     volume,
 )
+from xonnc.lowering.onnx_to_krnl.planning.window_geometry import WindowGeometry
 from xonnc.lowering.onnx_to_krnl.tensor.data_movement import as_stored, integers_of
 
 Pad = tensor.PadOp | tensor.PadV2Op | tensor.PadV11Op | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
@@ -136,6 +137,26 @@ def padded(
     """Fill a buffer with `value` and copy the source into it."""
     fill(target, volume(sizes), value, builder)
     _middle(target, sizes, source, shape, begins, builder)
+
+
+def with_pads(
+    value: SSAValue,
+    shape: Sequence[Size],
+    window: WindowGeometry,
+    number: float,
+    builder: LoweringBuilder,
+) -> SSAValue:
+    """Return the buffer of an input of a shape, padded with `number`; operators of the same pads share it."""
+    source = builder.buffer(value)
+    if not window.is_padded:
+        return source
+    sizes = (*shape[:2], *window.padded)
+    key = source, (*window.begins, *sizes), number
+    if key not in builder.padded_buffers:
+        target = builder.allocate(sizes, builder.element(value))
+        padded(target, sizes, source, shape, [0, 0, *window.begins], number, builder)
+        builder.padded_buffers[key] = target
+    return builder.padded_buffers[key]
 
 
 def _middle(

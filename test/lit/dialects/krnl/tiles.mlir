@@ -56,6 +56,16 @@ func.func @dilated(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x12x12x16xf32>, %w:
 
 // -----
 
+// An image of 32 channels is two planes of 16; the next one begins two planes later.
+// CHECK-LABEL: @volumes
+// CHECK:         plane_step = 2 : i64
+func.func @volumes(%y: memref<2x1x6x6x16xf32>, %x: memref<4x1x8x8x16xf32>, %w: memref<4608xf32>) {
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 32 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, plane_step = 2 : i64}> : (memref<2x1x6x6x16xf32>, memref<4x1x8x8x16xf32>, memref<4608xf32>) -> ()
+  return
+}
+
+// -----
+
 // Weights that are prefetched.
 // CHECK-LABEL: @prefetched
 // CHECK:         weight_prefetch = 2048 : i64

@@ -599,6 +599,30 @@ func.func @f(%c: memref<8x?xf32>, %a: memref<8x8xf32>, %b: memref<?xf32>, %n: in
 
 // -----
 
+func.func @f(%y: memref<2x1x6x6x16xf32>, %x: memref<4x1x8x8x16xf32>, %w: memref<4608xf32>) {
+  // expected-error @+1 {{krnl.conv: plane_step is 1 or more, of a convolution of all channels}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 32 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, plane_step = 0 : i64}> : (memref<2x1x6x6x16xf32>, memref<4x1x8x8x16xf32>, memref<4608xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<2x1x6x6x16xf32>, %x: memref<4x1x8x8x16xf32>, %w: memref<4608xf32>) {
+  // expected-error @+1 {{krnl.conv: images of 32 channels, 3 planes apart, of 4 planes of 16}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 32 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, plane_step = 3 : i64}> : (memref<2x1x6x6x16xf32>, memref<4x1x8x8x16xf32>, memref<4608xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<2x1x6x6x16xf32>, %x: memref<4x1x8x8x16xf32>, %w: memref<4608xf32>) {
+  // expected-error @+1 {{krnl.conv: images of 40 channels, 2 planes apart, of 4 planes of 16}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 40 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, plane_step = 2 : i64}> : (memref<2x1x6x6x16xf32>, memref<4x1x8x8x16xf32>, memref<4608xf32>) -> ()
+  return
+}
+
+// -----
+
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
   // expected-error @+1 {{krnl.conv: halo holds four sizes of 0 or more, not of a depthwise convolution}}
   "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, halo = array<i64: 1, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()

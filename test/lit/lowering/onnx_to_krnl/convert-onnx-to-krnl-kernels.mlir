@@ -709,3 +709,19 @@ func.func @narrow_weights_of_any_rows(%x: tensor<?x512xf32>) -> tensor<?x512xf32
   %y = "onnx.MatMul"(%x, %w) : (tensor<?x512xf32>, tensor<512x512xf32>) -> tensor<?x512xf32>
   onnx.Return %y : tensor<?x512xf32>
 }
+
+// -----
+
+// A convolution of volumes: four padded planes, of which each image is three, one plane apart; no im2col.
+// CHECK-LABEL: func.func @volumes
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "planes_
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "unblock_
+// CHECK:         "krnl.conv"({{.*}}) <{depth = 48 : i64{{.*}}plane_step = 1 : i64{{.*}}}> : (memref<2x1x5x6x16xf32>, memref<4x1x7x8x16xf32>, memref<6912xf32>
+func.func @volumes(%x: tensor<1x16x2x5x6xf32>) -> tensor<1x16x2x5x6xf32> {
+  %w = onnx.Constant dense<0.5> : tensor<16x16x3x3x3xf32>
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %y = "onnx.Conv"(%x, %w, %none) <{pads = [1, 1, 1, 1, 1, 1]}> : (tensor<1x16x2x5x6xf32>, tensor<16x16x3x3x3xf32>, none) -> tensor<1x16x2x5x6xf32>
+  onnx.Return %y : tensor<1x16x2x5x6xf32>
+}

@@ -130,11 +130,23 @@ IMAGE = np.linspace(-2, 3, 2 * 32 * 3 * 5, dtype=np.float32).reshape(2, 32, 3, 5
         "y = Conv <pads = [1, 1, 1, 1], group = 32> (x, deep, bias)",
         "f = Slice (x, zero, three, one) y = Conv <pads = [1, 1, 1, 1]> (f, narrow)",
         "y = ConvTranspose <strides = [2, 2]> (x, square)",
+        "v = Reshape (x, volumes) y = Conv <strides = [2, 1, 1], pads = [1, 0, 0, 1, 0, 1]> (v, solid)",
     ],
 )
 def test_convolutions_channel_blocked(body: str):
-    shapes = {"square": (32, 32, 3, 3), "deep": (32, 1, 3, 3), "narrow": (20, 3, 3, 3), "bias": (32,)}
-    constants = ["int64[1] zero = {0}", "int64[1] one = {1}", "int64[1] three = {3}"]
+    shapes = {
+        "square": (32, 32, 3, 3),
+        "deep": (32, 1, 3, 3),
+        "narrow": (20, 3, 3, 3),
+        "bias": (32,),
+        "solid": (9, 16, 2, 1, 3),
+    }
+    constants = [
+        "int64[1] zero = {0}",
+        "int64[1] one = {1}",
+        "int64[1] three = {3}",
+        "int64[5] volumes = {2, 16, 3, 4, 5}",
+    ]
     for name, shape in shapes.items():
         values = ",".join(str(each % 13 * 0.02 - 0.1) for each in range(int(np.prod(shape))))
         constants.append(f"float[{','.join(map(str, shape))}] {name} = {{{values}}}")
