@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import i32, i64
@@ -161,23 +162,98 @@ def sort_by_keys(
             counts[*outer, digit] = free + 1
 
 
-def _select(
-    kernel: Kernel, order: Buffer, keys: Buffer, outer: Sequence[Scalar], sizes: tuple[Size, int]
+@dataclass(frozen=True)
+class _Candidates:
+    """Scratch of a selection: bounds of the keys of groups, keys that may be selected, and their indices."""
+
+    bounds: Buffer
+    keys: Buffer
+    indices: Buffer
+    count: Buffer
+
+    @staticmethod
+    def allocate(
+        kernel_outer: Sequence[Size], size: int, count: int, builder: LoweringBuilder
+    ) -> list[SSAValue]:
+        """Return the buffers, none if a row is too short to have far fewer candidates than keys."""
+        if size < MIN_KEYS_OF_BEST * count:
+            return []
+        lengths = (size // GROUP, i32), (size + 1, i32), (size + 1, i64), (1, i64)
+        return [builder.allocate([*kernel_outer, length], kind) for length, kind in lengths]
+
+
+GROUP = 16
+"""Keys of a group, of which one is compared to find candidates."""
+
+MIN_KEYS_OF_BEST = 2 * GROUP
+"""Keys of a row at least for each that is selected, for a search among candidates."""
+
+
+def _list_candidates(
+    kernel: Kernel, made: _Candidates, keys: Buffer, outer: Sequence[Scalar], sizes: tuple[int, int]
 ) -> None:
     """
-    List the indices of the `count` smallest of `size` keys in the first half of `order`.
+    List the keys of a row that may be among the `count` smallest.
 
-    The threshold key is found by binary search over its 32 bits, one counting pass each (radix selection); of
-    keys equal to it, the first are taken.
+    As many groups have a key up to a bound, the `count`-th smallest of the least keys of all groups: others
+    are not selected. Groups are strided, so that their least keys are found in vectors; blocks of neighbors
+    without a candidate are skipped.
     """
     size, count = sizes
+    groups = size // GROUP
+    with kernel.loops([groups]) as (group,):
+        least = keys[*outer, group]
+        for number in range(1, GROUP):
+            least = least.minimum(keys[*outer, group.offset_by(number * groups)])
+        made.bounds[*outer, group] = least
+    bound = _nth(kernel, made.bounds, outer, groups, count)
+    made.count[*outer, 0] = kernel.constant(0, i64)
+
+    def take(index: Scalar) -> None:
+        # Without a branch: what is no candidate is overwritten by the next one.
+        key, slot = keys[*outer, index], made.count[*outer, 0]
+        made.keys[*outer, slot], made.indices[*outer, slot] = key, index
+        made.count[*outer, 0] = slot + (key <= bound).to(i64)
+
+    with kernel.loops([groups]) as (block,):
+        first = block * GROUP
+        found = kernel.reduce(
+            GROUP,
+            kernel.constant(0, i32),
+            lambda found, at: found.maximum((keys[*outer, first + at] <= bound).to(i32)),
+        )
+        with kernel.when(found.differs(0)), kernel.loops([GROUP]) as (index,):
+            take(first + index)
+    with kernel.loops([size % GROUP]) as (index,):
+        take(index.offset_by(groups * GROUP))
+
+
+def _nth(kernel: Kernel, keys: Buffer, outer: Sequence[Scalar], size: Size | Scalar, count: int) -> Scalar:
+    """Return the `count`-th smallest key, by binary search over its 32 bits: one counting pass each."""
     low, half = kernel.constant(-(1 << 31), i32), kernel.constant(-(1 << 31), i32)
     zero = kernel.constant(0, i32)
     with kernel.reducing([KEY_BITS], [low, half]) as (_, (least, step), ends):
         middle = least + (step - 1)
         below = kernel.reduce(size, zero, lambda sum_, at: sum_ + (keys[*outer, at] <= middle).to(i32))
         ends += [(below < count).select(middle + 1, least), step.shift_right(1)]
-    limit = ends[0]
+    return ends[0]
+
+
+def _select(
+    kernel: Kernel,
+    order: Buffer,
+    keys: Buffer,
+    outer: Sequence[Scalar],
+    sizes: tuple[Size | Scalar, int],
+    indices: Buffer | None = None,
+) -> None:
+    """
+    List the indices of the `count` smallest of `size` keys in the first half of `order`.
+
+    Of keys equal to the last one, the first are taken. `indices` are those of the keys, unless in order.
+    """
+    size, count = sizes
+    limit, zero = _nth(kernel, keys, outer, size, count), kernel.constant(0, i32)
     below = kernel.reduce(size, zero, lambda sum_, at: sum_ + (keys[*outer, at] < limit).to(i32))
     start = [kernel.constant(0, i64), kernel.constant(count, i32) - below]
     with kernel.reducing([size], start) as ((index,), (found, left), ends):
@@ -187,7 +263,7 @@ def _select(
         # Compaction: only what is taken advances the slot.
         slot = found.minimum(count - 1).to(INDEX)
         with kernel.when(is_taken):
-            order[0, *outer, slot] = index
+            order[0, *outer, slot] = index if indices is None else indices[*outer, index]
         ends += [found + is_taken.to(i64), left - takes_equal.to(i32)]
 
 
@@ -212,10 +288,17 @@ def _sorted_by_keys(
         builder.allocate([2, *outer_sizes, count], i64),
         builder.allocate([*outer_sizes, DIGITS], i64),
     )
-    kernel = Kernel(builder, "sort", [ordering, counts], [keys])
-    order, digits, read = kernel.buffers
+    scratch: list[SSAValue] = []
+    if selected is not None and is_static(rows.size):
+        scratch = _Candidates.allocate(outer_sizes, rows.size, selected, builder)
+    kernel = Kernel(builder, "sort", [ordering, counts, *scratch], [keys])
+    order, digits, *buffers, read = kernel.buffers
     with kernel.loops(outer_sizes) as outer:
-        if selected is not None:
+        if buffers and selected is not None and is_static(rows.size):
+            made = _Candidates(*buffers)
+            _list_candidates(kernel, made, read, outer, (rows.size, selected))
+            _select(kernel, order, made.keys, outer, (made.count[*outer, 0], selected), made.indices)
+        elif selected is not None:
             _select(kernel, order, read, outer, (rows.size, selected))
         else:
             with kernel.loops([count]) as (index,):
