@@ -30,7 +30,7 @@ from xonnc.lowering.onnx_to_krnl.builders.scalars import INDEX, Number, Scalar
 from xonnc.lowering.onnx_to_krnl.planning.element_types import compute_type
 from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, are_static, is_static, min_size, volume
 
-MAX_UNROLLED_TAPS = 4
+MAX_UNROLLED_TAPS = 16
 """Interpolation taps that are unrolled at most."""
 
 FACTORS = range(1, 9)
@@ -487,6 +487,14 @@ def _mix(
                 for index, weight in found:
                     total = total + weight * read[outer, index, column]
                 write(total, column)
+        elif after != 1 and out.element == kind:
+            # Row by row, so that elements are read in vectors.
+            with kernel.loops([after]) as (column,):
+                out[outer, row, column] = 0.0
+            with kernel.loops([count]) as (number,):
+                index, weight = share(number)
+                with kernel.loops([after]) as (column,):
+                    out[outer, row, column] += weight * read[outer, index, column]
         else:
             known = kernel.constant(1.0, kind)
             with kernel.loops([after]) as (column,):

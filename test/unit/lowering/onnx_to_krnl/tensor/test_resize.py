@@ -161,6 +161,15 @@ def test_sizes_of_some_axes(case: str):
     )
 
 
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_windows_of_many_elements(mode: str):
+    """Unrolled, row by row, and along the last axis."""
+    check_all(
+        Node("Resize", [floats(1, 2, 70, 36), None, scales(1, 1, *factors)], {"mode": mode, "antialias": 1})
+        for factors in ((0.25, 1), (0.0625, 0.5), (1, 0.03125))
+    )
+
+
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 def test_a_crop(mode: str):
     attributes = {
