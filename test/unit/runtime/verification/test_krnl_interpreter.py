@@ -145,7 +145,7 @@ def test_convolutions_channel_blocked(body: str):
         "int64[1] zero = {0}",
         "int64[1] one = {1}",
         "int64[1] three = {3}",
-        "int64[5] volumes = {2, 16, 3, 4, 5}",
+        "int64[5] volumes = {2, 16, 3, 2, 5}",
     ]
     for name, shape in shapes.items():
         values = ",".join(str(each % 13 * 0.02 - 0.1) for each in range(int(np.prod(shape))))
