@@ -162,7 +162,8 @@ def _wide_names(module: ModuleOp, target: NvdlaTarget | None) -> list[_Wide]:
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
     found: list[_Wide] = []
     for layer in [layer for function in functions for layer in wide_layers(function.body.block)]:
-        values = [each for each in (layer.sums, layer.result) if isinstance(each, OpResult)]
+        marked = (layer.sums, layer.result, layer.joined)
+        values = [each for each in marked if isinstance(each, OpResult)]
         convolutions = [op for op in (layer.sums.owner, *layer.readers) if isinstance(op, Operation)]
         products = sum(map(multiplications, convolutions)) / (hardware.atomic_c * hardware.atomic_k)
         passes = WIDE_PASSES * elements(layer.sums) / hardware.sdp_elements_per_cycle
@@ -174,7 +175,7 @@ def _first(layers: Sequence[_Wide], count: int) -> Sequence[_Wide]:
     if not 0 < count <= len(layers):
         raise XonncError(
             f"wide layers: {count}; this model has {len(layers)}: convolutions with an activation by a "
-            "lookup table that convolutions alone read"
+            "lookup table that convolutions read, also joined with other channels"
         )
     return layers[:count]
 

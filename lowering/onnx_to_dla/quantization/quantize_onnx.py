@@ -81,7 +81,12 @@ from xonnc.lowering.onnx_to_dla.quantization.softmax_logits import are_logits
 from xonnc.lowering.onnx_to_dla.quantization.statistic_ranges import statistics_among, widened
 from xonnc.lowering.onnx_to_dla.quantization.value_ranges import ValueRanges
 from xonnc.lowering.onnx_to_dla.quantization.weight_scales import coarsen_weight_scales
-from xonnc.lowering.onnx_to_dla.quantization.widen_activations_onnx import mark, wide_qparams, widen
+from xonnc.lowering.onnx_to_dla.quantization.widen_activations_onnx import (
+    joined_channels,
+    mark,
+    wide_qparams,
+    widen,
+)
 from xonnc.targets import NvdlaTarget, load_target
 
 CLAMPS = (ClipOp, ReluOp)
@@ -312,6 +317,8 @@ class _PairInsertion:
         for value in reversed(values):
             if not isinstance(value, OpResult) or not value.has_one_use() or _meets_float(value):
                 continue
+            if self._is_wide(value):
+                continue
             use = next(iter(value.uses))
             reader = use.operation
             if isinstance(reader, ConcatOp) or (isinstance(reader, CLAMPS) and use.index == 0):
@@ -330,8 +337,12 @@ class _PairInsertion:
             return
         read = insert_pair(value, pair, self._pool)
         self._pairs[read] = pair
-        if (found := self._ranges.of(value)) is not None and found.is_wide:
+        if self._is_wide(value):
             mark(read)
+
+    def _is_wide(self, value: SSAValue) -> bool:
+        found = self._ranges.of(value)
+        return found is not None and found.is_wide
 
     def _pair(self, value: SSAValue) -> QdqPair | None:
         if isinstance(value, OpResult):
@@ -348,7 +359,10 @@ class _PairInsertion:
         if found is None:
             return None
         if found.is_wide:
-            return QdqPair.of(wide_qparams(found))
+            # Both tensors become parts of the concatenation, whose integers must be theirs.
+            joined = joined_channels(value)
+            common = None if joined is None else self._ranges.of(joined)
+            return QdqPair.of(wide_qparams(found if common is None or not common.is_wide else common))
         if value in self._statistics:
             found = widened(value, found)
         covered, is_symmetric = varying_range(value, found), meets_padding(value) or self._is_factor(value)

@@ -10,7 +10,9 @@ p1 = round(p)          p2 = round(16 (p1 - p))        the convolution runs twice
 y1 = round(f(p1))      y2 = round(16 (f(p1) - y1) - f'(p1) p2)
 ```
 `f(p1)`, `16 (f(p1) - y1)` and `-f'(p1)` are lookups of `p1`, and one SDP pass multiplies and adds. The
-convolutions that read `y` read the channels of `y1` and `y2` with the weights `w` and `w / 16`.
+convolutions that read `y` read the channels of `y1` and `y2` with the weights `w` and `w / 16`. If they read
+a concatenation of it, `y2` is one of its parts. Its integers are those of `y1`, so both have one scale. Other
+readers of `y` read `y1`.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
 from xonnc.formats.nvdla.calibration import Range
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
-from xonnc.lowering.onnx_to_dla.builders.op_inserter import OpInserter
+from xonnc.lowering.onnx_to_dla.builders.op_inserter import OpInserter, erase_unread
 from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import QdqPair, elements, pair_at, pair_of
 from xonnc.lowering.onnx_to_dla.builders.unary_functions import INT8_FUNCTIONS
 from xonnc.lowering.onnx_to_dla.int8.saturation import functions_of
@@ -71,10 +73,12 @@ class WidenActivations(ModulePass):
 
 @dataclass(frozen=True)
 class WideLayer:
-    """A convolution's result and the only function of it that others read, which are convolutions."""
+    """A convolution's result, the only function of it that others read, and the convolutions that do."""
 
     sums: SSAValue
     result: SSAValue
+    joined: SSAValue | None
+    """The concatenation of the result with others that some of the readers read."""
     readers: tuple[ConvOp, ...]
 
 
@@ -82,9 +86,20 @@ def wide_layers(block: Block) -> Iterator[WideLayer]:
     """Yield the convolutions of a float network whose results can be wide, in order."""
     for op in block.ops:
         if isinstance(op, ConvOp) and (result := _function_of(op.Y)) is not None:
-            readers = _convolutions(result)
+            joined = joined_channels(result)
+            readers = (*_convolutions(result), *(() if joined is None else _convolutions(joined)))
             if readers:
-                yield WideLayer(op.Y, result, readers)
+                yield WideLayer(op.Y, result, joined, readers)
+
+
+def joined_channels(value: SSAValue) -> SSAValue | None:
+    """Return the only concatenation of a value's channels with others, if convolutions alone read that."""
+    joins = [use.operation for use in value.uses if isinstance(use.operation, ConcatOp)]
+    if len(joins) != 1 or joins[0].axis.value.data != 1:
+        return None
+    (joined,) = joins[0].results
+    readers = [use.operation for use in joined.uses]
+    return joined if len(_convolutions(joined)) == len(readers) > 0 else None
 
 
 def wide_qparams(found: Range) -> QuantizationParameters:
@@ -98,6 +113,9 @@ def wide_qparams(found: Range) -> QuantizationParameters:
 
 def widen(op: DequantizeLinearOp, pool: DisposablePool) -> bool:
     """Give a marked pair of a convolution's result, and that of its activation, a second tensor."""
+    if op.parent is None:
+        # A concatenation's, which was made anew with one part more.
+        return False
     store = op.x.owner
     if WIDE not in op.attributes or not isinstance(store, QuantizeLinearOp):
         return False
@@ -108,11 +126,34 @@ def widen(op: DequantizeLinearOp, pool: DisposablePool) -> bool:
     loads = [use.operation for use in stores[0].y.uses]
     if len(loads) != 1 or not isinstance(loads[0], DequantizeLinearOp) or WIDE not in loads[0].attributes:
         return False
-    readers, result_pair = _convolutions(loads[0].y), pair_of(loads[0])
-    if not readers or result_pair is None:
+    result_pair, readers = pair_of(loads[0]), _convolutions(loads[0].y)
+    join = None if result_pair is None else _quantized_join(loads[0].y, result_pair)
+    if result_pair is None or not (readers or join):
         return False
-    _Widening(store.x, op.y, sums_pair, result, loads[0], result_pair, pool).run(readers)
+    _Widening(store.x, op.y, sums_pair, result, loads[0], result_pair, pool).run(readers, join)
     return True
+
+
+@dataclass(frozen=True)
+class _Join:
+    """A concatenation, its value after the pair, and the convolutions that read it."""
+
+    op: ConcatOp
+    rounded: SSAValue
+    readers: tuple[ConvOp, ...]
+
+
+def _quantized_join(value: SSAValue, pair: QdqPair) -> _Join | None:
+    """Return the concatenation of the channels of a value, if its integers have the same scale."""
+    for op in [use.operation for use in value.uses if isinstance(use.operation, ConcatOp)]:
+        stores = [use.operation for use in op.results[0].uses]
+        loads = [use.operation for store in stores for made in store.results for use in made.uses]
+        if len(loads) != 1 or not isinstance(loads[0], DequantizeLinearOp) or WIDE not in loads[0].attributes:
+            continue
+        readers, found = _convolutions(loads[0].y), pair_of(loads[0])
+        if found is not None and found.qparams == pair.qparams and len(readers) == len(list(loads[0].y.uses)):
+            return _Join(op, loads[0].y, readers)
+    return None
 
 
 def _function_of(root: SSAValue) -> SSAValue | None:
@@ -128,13 +169,16 @@ def _function_of(root: SSAValue) -> SSAValue | None:
 
 
 def _convolutions(value: SSAValue) -> tuple[ConvOp, ...]:
-    """Return the readers of a value if all are convolutions over all channels with constant weights."""
+    """Return the readers of a value that are convolutions over all channels with constant weights."""
     readers = [use.operation for use in value.uses]
-    found = tuple(op for op in readers if isinstance(op, ConvOp))
-    is_wide = len(found) == len(readers) and all(
-        op.group.value.data == 1 and op.X is value and elements(op.W) is not None for op in found
+    return tuple(
+        op
+        for op in readers
+        if isinstance(op, ConvOp)
+        and op.group.value.data == 1
+        and op.X is value
+        and elements(op.W) is not None
     )
-    return found if is_wide else ()
 
 
 @dataclass(frozen=True)
@@ -149,14 +193,15 @@ class _Widening:
     result_pair: QdqPair
     pool: DisposablePool
 
-    def run(self, readers: Sequence[ConvOp]) -> None:
+    def run(self, readers: Sequence[ConvOp], join: _Join | None) -> None:
         """Insert the second tensors before the first reader."""
         known = functions_of(self.rounded, np.zeros(1))
         # The first is what dequantizes the sums.
         steps = [
             op for op in self._block.ops if isinstance(op, OnnxOp) and op.results and op.results[0] in known
         ][1:]
-        first = next(op for op in self._block.ops if op in readers)
+        taking = [*readers, *([] if join is None else [join.op])]
+        first = next(op for op in self._block.ops if op in taking)
         insert, shape = OpInserter(first, self.pool), static_shape(self.result.type)
         assert shape is not None, "engines take static shapes"
         # The convolution of a pass can be subtracted, nothing from it: p1 - p.
@@ -168,15 +213,31 @@ class _Widening:
         slope, slopes = self._slopes(insert, steps)
         product = insert.op(MulOp, [self._pair(slope, first, slopes), errors], shape)
         fine = self._pair(insert.op(AddOp, [product, rest], shape), first, self.result_pair)
-        channels = (shape[0], 2 * shape[1], *shape[2:])
-        joined = insert.op(ConcatOp, [self.load.y, fine], channels, axis=int_attr(1))
+        if readers:
+            self._join([self.load.y, fine], first, readers, slice(0, shape[1]))
+        if join is not None:
+            parts = list(join.op.operands)
+            before = sum(_channels(part) for part in parts[: parts.index(self.load.y)])
+            self._join([*parts, fine], join.op, join.readers, slice(before, before + shape[1]))
+            erase_unread([join.rounded])
+
+    def _join(
+        self, parts: Sequence[SSAValue], first: Operation, readers: Sequence[ConvOp], channels: slice
+    ) -> None:
+        """Give `readers` parts whose last is the second tensor of these of their `channels`."""
+        shape = static_shape(self.result.type)
+        assert shape is not None, "engines take static shapes"
+        joined_shape = (shape[0], sum(map(_channels, parts)), *shape[2:])
+        joined = OpInserter(first, self.pool).op(ConcatOp, parts, joined_shape, axis=int_attr(1))
         both = self._pair(joined, first, self.result_pair)
+        # Other parts of a concatenation may have second tensors that follow.
+        mark(both)
         for reader in readers:
             weights = elements(reader.W)
             assert weights is not None, "weights are constant"
-            doubled = np.concatenate([weights, weights / FINER], axis=1).astype(weights.dtype)
+            widened = np.concatenate([weights, weights[:, channels] / FINER], axis=1).astype(weights.dtype)
             at_reader = OpInserter(reader, self.pool)
-            reader.operands[0], reader.operands[1] = both, at_reader.constant(doubled)
+            reader.operands[0], reader.operands[1] = both, at_reader.constant(widened)
 
     @property
     def _block(self) -> Block:
@@ -224,6 +285,12 @@ class _Widening:
             operands = [copies.get(value, value) for value in op.operands]
             copies[op.results[0]] = insert.op(type(op), operands, shape, **op.properties)
         return copies[self.result]
+
+
+def _channels(value: SSAValue) -> int:
+    shape = static_shape(value.type)
+    assert shape is not None, "engines take static shapes"
+    return shape[1]
 
 
 def mark(value: SSAValue) -> None:

@@ -38,7 +38,7 @@ FUNCTIONS = {
 }
 OTHERS = {
     "a clamp": [("Relu", ["p"], "y")],
-    "a function that is read too": [("Sigmoid", ["p"], "y"), ("Add", ["y", "x1"], "n")],
+    "two functions that are read": [("Sigmoid", ["p"], "y"), ("Neg", ["y"], "u"), ("Add", ["u", "x1"], "n")],
     "two functions": [("Neg", ["p"], "n"), ("Sigmoid", ["p"], "y")],
     "a weight that is computed": [("Sigmoid", ["p"], "y"), ("Neg", ["x1"], "v0")],
     "groups of channels": [("Sigmoid", ["p"], "y")],
@@ -105,6 +105,71 @@ def test_second_tensors_hold_four_more_bits(function: str, tmp_path: Path):
     assert found.grid is not None
     steps = np.abs(found.numbers.reshape(-1) - outputs[result].reshape(-1)) / found.grid.scale
     assert steps.max() <= 1.01
+
+
+def joining_network(path: Path, axis: int = 1, last: str = "Conv") -> Path:
+    """Two convolutions whose activations are joined, of which a sum and a convolution read one too."""
+    generator = np.random.default_rng(5)
+    count, joined = (5, 13) if axis == 1 else (8, 8)
+    sizes = {"w": (8, 3, 3, 3), "u": (count, 3, 1, 1), "v": (8, joined, 1, 1), "t": (8, 8, 1, 1)}
+    nodes = [("Conv", ["x", "w"], "p"), ("HardSwish", ["p"], "y"), ("Conv", ["x", "u"], "q")]
+    nodes += [("HardSwish", ["q"], "g"), ("Concat", ["g", "y"], "j")]
+    options: dict[str, dict[str, Any]] = {"p": {"pads": [1] * 4}, "j": {"axis": axis}}
+    nodes += [("Conv", ["j", "v"], "r") if last == "Conv" else (last, ["j"], "r")]
+    nodes += [("Conv", ["y", "t"], "s"), ("Add", ["s", "y"], "m")]
+    graph = helper.make_graph(
+        [helper.make_node(op, read, [made], made, **options.get(made, {})) for op, read, made in nodes],
+        "network",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, SHAPE)],
+        [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in ("r", "m")],
+        [
+            numpy_helper.from_array((generator.standard_normal(size) / 2).astype(np.float32), name)
+            for name, size in sizes.items()
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_second_tensors_are_parts_of_concatenations(tmp_path: Path):
+    path, target = joining_network(tmp_path / "model.onnx"), load_target("nv_small")
+
+    def both_ranges(module: ModuleOp) -> Ranges:
+        name_values(module)
+        return calibrate_module(module, SAMPLES, target="nv_small", wide=2)
+
+    front = run_frontend(path, calibrate=both_ranges, nvdla=target)
+    model = with_quantized_weights(export_proto(front.module))
+    long = next(node for node in model.graph.node if node.op_type == "Concat" and len(node.input) == 4)
+    assert sorted(len(node.input) for node in model.graph.node if node.op_type == "Concat") == [2, 4]
+    sums = [node.output[0] for node in model.graph.node if node.op_type == "Conv"][:2]
+    results = [output.name for output in model.graph.output]
+    inspected = [*results, *sums, *long.input]
+    del model.graph.output[:]
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in inspected)
+    (tmp_path / "rounded.onnx").write_bytes(model.SerializeToString())
+    found = ReferenceModel(tmp_path / "rounded.onnx").run(SAMPLES[0])
+    of_y, of_g, g, y, fine_y, fine_g = (each.astype(np.float64) for each in found[2:])
+    for convolved, first, second in ((of_y, y, fine_y), (of_g, g, fine_g)):
+        exact = convolved * np.clip(convolved / 6 + 0.5, 0, 1)
+        coarse, fine = (np.sqrt(np.square(each - exact).mean()) for each in (first, first + second / 16))
+        assert fine < coarse / 6
+    simulator = Simulator(compile_model(path, "nv_small", calibrate=both_ranges).loadable, target)
+    outputs = simulator.run([SAMPLES[0]["x"].reshape(simulator.inputs[0].shape)])
+    for output, expected in zip(outputs, found[:2], strict=True):
+        assert output.grid is not None
+        steps = np.abs(output.numbers.reshape(-1) - expected.reshape(-1)) / output.grid.scale
+        assert steps.max() <= 1.01
+
+
+@pytest.mark.parametrize(
+    ("axis", "last", "joined"), [(1, "Conv", [True, True]), (2, "Conv", [False]), (1, "Softmax", [False])]
+)
+def test_concatenations_that_have_second_tensors(axis: int, last: str, joined: list[bool], tmp_path: Path):
+    module = run_frontend(joining_network(tmp_path / "model.onnx", axis, last)).module
+    (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
+    assert [layer.joined is not None for layer in wide_layers(function.body.block)] == joined
 
 
 @pytest.mark.parametrize(
