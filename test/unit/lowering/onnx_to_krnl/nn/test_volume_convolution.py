@@ -84,6 +84,12 @@ def test_others_multiply_by_elements_of_windows(name: str):
     assert "im2col" in check(model(IM2COL[name], "ndhw"), [(2, 5, 6, 7)])
 
 
+@pytest.mark.parametrize("volumes", [1, 2])
+def test_flat_volumes_do_not_compute_results_that_are_left_out(volumes: int):
+    made = model(VOLUMES["dense"], (volumes, 1, 5, 6))
+    assert ("im2col" in check(made, [(volumes, 1, 5, 6)])) == (volumes > 1)
+
+
 def test_groups_are_compiled_for_each_size():
     made = model("a# = Conv<pads=[1,1,1,1,1,1], group=2>(x, parts)", (2, 4, 5, 6))
     assert "im2col" in check(made, [(2, 4, 5, 6)])
