@@ -25,6 +25,9 @@ from xonnc.lowering.onnx_to_krnl.planning.symbolic_sizes import Size, are_static
 from xonnc.lowering.onnx_to_krnl.planning.window_geometry import WindowGeometry
 from xonnc.rewriting.patterns import Array
 
+MIN_COLUMNS = 4
+"""Columns of results at least for which weights are read for each row, if they are larger than L2."""
+
 
 def lower_volume_convolution(op: nn.ConvOp, window: WindowGeometry, builder: LoweringBuilder) -> bool:
     """Emit a convolution of volumes with constant weights; whether it is one that `krnl.conv` computes."""
@@ -34,9 +37,11 @@ def lower_volume_convolution(op: nn.ConvOp, window: WindowGeometry, builder: Low
         return False
     if op.group.value.data > 1 or window.dilations[0] > 1 or builder.element(op.X) != f32:
         return False
-    # Of few channels, im2col is small and has full vectors; of dynamic sizes, its product has not.
-    is_narrow = are_static(shape) and 2 * weights.shape[1] < lanes
-    if is_narrow or 2 * len(weights) < lanes or 0 in (*shape, *out):
+    # Of few channels, im2col is small and has full vectors; of dynamic sizes, its product has not. Short rows
+    # would each read all weights from beyond L2, which a product reads for all of them at once.
+    is_narrow = 2 * weights.shape[1] < lanes
+    is_short = is_static(out[4]) and out[4] < MIN_COLUMNS and weights.nbytes > builder.target.core.l2_bytes
+    if (are_static(shape) and (is_narrow or is_short)) or 2 * len(weights) < lanes or 0 in (*shape, *out):
         return False
     volumes = shape[0]
     # Windows also begin in the last planes of each of several volumes, so that all are equally far apart; the

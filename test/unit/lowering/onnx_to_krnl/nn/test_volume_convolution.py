@@ -11,6 +11,7 @@ import pytest
 from onnx import ModelProto, numpy_helper
 
 from xonnc.native import compile_native
+from xonnc.native_compilation import resolve_processor
 
 RANDOM = np.random.default_rng(3)
 
@@ -88,6 +89,15 @@ def test_others_multiply_by_elements_of_windows(name: str):
 def test_flat_volumes_do_not_compute_results_that_are_left_out(volumes: int):
     made = model(VOLUMES["dense"], (volumes, 1, 5, 6))
     assert ("im2col" in check(made, [(volumes, 1, 5, 6)])) == (volumes > 1)
+
+
+@pytest.mark.parametrize(("columns", "kernel"), [(3, "im2col"), (4, "planes_")])
+def test_short_rows_do_not_each_read_weights_from_beyond_l2(columns: int, kernel: str):
+    filters = resolve_processor("cpu").core.l2_bytes // (4 * 18 * 27) + 1
+    made = model("a# = Conv<pads=[1,1,1,1,1,1]>(x, many)", (1, 1, 2, columns))
+    many = RANDOM.normal(size=(filters, 18, 3, 3, 3)).astype(np.float32) / 20
+    made.graph.initializer.append(numpy_helper.from_array(many, "many"))
+    assert kernel in check(made, [(1, 1, 2, columns)])
 
 
 def test_groups_are_compiled_for_each_size():
