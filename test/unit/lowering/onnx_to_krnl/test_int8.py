@@ -221,7 +221,6 @@ def wide_weights(*shape: int) -> npt.NDArray[np.uint8]:
     return w
 
 
-@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("case", "dtype"), list(zip(SHAPES, ["uint8", "int8"] * 3, strict=True)))
 def test_rescaled_convolutions_of_wide_weights(case: str, dtype: str, target: str):
@@ -312,7 +311,6 @@ def test_sums_that_could_leave_32_bits_are_left_to_other_kernels():
     np.testing.assert_array_equal(given, np.full((1, 16), 127 * depth))
 
 
-@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("other", ["z = Sin(d)", "z = ReduceMean(d)", "z = Conv<pads=[1,1,1,1]>(d, f)"])
 def test_bytes_that_are_fed_and_read_in_float_too_have_a_halo(other: str, target: str):
@@ -470,7 +468,6 @@ def test_int8_of_channel_blocked_float_images(dtype: str):
     assert (far > 1).mean() < 0.02
 
 
-@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("per_filter", [False, True])
 def test_rescaled_convolutions_and_products(per_filter: bool, target: str):
@@ -584,7 +581,6 @@ BATCHES: dict[str, tuple[str, str, Sequence[int]]] = {
 }
 
 
-@pytest.mark.covering(1)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("case", BATCHES)
 def test_a_dynamic_batch_is_computed_in_bytes(case: str, target: str):
