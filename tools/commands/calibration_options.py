@@ -95,8 +95,13 @@ def add_wide(add: Callable[..., argparse.Action]) -> None:
 
 
 def wide_layers(text: str) -> int | Auto:
-    """Return the number of wide layers of `--wide`, or `auto`."""
-    return "auto" if text == "auto" else int(text)
+    """Return the number of wide layers of `--wide`, or `auto`; `ArgumentTypeError` for anything else."""
+    if text == "auto":
+        return "auto"
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is neither a number of layers nor auto") from None
 
 
 def inputs(args: argparse.Namespace) -> list[Path]:

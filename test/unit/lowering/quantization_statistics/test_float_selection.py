@@ -208,6 +208,9 @@ def test_command(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     ):
         assert main([*flags, *wrong]) == 1
         assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*flags, "--wide", "few"])
+    assert "--wide: 'few' is neither a number of layers nor auto" in capsys.readouterr().err
     loadable = [*flags[:-1], str(output.with_suffix(".nvdla"))]
     assert main([*loadable, "--calibrate", str(samples), "--keep-float", "join"]) == 1
     assert "join (Concat): it is kept in float" in capsys.readouterr().err
