@@ -172,14 +172,12 @@ class _Candidates:
     count: Buffer
 
     @staticmethod
-    def allocate(
-        kernel_outer: Sequence[Size], size: int, count: int, builder: LoweringBuilder
-    ) -> list[SSAValue]:
+    def allocate(outer: Sequence[Size], size: int, count: int, builder: LoweringBuilder) -> list[SSAValue]:
         """Return the buffers, none if a row is too short to have far fewer candidates than keys."""
         if size < MIN_KEYS_OF_BEST * count:
             return []
         lengths = (size // GROUP, i32), (size + 1, i32), (size + 1, i64), (1, i64)
-        return [builder.allocate([*kernel_outer, length], kind) for length, kind in lengths]
+        return [builder.allocate([*outer, length], kind) for length, kind in lengths]
 
 
 GROUP = 16
