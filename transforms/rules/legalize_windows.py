@@ -1,6 +1,6 @@
 """
-Windows of dynamic images whose number or mean depends on the size of the image, in terms of those that do not:
-`ceil_mode`, and means that leave out pads.
+Windows of dynamic images whose number or mean depends on the size of the image, in terms of those that do
+not: `ceil_mode`, and means that leave out pads.
 """
 
 from __future__ import annotations
