@@ -52,7 +52,7 @@ LEVELED_PASSES: Sequence[LeveledPass] = (
     LeveledPass("fuse-channels-onnx", 2, CompilerPhase.SIMPLIFICATION),
     LeveledPass("fuse-operators-onnx", 2, CompilerPhase.SIMPLIFICATION),
     LeveledPass("unroll-loops-onnx", 3, CompilerPhase.SIMPLIFICATION),
-    LeveledPass("move-transposes-onnx", 3, CompilerPhase.SIMPLIFICATION),
+    LeveledPass("move-transposes-onnx", 2, CompilerPhase.SIMPLIFICATION),
     LeveledPass("dense-constants-onnx", 0, CompilerPhase.CODE),
     LeveledPass("decompose-plugins-onnx", 0, CompilerPhase.CODE),
     LeveledPass("legalize-onnx", 0, CompilerPhase.CODE),

@@ -77,3 +77,35 @@ func.func @computed_statistics(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>,
   %1 = "onnx.BatchNormalizationInferenceMode"(%0, %s, %b, %m, %v) : (tensor<*xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<*xf32>
   onnx.Return %1 : tensor<*xf32>
 }
+
+// -----
+
+// An export of TensorFlow: hard-swish between convolutions has two readers of one transpose; all between the
+// first and the last one cancel.
+// CHECK-LABEL: func.func @channels_last
+// CHECK:         "onnx.Transpose"
+// CHECK-NEXT:    "onnx.Conv"
+// CHECK-NOT:     "onnx.Transpose"
+// CHECK:         "onnx.Conv"
+// CHECK-NEXT:    "onnx.Transpose"
+// CHECK-NEXT:    onnx.Return
+func.func @channels_last(%x: tensor<?x?x?x3xf32>, %w: tensor<16x3x3x3xf32>, %v: tensor<4x16x1x1xf32>) -> tensor<*xf32> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %b = onnx.Constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : tensor<16xf32>
+  %zero = onnx.Constant dense<0.0> : tensor<f32>
+  %three = onnx.Constant dense<3.0> : tensor<f32>
+  %six = onnx.Constant dense<6.0> : tensor<f32>
+  %sixth = onnx.Constant dense<0.166666672> : tensor<f32>
+  %0 = "onnx.Transpose"(%x) <{perm = [0, 3, 1, 2]}> : (tensor<?x?x?x3xf32>) -> tensor<*xf32>
+  %1 = "onnx.Conv"(%0, %w, %none) <{auto_pad = "SAME_UPPER", kernel_shape = [3, 3], strides = [2, 2]}> : (tensor<*xf32>, tensor<16x3x3x3xf32>, none) -> tensor<*xf32>
+  %2 = "onnx.Transpose"(%1) <{perm = [0, 2, 3, 1]}> : (tensor<*xf32>) -> tensor<*xf32>
+  %3 = "onnx.Add"(%2, %b) : (tensor<*xf32>, tensor<16xf32>) -> tensor<*xf32>
+  %4 = "onnx.Add"(%3, %three) : (tensor<*xf32>, tensor<f32>) -> tensor<*xf32>
+  %5 = "onnx.Clip"(%4, %zero, %six) : (tensor<*xf32>, tensor<f32>, tensor<f32>) -> tensor<*xf32>
+  %6 = "onnx.Mul"(%5, %sixth) : (tensor<*xf32>, tensor<f32>) -> tensor<*xf32>
+  %7 = "onnx.Mul"(%3, %6) : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+  %8 = "onnx.Transpose"(%7) <{perm = [0, 3, 1, 2]}> : (tensor<*xf32>) -> tensor<*xf32>
+  %9 = "onnx.Conv"(%8, %v, %none) <{kernel_shape = [1, 1]}> : (tensor<*xf32>, tensor<4x16x1x1xf32>, none) -> tensor<*xf32>
+  %10 = "onnx.Transpose"(%9) <{perm = [0, 2, 3, 1]}> : (tensor<*xf32>) -> tensor<*xf32>
+  onnx.Return %10 : tensor<*xf32>
+}

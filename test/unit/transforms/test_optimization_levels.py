@@ -33,7 +33,7 @@ def test_each_level_has_the_passes_of_the_one_below():
     assert passes_of(3) == {*NAMES, FAST_MATH} - by_name
     assert by_name == {"select-bf16-onnx", "select-winograd-onnx"}
     assert passes_of(2) == DEFAULT_PASSES
-    assert passes_of(3) - passes_of(2) == {"move-transposes-onnx", "unroll-loops-onnx"}
+    assert passes_of(3) - passes_of(2) == {"unroll-loops-onnx"}
     assert {"constprop-onnx", "canonicalize-onnx"} <= passes_of(1) - passes_of(0)
     assert "fuse-onnx" in passes_of(2) - passes_of(1)
 
