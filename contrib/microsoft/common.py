@@ -63,6 +63,11 @@ def along(values: Array, axis: int | None, rank: int) -> Array:
     return values.reshape([-1 if each == axis % rank else 1 for each in range(rank)])
 
 
+def float_of(b: Builder, x: Value) -> Value:
+    """Cast to float32."""
+    return x if x.dtype == np.float32 else b.Cast(x, to=np.float32)
+
+
 def scalar(b: Builder, value: Value | None) -> Value | None:
     """Reshape a scale or zero point of shape [1] to rank 0, so that ONNX takes it as per-tensor."""
     return b.Reshape(value, []) if value is not None and value.shape == (1,) else value

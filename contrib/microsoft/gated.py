@@ -13,6 +13,7 @@ from xonnc.contrib.microsoft.common import (
     Samples,
     allowed,
     contrib,
+    float_of,
     normal,
     rank_of,
     sigmoid,
@@ -27,11 +28,6 @@ REAL = (np.float32, np.float16, ml_dtypes.bfloat16)
 def rms(x: Array, epsilon: float) -> Array:
     """Divide by the root mean square over the last axis."""
     return np.asarray(x / np.sqrt(np.square(x).mean(-1, keepdims=True) + np.float32(epsilon)))
-
-
-def float_of(b: Builder, x: Value) -> Value:
-    """Cast to float32."""
-    return x if x.dtype == np.float32 else b.Cast(x, to=np.float32)
 
 
 def rms_of(b: Builder, x: Value, scale: Value | Array, epsilon: float) -> Value:

@@ -1,4 +1,4 @@
-"""Layers with a state that tokens carry on: causal convolutions of Mamba, LFM2 and DeltaNet."""
+"""Layers with a state that tokens carry on: causal convolutions and linear attention."""
 
 from __future__ import annotations
 
@@ -7,10 +7,54 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from xonnc.contrib.microsoft.common import Array, Samples, allowed, contrib, normal, sigmoid, wide
+from xonnc.contrib.microsoft.common import (
+    Array,
+    Samples,
+    allowed,
+    contrib,
+    float_of,
+    normal,
+    rank_of,
+    sigmoid,
+    wide,
+)
 from xonnc.plugin import Builder, TensorType, Value, attribute, one, optional
 
 REAL = (np.float32, np.float16, ml_dtypes.bfloat16)
+L2_EPSILON = np.float32(1e-12)
+"""What onnxruntime adds to the sum of squares under the root of the L2 norm of queries and keys."""
+SIGMOID_GATES = ("sigmoid", "kda")
+UPDATE_RULES = ("linear", "gated", "delta", "gated_delta")
+
+
+def attend(
+    queries: Array, keys: Array, values: Array, state: Array, decay: Array | None, rate: Array | None
+) -> tuple[Array, Array]:
+    """
+    Let each token update the state of each head, then read it with its queries; return rows and the state.
+
+    Axes are the batch, tokens and heads; several queries may read the state of a head. The logarithms of
+    decays are those of a head or of its key's elements, the rates those of a head.
+    """
+    rows: list[Array] = []
+    for step in range(keys.shape[1]):
+        k, v = keys[:, step, :, :, None], values[:, step, :, None]
+        if decay is not None:
+            state = state * np.exp(decay[:, step, :, :, None])
+        if rate is not None:
+            state = state + rate[:, step, :, None, None] * k * (v - np.sum(state * k, 2, keepdims=True))
+        else:
+            state = state + k * v
+        rows.append(queries[:, step] @ state)
+    return np.stack(rows, 1), state
+
+
+def repeated(b: Builder, x: Value, heads: int, times: int) -> Value:
+    """Repeat each of the heads on the last of three axes."""
+    if times == 1:
+        return x
+    split = b.Reshape(x, [0, 0, heads, 1, -1])
+    return b.Reshape(b.Expand(split, [1, 1, 1, times, 1]), [0, 0, -1])
 
 
 @contrib("CausalConvWithState")
@@ -155,7 +199,7 @@ class LinearAttention:
     q_num_heads = attribute(int)
     scale = attribute(float, default=0.0)
     state_window = attribute(int, default=0, choices=(0,))
-    update_rule = attribute(str, default="gated_delta", choices=("linear", "gated", "delta", "gated_delta"))
+    update_rule = attribute(str, default="gated_delta", choices=UPDATE_RULES)
 
     @staticmethod
     def infer(op: Any) -> list[TensorType]:
@@ -208,18 +252,11 @@ class LinearAttention:
         size = keys.shape[-1]
         state = np.zeros((batch, count, size, values.shape[-1]), keys.dtype)
         state = state if past_state is None else wide(past_state)
-        rows: list[Array] = []
-        for step in range(length):
-            k, v = keys[:, step, :, :, None], values[:, step, :, None]
-            if "gated" in op.update_rule and decay is not None:
-                state = state * np.exp(wide(decay)[:, step].reshape((batch, count, -1, 1)))
-            if "delta" in op.update_rule and beta is not None:
-                rate = wide(beta)[:, step, :, None, None]
-                state = state + rate * k * (v - np.sum(state * k, 2, keepdims=True))
-            else:
-                state = state + k * v
-            rows.append((queries[:, step] @ state).reshape((batch, -1)))
-        y = np.stack(rows, 1) * (op.scale or size**-0.5)
+        given = None if decay is None or "gated" not in op.update_rule else wide(decay)
+        decays = None if given is None else given.reshape((batch, length, count, -1))
+        rates = None if beta is None or "delta" not in op.update_rule else wide(beta)
+        rows, state = attend(queries, keys, values, state, decays, rates)
+        y = rows.reshape((batch, length, -1)) * (op.scale or size**-0.5)
         return [y.astype(query.dtype), state.astype(query.dtype)]
 
     @staticmethod
@@ -227,15 +264,8 @@ class LinearAttention:
         widths = [each.shape[2] if each.shape else None for each in (op.key, op.query)]
         known = [width if isinstance(width, int) else None for width in widths]
         shared = LinearAttention.repeats(op, *known)
-
-        def with_all_heads(each: Value, heads: int, times: int) -> Value:
-            if times == 1:
-                return each
-            split = b.Reshape(each, [0, 0, heads, 1, -1])
-            return b.Reshape(b.Expand(split, [1, 1, 1, times, 1]), [0, 0, -1])
-
-        query = with_all_heads(op.query, op.q_num_heads, shared[0])
-        key = with_all_heads(op.key, op.kv_num_heads // shared[1], shared[1])
+        query = repeated(b, op.query, op.q_num_heads, shared[0])
+        key = repeated(b, op.key, op.kv_num_heads // shared[1], shared[1])
         return list(
             b.LinearAttention(
                 *(query, key, op.value, op.past_state, op.decay, op.beta),
@@ -274,3 +304,191 @@ class LinearAttention:
         for key_heads in (2, 4):
             operands = [normal(rng, 2, 3, heads * 4) for heads in (2, key_heads, 4)]
             yield operands, {"q_num_heads": 2, "kv_num_heads": 4, "update_rule": "linear"}
+
+
+@contrib("GatedDeltaNet")
+class GatedDeltaNet:
+    """
+    Linear attention with a decay and a rate for each head, a state in float32, and heads on their own axis.
+
+    Sequences of different lengths (`cu_seqlens`), packed operands and captured updates are not supported.
+    """
+
+    inputs = (
+        one("T", name="query"),
+        one("T", name="key"),
+        one("T", name="value"),
+        optional("TI", name="cu_seqlens"),
+        optional("TG", name="decay"),
+        optional("TG", name="beta"),
+        optional("TS", name="initial_state"),
+        optional("TS", name="a_log"),
+        optional("TS", name="dt_bias"),
+    )
+    outputs = (one("T", name="output"), optional("TS", name="final_state"))
+    types = allowed(T=REAL, TG=REAL, TS=(np.float32,), TI=(np.int32,))
+    beta_activation = attribute(str, default="none", choices=("none", "sigmoid"))
+    chunk_size = attribute(int, default=64)
+    gate_activation = attribute(str, default="none", choices=("none", "softplus", "qwen", "sigmoid", "kda"))
+    gate_lower_bound = attribute(float, default=-5.0)
+    qk_l2_norm = attribute(int, default=0, choices=(0, 1))
+    scale = attribute(float, default=0.0)
+    state_update_capacity = attribute(int, default=0, choices=(0,))
+    update_rule = attribute(str, default="gated_delta", choices=UPDATE_RULES)
+
+    @staticmethod
+    def infer(op: Any) -> list[TensorType]:
+        if op.cu_seqlens is not None:
+            raise op.fail("sequences of different lengths (cu_seqlens) are not supported")
+        for name, rule in (("decay", "gated"), ("beta", "delta")):
+            if (rule in op.update_rule) != (getattr(op, name) is not None):
+                verb = "needs" if rule in op.update_rule else "takes no"
+                raise op.fail(f"the update rule {op.update_rule} {verb} {name}")
+        if op.gate_activation != "none" and (op.a_log is None or op.dt_bias is None):
+            raise op.fail(f"the gate activation {op.gate_activation} needs a_log and dt_bias")
+        rank = rank_of(op, op.query)
+        if rank not in (3, 4) or rank_of(op, op.value) != rank:
+            raise op.fail(f"query and value have {rank} and {rank_of(op, op.value)} axes; they need 3 or 4")
+        if rank == 3 and op.initial_state is None:
+            raise op.fail("tokens of a batch on one axis need initial_state, which has the size of the batch")
+        initial = op.initial_state.shape if op.initial_state is not None else None
+        batch = op.query.shape[0] if rank == 4 else initial[0] if initial else None
+        state = (batch, *op.value.shape[-2:], op.query.shape[-1])
+        shape = (*op.query.shape[:-2], *op.value.shape[-2:])
+        return [op.query.with_shape(shape), op.query.with_shape(state).with_dtype(np.float32)]
+
+    @staticmethod
+    def heads(op: Any) -> tuple[int, int, int, int]:
+        """Return the number of heads of keys and of values, and the size of each."""
+        sizes: tuple[Any, ...] = (op.key.shape or (None,))[-2:] + (op.value.shape or (None,))[-2:]
+        if len(sizes) != 4 or not all(isinstance(each, int) for each in sizes):
+            raise op.fail("the numbers and sizes of heads are not known")
+        if sizes[2] % max(sizes[0], 1):
+            raise op.fail(f"{sizes[2]} heads of values cannot share {sizes[0]} heads of keys")
+        return sizes[0], sizes[2], sizes[1], sizes[3]
+
+    @staticmethod
+    def reference(
+        op: Any,
+        query: Array,
+        key: Array,
+        value: Array,
+        cu_seqlens: Array | None,
+        decay: Array | None,
+        beta: Array | None,
+        initial_state: Array | None,
+        a_log: Array | None,
+        dt_bias: Array | None,
+    ) -> list[Array]:
+        _ = cu_seqlens  # refused where types are inferred
+        _, count, size, width = GatedDeltaNet.heads(op)
+        batch = query.shape[0] if initial_state is None else initial_state.shape[0]
+
+        def of_tokens(each: Array) -> Array:
+            return wide(each).reshape((batch, -1, count, *each.shape[query.ndim - 1 :]))
+
+        def with_all_heads(each: Array) -> Array:
+            rows = wide(each)
+            if op.qk_l2_norm:
+                rows = rows / np.sqrt(np.sum(np.square(rows), -1, keepdims=True) + L2_EPSILON)
+            return of_tokens(np.repeat(rows, count // each.shape[-2], -2))
+
+        gates = None
+        if decay is not None:
+            gates = of_tokens(decay if decay.ndim == query.ndim else decay[..., None])
+            if a_log is not None and dt_bias is not None and op.gate_activation != "none":
+                factor, gates = np.exp(a_log[:, None]), gates + dt_bias.reshape((count, -1))
+                if op.gate_activation in SIGMOID_GATES:
+                    gates = op.gate_lower_bound * sigmoid(factor * gates)
+                else:
+                    gates = -factor * np.logaddexp(np.float32(0), gates)
+        rates = None if beta is None else of_tokens(beta)
+        rates = sigmoid(rates) if rates is not None and op.beta_activation == "sigmoid" else rates
+        state = np.zeros((batch, count, size, width), np.float32)
+        state = state if initial_state is None else np.swapaxes(initial_state, 2, 3)
+        queries = with_all_heads(query)[:, :, :, None]
+        rows, state = attend(queries, with_all_heads(key), of_tokens(value), state, gates, rates)
+        y = rows.reshape((*query.shape[:-2], count, width)) * (op.scale or size**-0.5)
+        return [y.astype(query.dtype), np.swapaxes(state, 2, 3).astype(np.float32)]
+
+    @staticmethod
+    def decompose(op: Any, b: Builder) -> list[Value]:
+        key_heads, count, size, width = GatedDeltaNet.heads(op)
+        rank = rank_of(op, op.query)
+
+        def of_tokens(x: Value, elements: int) -> Value:
+            # The axes of the batch and of the tokens, and one of the elements of all heads.
+            if rank == 4:
+                return b.Reshape(x, [0, 0, elements])
+            return b.Reshape(x, b.Concat(b.Shape(op.initial_state, end=1), [-1, elements], axis=0))
+
+        def with_all_heads(x: Value) -> Value:
+            rows = float_of(b, x)
+            if op.qk_l2_norm:
+                squares = b.ReduceSumSquare(rows, [-1], keepdims=1)
+                rows = b.Div(rows, b.Sqrt(b.Add(squares, L2_EPSILON)))
+            return repeated(b, of_tokens(rows, key_heads * size), key_heads, count // key_heads)
+
+        gates = None
+        if op.decay is not None:
+            is_per_element = rank_of(op, op.decay) == rank
+            gates = float_of(b, op.decay)
+            gates = gates if is_per_element else b.Unsqueeze(gates, [-1])
+            if op.gate_activation != "none":
+                factor = b.Exp(b.Reshape(op.a_log, [count, 1]))
+                bias = b.Reshape(op.dt_bias, [count, -1] if is_per_element else [count, 1])
+                gates = b.Add(gates, bias)
+                if op.gate_activation in SIGMOID_GATES:
+                    gates = b.Mul(b.Sigmoid(b.Mul(factor, gates)), np.float32(op.gate_lower_bound))
+                else:
+                    gates = b.Mul(b.Softplus(gates), b.Neg(factor))
+            gates = of_tokens(gates, count * (size if is_per_element else 1))
+        rates = None
+        if op.beta is not None:
+            rates = of_tokens(float_of(b, op.beta), count)
+            rates = b.Sigmoid(rates) if op.beta_activation == "sigmoid" else rates
+        state = op.initial_state
+        y, present = b.LinearAttention(
+            with_all_heads(op.query),
+            with_all_heads(op.key),
+            of_tokens(float_of(b, op.value), count * width),
+            None if state is None else b.Transpose(state, perm=[0, 1, 3, 2]),
+            gates,
+            rates,
+            q_num_heads=count,
+            kv_num_heads=count,
+            scale=op.scale,
+            update_rule=op.update_rule,
+            chunk_size=op.chunk_size,
+        )
+        y = b.Reshape(y, [0, 0, count, width] if rank == 4 else [-1, count, width])
+        return [b.CastLike(y, op.query), b.Transpose(present, perm=[0, 1, 3, 2])]
+
+    @staticmethod
+    def samples(rng: np.random.Generator) -> Samples:
+        for rank, group, rule, per_element, has_state, given in (
+            (4, 2, "gated_delta", 0, 1, {"gate_activation": "qwen", "beta_activation": "sigmoid"}),
+            (4, 1, "gated_delta", 1, 0, {"gate_activation": "kda", "gate_lower_bound": -3.0}),
+            (3, 2, "gated_delta", 1, 1, {"gate_activation": "softplus", "scale": 0.5}),
+            (3, 1, "gated", 0, 1, {}),
+            (4, 3, "delta", 0, 1, {}),
+            (4, 1, "linear", 0, 0, {"scale": 0.25}),
+        ):
+            batch, length, heads, size, width = 2, int(rng.integers(1, 5)), 2, 4, 3
+            leading, count = (batch, length) if rank == 4 else (batch * length,), heads * group
+            gates: tuple[int, ...] = (count, size) if per_element else (count,)
+            is_raw = "gate_activation" in given
+            decay = normal(rng, *leading, *gates)
+            rate = normal(rng, *leading, count)
+            operands: list[Array | None] = [
+                normal(rng, *leading, heads, size),
+                normal(rng, *leading, heads, size),
+                normal(rng, *leading, count, width),
+                None,
+                (decay if is_raw else -np.abs(decay)) if "gated" in rule else None,
+                (rate if "beta_activation" in given else sigmoid(rate)) if "delta" in rule else None,
+                normal(rng, batch, count, width, size) if has_state else None,
+                normal(rng, count) if is_raw else None,
+                normal(rng, *gates) if is_raw else None,
+            ]
+            yield operands, {**given, "update_rule": rule, "qk_l2_norm": 1}
