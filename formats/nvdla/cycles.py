@@ -233,6 +233,11 @@ def memory_rate(target: NvdlaTarget) -> float:
     return min(target.bytes_per_cycle, waiting)
 
 
+def dram_equivalent(demand: Demand, saving: float) -> float:
+    """Return the bytes of DRAM that take as long as the traffic of a layer, with that `on_chip_saving`."""
+    return demand.traffic - saving * demand.on_chip
+
+
 def on_chip_saving(target: NvdlaTarget) -> float:
     """
     Return the part of a byte's time in DRAM that is saved in the on-chip memory.

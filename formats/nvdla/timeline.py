@@ -13,7 +13,14 @@ from copy import copy
 from math import ceil
 from typing import Final, NamedTuple
 
-from xonnc.formats.nvdla.cycles import OPERANDS_AHEAD, Demand, beat_bytes, memory_rate, on_chip_saving
+from xonnc.formats.nvdla.cycles import (
+    OPERANDS_AHEAD,
+    Demand,
+    beat_bytes,
+    dram_equivalent,
+    memory_rate,
+    on_chip_saving,
+)
 from xonnc.targets import NvdlaTarget
 
 FIRST_STEP: Final = 68
@@ -109,7 +116,7 @@ class Timeline:
                 ready = max(ready, spans[queue[-GROUPS]].end)
         if ready >= self._end:
             self._quiet, self._moved = ready, 0.0
-        self._moved += self._dram_equivalent(demand)
+        self._moved += dram_equivalent(demand, self._saving)
         served = self._quiet + self._moved / self._rate
         span = (
             self._element_span(demand, engines, ready, served)
@@ -122,6 +129,15 @@ class Timeline:
         self._demands.append(demand)
         self._end = max(self._end, span.end)
         return span
+
+    def least_end(self, compute: float, traffic: float) -> float:
+        """
+        Return a cycle before which convolutions do not end that are added, multiply for `compute` cycles and
+        move as many bytes as `traffic` of DRAM: the core and the memory take up layers one after another.
+        """
+        queue = self._queues.get("CONV")
+        computed = self.spans[queue[-1]].computed if queue else 0.0
+        return max(computed + compute, self._quiet + (self._moved + traffic) / self._rate)
 
     def copy(self) -> Timeline:
         """Return a timeline with the same layers, to which others can be added."""
@@ -160,17 +176,13 @@ class Timeline:
         before = (self.spans[self._queues[engine][-1]].end for engine in engines if self._queues[engine])
         start = max((ready, *before))
         if not demand.elements:
-            end = start + self._dram_equivalent(demand) / self._rate
+            end = start + dram_equivalent(demand, self._saving) / self._rate
             return Span(ready, start, end, max(end, served))
         latency = self._latency
         computed = start + latency + demand.elements + demand.depth
-        traffic = self._dram_equivalent(demand)
+        traffic = dram_equivalent(demand, self._saving)
         moved = start + latency + traffic / self._rate + LAST_BYTES
         return Span(ready, start, computed, max(computed, moved, served), background=traffic)
-
-    def _dram_equivalent(self, demand: Demand) -> float:
-        """Return the bytes of DRAM that take as long as the traffic of a layer."""
-        return demand.traffic - self._saving * demand.on_chip
 
     def _output_bytes(self, demand: Demand) -> float:
         """Return the bytes of DRAM that take as long as the results, and operands streamed for them."""

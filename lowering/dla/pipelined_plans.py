@@ -8,14 +8,15 @@ whose rows it reads; its loads run beside the layer before it if both split the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, prod
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
-from xdsl.ir import Block
+from xdsl.ir import Block, SSAValue
 
 from xonnc.dialects.dla.engines import ConvOp, PdpOp
 from xonnc.dialects.dla.types import shape_of
@@ -23,6 +24,7 @@ from xonnc.formats.nvdla.timeline import Timeline
 from xonnc.lowering.dla.fused_layers import FusedLayer, fused_layers
 from xonnc.lowering.dla.plan_sequence import PlanSequence
 from xonnc.lowering.dla.planned_layers import (
+    ROUNDING,
     ConvolutionKind,
     KindPlans,
     PlannedConvolution,
@@ -74,7 +76,10 @@ class PlannedLayers:
     def __init__(self, layers: Iterable[FusedLayer], target: NvdlaTarget):
         self._target = target
         kinds: dict[ConvolutionKind, KindPlans] = {}
+        layers = list(layers)
         self._layers = [_planned_layer(layer, target, kinds) for layer in layers]
+        block = layers[0].ops[0].parent_block() if layers else None
+        self._choices = _Choices.of_block(block, target) if block else _Choices()
         self._resumptions: dict[int, _Beam] = {}
         """Beams after the first layers of the given order, by the number of these."""
 
@@ -86,12 +91,16 @@ class PlannedLayers:
     @cached_property
     def given(self) -> PlanSequence:
         """The sequence of plans in the given order."""
-        beam, step = _Beam.begin(self._target), -(-len(self._layers) // RESUMPTIONS)
+        beam, step = self._begin(), -(-len(self._layers) // RESUMPTIONS)
         for index, layer in enumerate(self._layers):
             if index and index % step == 0:
                 self._resumptions[index] = beam.copy()
             beam.add(layer)
         return beam.best
+
+    def _begin(self) -> _Beam:
+        """Return a beam without layers."""
+        return _Beam([self.start()], _RepeatedChoice(), self._choices)
 
     @property
     def cycles(self) -> float:
@@ -103,7 +112,7 @@ class PlannedLayers:
         _ = self.given
         same = next((at for at, index in enumerate(order) if at != index), len(order))
         known = max((count for count in self._resumptions if count <= same), default=0)
-        beam = self._resumptions[known].copy() if known else _Beam.begin(self._target)
+        beam = self._resumptions[known].copy() if known else self._begin()
         for index in order[known:]:
             beam.add(self._layers[index])
         return beam.best.timeline.end
@@ -146,11 +155,11 @@ class _Beam:
 
     sequences: list[PlanSequence]
     repeated: _RepeatedChoice
-
-    @staticmethod
-    def begin(target: NvdlaTarget) -> _Beam:
-        """Return a beam without layers."""
-        return _Beam([PlanSequence(Timeline(target, REGISTER_CYCLES))], _RepeatedChoice())
+    choices: _Choices
+    state: int = 0
+    """The layers so far, as `choices` count them."""
+    positions: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """The number of the layer that makes each result."""
 
     @property
     def best(self) -> PlanSequence:
@@ -159,16 +168,66 @@ class _Beam:
 
     def copy(self) -> _Beam:
         """Return a beam that can go on by itself."""
-        return _Beam([sequence.copy() for sequence in self.sequences], copy(self.repeated))
+        sequences = [sequence.copy() for sequence in self.sequences]
+        return replace(
+            self, sequences=sequences, repeated=copy(self.repeated), positions=self.positions.copy()
+        )
 
     def add(self, layer: PlannedConvolution | PlannedPool | PlannedElements) -> None:
         """Continue the sequences with a layer."""
-        if isinstance(layer, PlannedConvolution):
-            self.sequences = _extended(self.sequences, layer, self.repeated)
-            return
-        self.repeated.reset()
-        for sequence in self.sequences:
-            layer.append(sequence)
+        shares_weights = isinstance(layer, PlannedConvolution) and layer.weights is self.best.weights
+        read = tuple(self.positions.get(root) for root in layer.roots)
+        self.positions[layer.result] = len(self.positions)
+        key = self.state, layer.signature, read, shares_weights
+        known = self.choices.of(key)
+        if not isinstance(layer, PlannedConvolution):
+            self.repeated.reset()
+            for sequence in self.sequences:
+                layer.append(sequence)
+            chosen = ()
+        elif known is not None:
+            chosen = known.plans
+            self.sequences = _followed(self.sequences, layer, chosen, self.repeated)
+        else:
+            chosen = _chosen(self.sequences, layer, self.repeated)
+            self.sequences = _followed(self.sequences, layer, chosen, self.repeated)
+        self.state = self.choices.add(key, chosen).state if known is None else known.state
+
+
+class _Choice(NamedTuple):
+    """
+    The plans of a convolution with which sequences go on, and the numbers of these; `state` stands for it and
+    all layers before.
+    """
+
+    state: int
+    plans: tuple[tuple[int, ConvolutionPlan], ...]
+
+
+class _Choices:
+    """
+    The choices that were made after the same layers, as several passes plan a network: what one of them
+    changes, another order or other weights, leaves the layers before it as they are.
+    """
+
+    _of_blocks: ClassVar[WeakKeyDictionary[Block, dict[NvdlaTarget, _Choices]]] = WeakKeyDictionary()
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Hashable, ...], _Choice] = {}
+
+    @staticmethod
+    def of_block(block: Block, target: NvdlaTarget) -> _Choices:
+        """Return the choices for a block, which last as long as it does."""
+        return _Choices._of_blocks.setdefault(block, {}).setdefault(target, _Choices())
+
+    def of(self, key: tuple[Hashable, ...]) -> _Choice | None:
+        """Return what was chosen after a state for a layer, if it was."""
+        return self._known.get(key)
+
+    def add(self, key: tuple[Hashable, ...], plans: tuple[tuple[int, ConvolutionPlan], ...]) -> _Choice:
+        """Note a choice."""
+        self._known[key] = found = _Choice(len(self._known) + 1, plans)
+        return found
 
 
 class SingleCycles:
@@ -246,39 +305,46 @@ class _EarliestEnds:
             self._last = sorted(self._ends.values())[BEAM - 1]
 
 
-def _extended(
-    found: list[PlanSequence], convolution: PlannedConvolution, repeated: _RepeatedChoice
-) -> list[PlanSequence]:
+def _chosen(
+    found: Sequence[PlanSequence], convolution: PlannedConvolution, repeated: _RepeatedChoice
+) -> tuple[tuple[int, ConvolutionPlan], ...]:
     """
-    Return the sequences with a plan of a convolution that end first, of different bank splits: the next
-    convolution loads beside the last one if it has the same.
+    Return the numbers of sequences, and the plans of a convolution with which they end first, of different
+    bank splits: the next convolution loads beside the last one if it has the same.
     """
-    tried: list[tuple[float, int, int, ConvolutionPlan]] = []
+    tried: list[tuple[float, int, int, int, ConvolutionPlan]] = []
     known = repeated.plans(convolution.kind)
     earliest = _EarliestEnds()
     for index, sequence in enumerate(found):
         mark, writers = sequence.timeline.mark(), dict[RowTile, frozenset[int]]()
-        for plan in convolution.plans(sequence) if known is None else known:
+        plans = convolution.plans(sequence) if known is None else known
+        # Plans that may end early come first: others then need not be followed.
+        ends = [convolution.least_end(sequence, plan) for plan in plans]
+        for number in sorted(range(len(plans)), key=ends.__getitem__):
+            plan = plans[number]
             split = plan.data_banks, plan.weight_banks
             limit = earliest.limit(split)
+            if ends[number] > limit * (1 + ROUNDING):
+                continue
             rows = convolution.add(sequence, plan, limit, writers)
             end = sequence.timeline.end
             if len(rows) == len(plan.tiles) and end <= limit:
                 earliest.note(split, end)
-                tried.append((end, sequence.traffic + plan.traffic, index, plan))
+                tried.append((end, sequence.traffic + plan.traffic, index, number, plan))
             sequence.timeline.rewind(mark)
-    tried.sort(key=lambda one: one[:3])
-    retained: list[PlanSequence] = []
-    chosen: list[ConvolutionPlan] = []
-    splits: set[tuple[int, int]] = set()
-    for _, _, index, plan in tried:
-        split = plan.data_banks, plan.weight_banks
-        if split in splits:
-            continue
-        splits.add(split)
-        retained.append(convolution.extended(found[index], plan))
-        chosen.append(plan)
-        if len(retained) == BEAM:
-            break
-    repeated.add(convolution.kind, chosen)
-    return retained
+    tried.sort(key=lambda one: one[:4])
+    first: dict[tuple[int, int], tuple[int, ConvolutionPlan]] = {}
+    for *_, index, _, plan in tried:
+        first.setdefault((plan.data_banks, plan.weight_banks), (index, plan))
+    return tuple(first.values())[:BEAM]
+
+
+def _followed(
+    found: Sequence[PlanSequence],
+    convolution: PlannedConvolution,
+    chosen: Iterable[tuple[int, ConvolutionPlan]],
+    repeated: _RepeatedChoice,
+) -> list[PlanSequence]:
+    """Return the sequences that go on with chosen plans."""
+    repeated.add(convolution.kind, (plan for _, plan in chosen))
+    return [convolution.extended(found[index], plan) for index, plan in chosen]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -112,6 +112,38 @@ def source_rows(value: SSAValue, begin: int, end: int) -> Iterator[RowRange]:
             yield from source_rows(source, max(begin - first, 0), min(end - first, height))
     else:
         yield RowRange(value, begin, end)
+
+
+class Views(NamedTuple):
+    """How `source_rows` finds the rows of values, and the values that it finds them of, in order."""
+
+    structure: tuple[Hashable, ...]
+    roots: tuple[SSAValue, ...]
+
+
+def views_of(values: Iterable[SSAValue]) -> Views:
+    """Return what the rows of values are views of."""
+    structure, roots = list[Hashable](), list[SSAValue]()
+    for value in values:
+        owner = value.owner
+        if isinstance(owner, SliceOp):
+            own, sources = owner.offsets.get_values()[1], (owner.source,)
+        elif isinstance(owner, ReshapeOp):
+            own, sources = (
+                (cube_of(owner.source.type).width, cube_of(owner.result.type).width),
+                (owner.source,),
+            )
+        elif isinstance(owner, ConcatOp):
+            heights = tuple(cube_of(source.type).height for source in owner.sources)
+            own = owner.is_interleaved is not None, *_first_rows(owner), *heights
+            sources = tuple(owner.sources)
+        else:
+            own, sources = None, ()
+            roots.append(value)
+        inner = views_of(sources)
+        structure.append((own, inner.structure))
+        roots += inner.roots
+    return Views(tuple(structure), tuple(roots))
 
 
 def weights_stay(before: ConvolutionPlan, after: ConvolutionPlan) -> bool:

@@ -19,13 +19,22 @@ from xonnc.formats.nvdla.cycles import (
     SDP_DEPTH,
     Demand,
     bottom_elements,
+    dram_equivalent,
     element_cycles,
+    on_chip_saving,
 )
 from xonnc.formats.nvdla.enumerations import Precision
 from xonnc.lowering.dla.convolution_plans import plan_of, window_of
 from xonnc.lowering.dla.fused_layers import EMULATED_OPS, FusedLayer
 from xonnc.lowering.dla.packing import constant_bytes
-from xonnc.lowering.dla.plan_sequence import PlanSequence, RowRange, RowsDone, source_rows, weights_stay
+from xonnc.lowering.dla.plan_sequence import (
+    PlanSequence,
+    RowRange,
+    RowsDone,
+    source_rows,
+    views_of,
+    weights_stay,
+)
 from xonnc.lowering.dla.rows_read import rows_read
 from xonnc.lowering.dla_planning.convolution_tiling import (
     ConvBufferDemand,
@@ -87,6 +96,15 @@ def _compressed_bytes(op: ConvOp, target: NvdlaTarget) -> int | None:
     return constant_bytes(constant, target)
 
 
+class PlanWork(NamedTuple):
+    """The cycles in which the tiles of a plan multiply, and the bytes of DRAM that take as long as theirs."""
+
+    compute: float
+    traffic: float
+    first_weights: float
+    """The part of the traffic that is saved if the weights are in the buffer: those of the first tile."""
+
+
 class KindPlans:
     """The plans to try for convolutions of a kind, of which `example` is one."""
 
@@ -100,7 +118,8 @@ class KindPlans:
         self._buffer = buffer_of(target, kind.compressed_bytes is not None)
         self._plans: dict[tuple[tuple[int, int], ...], list[ConvolutionPlan]] = {}
         self._demands: dict[ConvolutionPlan, list[Demand]] = {}
-        self._compute: dict[ConvolutionPlan, float] = {}
+        self._work: dict[ConvolutionPlan, PlanWork] = {}
+        self._saving = on_chip_saving(target)
 
     def plans(self, splits: tuple[tuple[int, int], ...]) -> list[ConvolutionPlan]:
         """Return the plans to try after a convolution with bank split `splits`, if there is one."""
@@ -125,11 +144,15 @@ class KindPlans:
             self._demands[plan] = list(demands)
         return self._demands[plan]
 
-    def compute(self, plan: ConvolutionPlan) -> float:
-        """Return the cycles in which the tiles of a plan multiply."""
-        if plan not in self._compute:
-            self._compute[plan] = sum(map(_compute, self.demands(plan)))
-        return self._compute[plan]
+    def work(self, plan: ConvolutionPlan) -> PlanWork:
+        """Return what the tiles of a plan ask together."""
+        found = self._work.get(plan)
+        if found is None:
+            demands = self.demands(plan)
+            traffic = sum(dram_equivalent(demand, self._saving) for demand in demands)
+            found = PlanWork(sum(map(_compute, demands)), traffic, demands[0].weights)
+            self._work[plan] = found
+        return found
 
     def _is_read(self, plan: ConvolutionPlan) -> bool:
         """Whether every tile gives a row that is read."""
@@ -156,6 +179,10 @@ class PlannedConvolution:
         self._layer, self._op, self._plans = layer, op, plans
         self.kind = plans.kind
         self._operands = _row_operands(layer)
+        views = views_of((op.source, *self._operands))
+        self.signature = self.kind, cube_of(layer.result.type).height, views.structure
+        self.roots = views.roots
+        self.result, self.weights = layer.result, op.weights
         self._read: dict[RowTile, tuple[RowRange, ...]] = {}
 
     def plans(self, sequence: PlanSequence) -> Sequence[ConvolutionPlan]:
@@ -180,8 +207,8 @@ class PlannedConvolution:
         split = plan.data_banks, plan.weight_banks
         waits = not self._plans.target.queues_bank_splits and last >= 0 and sequence.splits != (split,)
         done: list[RowsDone] = []
-        left = self._plans.compute(plan)
-        reuses = self._op.weights is sequence.weights and weights_stay(sequence.plans[-1], plan)
+        left = self._plans.work(plan).compute
+        reuses = self._reuses(sequence, plan)
         for tile, demand in zip(plan.tiles, self._plans.demands(plan), strict=True):
             if reuses and not done:
                 demand = demand._replace(weights=0, first_weights=0)
@@ -201,6 +228,17 @@ class PlannedConvolution:
             done = [RowsDone(0, cube_of(self._layer.result.type).height, done[-1].step)]
         return tuple(done)
 
+    def least_end(self, sequence: PlanSequence, plan: ConvolutionPlan) -> float:
+        """Return a cycle before which a sequence does not end that goes on with a plan."""
+        compute, traffic, first_weights = self._plans.work(plan)
+        if self._reuses(sequence, plan):
+            traffic -= first_weights
+        return sequence.timeline.least_end(compute, traffic)
+
+    def _reuses(self, sequence: PlanSequence, plan: ConvolutionPlan) -> bool:
+        """Whether the convolution before left the weights in the buffer."""
+        return self.weights is sequence.weights and weights_stay(sequence.plans[-1], plan)
+
     def _read_by(self, tile: RowTile) -> tuple[RowRange, ...]:
         """Return the rows that a tile reads, of the input and of operands of the passes after it."""
         if tile not in self._read:
@@ -218,9 +256,9 @@ class PlannedConvolution:
 
     def append(self, sequence: PlanSequence, plan: ConvolutionPlan) -> None:
         """Continue a sequence with a plan."""
-        sequence.done[self._layer.result] = self.add(sequence, plan)
+        sequence.done[self.result] = self.add(sequence, plan)
         sequence.plans.append(plan)
-        sequence.weights = self._op.weights
+        sequence.weights = self.weights
         sequence.traffic += plan.traffic
 
 
@@ -281,6 +319,12 @@ class PlannedPool:
             for count, tiles in tried
             if len(tiles) == count and all(read.intersection(tile.rows) for tile in tiles)
         ] or [pool_tiles(op, 1)]
+        views = views_of((op.source,))
+        cubes = tuple(
+            (cube_of(value.type).height, dense_bytes(value.type, target)) for value in (op.source, op.result)
+        )
+        self.signature = self._demand, self._engines, tuple(self._choices), cubes, views.structure
+        self.roots, self.result = views.roots, op.result
 
     def append(self, sequence: PlanSequence) -> None:
         """Continue a sequence with the number of tiles that ends first."""
@@ -292,7 +336,7 @@ class PlannedPool:
                 best = sequence.timeline.end, tiles
             sequence.timeline.rewind(mark)
         tiles = self._choices[0] if best is None else best[1]
-        sequence.done[self._op.result] = self._add(sequence, tiles)
+        sequence.done[self.result] = self._add(sequence, tiles)
         if len(tiles) > 1:
             sequence.pools[self._op] = tiles
 
@@ -342,7 +386,6 @@ class PlannedElements:
     """A layer that reads and writes its cubes whole."""
 
     def __init__(self, layer: FusedLayer, target: NvdlaTarget):
-        self._result = layer.result
         self._height = cube_of(layer.result.type).height
         self._engines = _engines(layer)
         self._is_emulated = isinstance(layer.ops[-1], EMULATED_OPS)
@@ -356,6 +399,9 @@ class PlannedElements:
         self._read = tuple(
             rows for value in layer.cubes for rows in source_rows(value, 0, cube_of(value.type).height)
         )
+        rows = tuple(each[1:] for each in self._read)
+        self.signature = demand, self._engines, self._is_emulated, self._height, rows
+        self.roots, self.result = tuple(each.value for each in self._read), layer.result
 
     def append(self, sequence: PlanSequence) -> None:
         """Continue a sequence with the layer."""
@@ -365,7 +411,7 @@ class PlannedElements:
             sequence.weights = None
         step = len(sequence.timeline.spans)
         sequence.timeline.add(self._demand, self._engines, after)
-        sequence.done[self._result] = (RowsDone(0, self._height, step),)
+        sequence.done[self.result] = (RowsDone(0, self._height, step),)
         if self._is_emulated:
             sequence.timeline.barrier()
 
