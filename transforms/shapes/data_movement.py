@@ -170,20 +170,21 @@ def joined(ctx: InferenceContext) -> Dims | None:
     axis = ctx.own_axis(rank)
     if any(len(shape) != rank for shape in full):
         raise ctx.fail(f"{_differing(ctx, len)} have different ranks")
+    # Kernels, as those of onnxruntime, skip operands without elements, whatever their other sizes.
+    filled = [shape for shape in full if 0 not in shape] or full
     sizes: list[Dim] = []
     for index in range(rank):
-        column = [shape[index] for shape in full]
         if index == axis:
-            sizes.append(ctx.total(column))
+            sizes.append(ctx.total([shape[index] for shape in full]))
             continue
-        known = set(static(column)) - {UNKNOWN}
-        if len(known) > 1:
+        if len(set(static([shape[index] for shape in full])) - {UNKNOWN}) > 1:
             raise ctx.fail(f"{_differing(ctx, itemgetter(index))} differ in axis {index}")
+        column = [shape[index] for shape in filled]
+        known = set(static(column)) - {UNKNOWN}
         sizes.append(column[0] if isinstance(column[0], DimExpr) else known.pop() if known else UNKNOWN)
-    for shape in full[1:]:
-        for index, (size, other) in enumerate(zip(full[0], shape, strict=True)):
-            if index != axis and size != other:
-                ctx.equate(size, other)
+        for other in column[1:]:
+            if column[0] != other:
+                ctx.equate(column[0], other)
     ctx.set("axis", axis)
     return tuple(sizes)
 

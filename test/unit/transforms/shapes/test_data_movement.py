@@ -1,4 +1,4 @@
-"""Lengths of a Range of constants, against NumPy, and computed sizes of a Reshape."""
+"""Lengths of a Range of constants, against NumPy, computed sizes of a Reshape, and concatenations."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from xonnc.dialects.onnx.ops.builtin import ReturnOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_proto
+from xonnc.native import compile_native
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 
@@ -69,3 +70,14 @@ def test_a_size_that_is_computed_follows_from_the_others_unless_one_may_be_0(
     (result,) = end.operand_types
     assert isinstance(result, TensorType)
     assert tuple(result.get_shape()) == tuple(DYNAMIC_INDEX if size < 0 else size for size in expected)
+
+
+def test_operands_without_elements_say_nothing_about_the_sizes_of_others():
+    """Kernels skip them, as onnxruntime does: their sizes of 1 are not those of `x` and `y`."""
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[1, a, b] x, float[b, b, a] y) => (int64[3] s, int64[3] t) <float[0, 1, 1] empty = {}> {
+          z = Transpose<perm = [0, 2, 1]>(x) s = Shape(z) j = Concat<axis = 0>(z, y, empty) t = Shape(j)
+        }""")
+    feeds = {"x": np.zeros((1, 2, 3), np.float32), "y": np.zeros((3, 3, 2), np.float32)}
+    found = compile_native(model).run(None, feeds)
+    assert [np.asarray(each).tolist() for each in found] == [[1, 3, 2], [4, 3, 2]]
