@@ -354,7 +354,7 @@ OPERATOR_CHECKS: tuple[tuple[str, str], ...] = (
     ("CategoryMapper", "category_mapper"),
     ("OneHotEncoder", 'string_or("X", "cats_strings", "cats_int64s")'),
     ("OneHotEncoder", 'integer_in("zeros", 0, 1)'),
-    ("ZipMap", 'either("classlabels_int64s", "classlabels_strings")'),
+    ("TreeEnsembleClassifier ZipMap", 'either("classlabels_int64s", "classlabels_strings")'),
     ("DictVectorizer", 'either("int64_vocabulary", "string_vocabulary")'),
     ("Normalizer", 'one_of("norm", "MAX", "L1", "L2")'),
     ("Normalizer", 'rank_is("X", 1, 2)'),

@@ -84,6 +84,7 @@ ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
     "TfIdfVectorizer": {"mode": '"TF"', "pool_int64s": "[1, 2]"},
     "Momentum": {"mode": '"standard"'},
     "Transpose": {"perm": "[1, 0]"},
+    "TreeEnsembleClassifier": {"classlabels_int64s": "[1, 2]"},
     "UnsqueezeV11": {"axes": "[0]"},
     "ZipMap": {"classlabels_int64s": "[1, 2]"},
 }

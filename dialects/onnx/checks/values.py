@@ -17,7 +17,6 @@ from xonnc.dialects.onnx.checks.verifier import (
     integers_of,
     is_absent,
     length_of,
-    property_of,
     real_of,
     refuse,
     shape_of,
@@ -176,10 +175,10 @@ def one_of(field: str, *values: str, text: str = "") -> Rule:
 
 
 def either(first: str, second: str) -> Rule:
-    """Exactly one of two properties."""
+    """Exactly one of two lists; one without elements, which exporters write, counts as absent."""
 
     def rule(op: Operation) -> None:
-        found = [field for field in (first, second) if property_of(op, field) is not None]
+        found = [field for field in (first, second) if length_of(op, field)]
         if len(found) != 1:
             refuse(op, f"takes either {first} or {second}, found {' and '.join(found) or 'neither'}")
 

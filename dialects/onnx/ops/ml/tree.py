@@ -12,6 +12,7 @@ from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.values import (
     at_least,
     each_one_of,
+    either,
     integer_in,
     one_of,
     same_length,
@@ -129,6 +130,7 @@ class TreeEnsembleClassifierOp(OnnxOp):
     traits = traits_def(
         Pure(),
         Checks(
+            either("classlabels_int64s", "classlabels_strings"),
             one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"),
             same_length("nodes_treeids", "nodes_nodeids"),
             same_lengths(

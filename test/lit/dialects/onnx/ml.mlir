@@ -130,9 +130,9 @@ func.func @TreeEnsemble(%arg0: tensor<*xf32>) -> tensor<*xf32> {
 }
 
 // CHECK-LABEL: @TreeEnsembleClassifier
-// CHECK: "onnx.TreeEnsembleClassifier"({{%.+}}) <{post_transform = "NONE"}> : (tensor<*xf32>) -> (tensor<*xi64>, tensor<*xf32>)
+// CHECK: "onnx.TreeEnsembleClassifier"({{%.+}}) <{classlabels_int64s = [1, 2], post_transform = "NONE"}> : (tensor<*xf32>) -> (tensor<*xi64>, tensor<*xf32>)
 func.func @TreeEnsembleClassifier(%arg0: tensor<*xf32>) -> (tensor<*xi64>, tensor<*xf32>) {
-  %0:2 = "onnx.TreeEnsembleClassifier"(%arg0) : (tensor<*xf32>) -> (tensor<*xi64>, tensor<*xf32>)
+  %0:2 = "onnx.TreeEnsembleClassifier"(%arg0) <{classlabels_int64s = [1, 2]}> : (tensor<*xf32>) -> (tensor<*xi64>, tensor<*xf32>)
   onnx.Return %0#0, %0#1 : tensor<*xi64>, tensor<*xf32>
 }
 

@@ -236,7 +236,7 @@ func.func @TreeEnsemble(%arg0: tensor<*xf32>) -> tensor<*xf32> {
 
 func.func @TreeEnsembleClassifier(%arg0: tensor<*xindex>) -> (tensor<*xi64>, tensor<*xf32>) {
   // expected-error@+1 {{operand 'X' at position 0 does not verify}}
-  %0:2 = "onnx.TreeEnsembleClassifier"(%arg0) : (tensor<*xindex>) -> (tensor<*xi64>, tensor<*xf32>)
+  %0:2 = "onnx.TreeEnsembleClassifier"(%arg0) <{classlabels_int64s = [1, 2]}> : (tensor<*xindex>) -> (tensor<*xi64>, tensor<*xf32>)
   onnx.Return %0#0, %0#1 : tensor<*xi64>, tensor<*xf32>
 }
 

@@ -34,6 +34,14 @@ func.func @targets(%arg0: tensor<1x2xf32>) {
 
 // -----
 
+func.func @labels(%arg0: tensor<1x2xf32>) {
+  // expected-error@+1 {{takes either classlabels_int64s or classlabels_strings, found neither}}
+  %0:2 = "onnx.TreeEnsembleClassifier"(%arg0) <{classlabels_strings = []}> : (tensor<1x2xf32>) -> (tensor<*xi64>, tensor<*xf32>)
+  onnx.Return
+}
+
+// -----
+
 func.func @classes(%arg0: tensor<1x2xf32>) {
   // expected-error@+1 {{lists that belong together have different lengths: class_treeids 2, class_ids 1}}
   %0:2 = "onnx.TreeEnsembleClassifier"(%arg0) <{class_treeids = [0, 0], class_ids = [0], classlabels_int64s = [0]}> : (tensor<1x2xf32>) -> (tensor<*xi64>, tensor<*xf32>)
