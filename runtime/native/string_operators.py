@@ -7,7 +7,7 @@ Native code does not support strings: they are Python objects in object arrays.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain, pairwise
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from xonnc.formats.native.program import OnnxMap, RuntimeValue
 from xonnc.runtime.native.lookup import Lookup, key_of
+from xonnc.runtime.native.ngrams import Ngrams
 from xonnc.runtime.native.operator_call import (
     Array,
     Implementation,
@@ -185,31 +186,23 @@ def _tf_idf(settings: OperatorAttributes) -> Implementation:
     """TfIdfVectorizer: counts (TF), presence (IDF) or weighted counts of n-grams in each row."""
     targets = [int(each) for each in settings.list_attribute("ngram_indexes") or ()]
     size = max(targets, default=-1) + 1
-    known = _ngram_indices(settings, targets)
-    unigrams = Lookup(((gram[0], target) for gram, target in known.items() if len(gram) == 1), size)
-    has_longer = any(len(gram) > 1 for gram in known)
-    has_unigrams = settings.int_attribute("min_gram_length", 1) <= 1
+    ngrams = Ngrams(_ngram_indices(settings, targets), size)
+    numbers = Lookup(ngrams.numbers.items(), ngrams.unknown)
+    least, most = (settings.int_attribute(f"{name}_gram_length", 1) for name in ("min", "max"))
+    max_skip = settings.int_attribute("max_skip_count")
     mode = settings.string_attribute("mode")
     weights = ngram_weights(settings, targets, size)
 
     def perform(call: OperatorCall) -> Sequence[RuntimeValue]:
         shape = call.array(0).shape
         rows, length = shape if len(shape) == 2 else (1, call.array(0).size)
-        # A row has one more count than n-grams: that of unknown words.
+        # A row has one more count than n-grams: that of unknown ones.
         total = rows * (size + 1)
-        counts: npt.NDArray[np.float32] | npt.NDArray[np.int64] = np.zeros(total, np.int64)
-        if has_unigrams:
-            words = unigrams.of(call, INDEX).astype(np.intp, copy=False).reshape(rows, length)
-            words += np.arange(0, total, size + 1)[:, None]
-            counts = np.bincount(words.ravel(), minlength=total)
-        if has_longer:
-            texts = call.strings(0)
-            found = [
-                row * (size + 1) + target
-                for row in range(rows)
-                for target in _matching_ngrams(call, texts[row * length : (row + 1) * length], known)
-            ]
-            np.add.at(counts, np.array(found, np.intp), 1)
+        starts = np.arange(0, total, size + 1)[:, None]
+        counts = np.zeros(total, np.int64)
+        words = numbers.of(call, INDEX).astype(np.intp, copy=False).reshape(rows, length)
+        for found in ngrams.targets(words, least, most, max_skip):
+            counts += np.bincount((found + starts).ravel(), minlength=total)
         counts = counts.reshape(rows, size + 1)[:, :size].astype(np.float32)
         if mode == "IDF":
             counts = np.minimum(counts, 1)
@@ -248,20 +241,6 @@ def _ngram_indices(call: OperatorAttributes, targets: Sequence[int]) -> Mapping[
                 )
             found[tuple(pool[start : start + length])] = target
     return found
-
-
-def _matching_ngrams(
-    call: OperatorCall, texts: Sequence[str], known: Mapping[tuple[str, ...], int]
-) -> Iterator[int]:
-    """Yield the output indices of all known n-grams of two or more in a row, including skip-grams."""
-    least, most = call.int_attribute("min_gram_length", 1), call.int_attribute("max_gram_length", 1)
-    for apart in range(1, call.int_attribute("max_skip_count") + 2):
-        for length in range(max(least, 2), most + 1):
-            parts = [texts[index * apart :] for index in range(length)]
-            # The shifted lists differ in length: zip stops at the shortest, the last one.
-            for ngram in zip(*parts, strict=False):
-                if ngram in known:
-                    yield known[ngram]
 
 
 def _label_encoder(settings: OperatorAttributes) -> Implementation:
