@@ -175,7 +175,7 @@ def _first(layers: Sequence[_Wide], count: int) -> Sequence[_Wide]:
     if not 0 < count <= len(layers):
         raise XonncError(
             f"wide layers: {count}; this model has {len(layers)}: convolutions with an activation by a "
-            "lookup table that convolutions read, also joined with other channels"
+            "lookup table that convolutions read, also split, added or joined with other channels"
         )
     return layers[:count]
 

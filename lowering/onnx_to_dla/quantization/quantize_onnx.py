@@ -47,7 +47,6 @@ from xonnc.dialects.onnx.ops.math import (
     SumOp,
 )
 from xonnc.dialects.onnx.ops.nn import ConvOp
-from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.errors import XonncError
@@ -82,7 +81,7 @@ from xonnc.lowering.onnx_to_dla.quantization.statistic_ranges import statistics_
 from xonnc.lowering.onnx_to_dla.quantization.value_ranges import ValueRanges
 from xonnc.lowering.onnx_to_dla.quantization.weight_scales import coarsen_weight_scales
 from xonnc.lowering.onnx_to_dla.quantization.widen_activations_onnx import (
-    joined_channels,
+    common_scales,
     mark,
     wide_qparams,
     widen,
@@ -169,8 +168,7 @@ def _insert_pairs(
     for function, known in functions:
         drop_negligible_weights(function, known, pool)
         missing += _PairInsertion(function, known, pool, has_sums_lookup).run()
-        for op in [op for op in function.body.block.ops if isinstance(op, DequantizeLinearOp)]:
-            widen(op, pool)
+        widen(function.body.block, pool)
         coarsen_weight_scales(function, pool)
     if missing:
         raise XonncError(
@@ -241,6 +239,7 @@ class _PairInsertion:
         self._roots: dict[SSAValue, SSAValue] = {}
         """The root of the lookup region of each value."""
         self._statistics: set[SSAValue] = set()
+        self._alike = common_scales(self._block) if self._has_wide() else {}
         self._unknown: set[SSAValue | None] = set()
         self._missing: list[str] = []
 
@@ -340,6 +339,9 @@ class _PairInsertion:
         if self._is_wide(value):
             mark(read)
 
+    def _has_wide(self) -> bool:
+        return any(self._is_wide(result) for op in self._block.ops for result in op.results)
+
     def _is_wide(self, value: SSAValue) -> bool:
         found = self._ranges.of(value)
         return found is not None and found.is_wide
@@ -358,14 +360,13 @@ class _PairInsertion:
             return QdqPair((reach or 1.0) / INT8_MAX, centre=(found.largest + found.least) / 2)
         if found is None:
             return None
-        if found.is_wide:
-            # Both tensors become parts of the concatenation, whose integers must be theirs.
-            joined = joined_channels(value)
-            common = None if joined is None else self._ranges.of(joined)
-            return QdqPair.of(wide_qparams(found if common is None or not common.is_wide else common))
+        is_symmetric = meets_padding(value) or self._is_factor(value)
+        alike = [self._ranges.of(each) for each in self._alike.get(value, (value,))]
+        if found.is_wide or (any(each is not None and each.is_wide for each in alike) and not is_symmetric):
+            return QdqPair.of(wide_qparams([each for each in alike if each is not None]))
         if value in self._statistics:
             found = widened(value, found)
-        covered, is_symmetric = varying_range(value, found), meets_padding(value) or self._is_factor(value)
+        covered = varying_range(value, found)
         return QdqPair.of(covering(covered.least, covered.largest, is_symmetric))
 
     def _is_factor(self, value: SSAValue) -> bool:

@@ -10,9 +10,10 @@ p1 = round(p)          p2 = round(16 (p1 - p))        the convolution runs twice
 y1 = round(f(p1))      y2 = round(16 (f(p1) - y1) - f'(p1) p2)
 ```
 `f(p1)`, `16 (f(p1) - y1)` and `-f'(p1)` are lookups of `p1`, and one SDP pass multiplies and adds. The
-convolutions that read `y` read the channels of `y1` and `y2` with the weights `w` and `w / 16`. If they read
-a concatenation of it, `y2` is one of its parts. Its integers are those of `y1`, so both have one scale. Other
-readers of `y` read `y1`.
+convolutions that read `y` read the channels of `y1` and `y2` with the weights `w` and `w / 16`. What Split,
+Add and Concat make of `y1` they make of `y2` too, for the convolutions behind them: all these values have one
+scale, so that sums are exact, and the rounding error of a sum is the sum of errors. Other readers of `y` read
+`y1`.
 """
 
 from __future__ import annotations
@@ -22,19 +23,22 @@ from dataclasses import dataclass
 from math import floor, log2
 
 import numpy as np
+from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.onnx.attribute_builders import int_attr
 from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.math import AddOp, MulOp, SubOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
-from xonnc.dialects.onnx.ops.tensor import ConcatOp
+from xonnc.dialects.onnx.ops.tensor import ConcatOp, SplitOp, SplitV11Op, SplitV13Op
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
 from xonnc.formats.nvdla.calibration import Range
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
@@ -56,6 +60,15 @@ MIN_DISTANCE = 24
 """The fewest integers below and above the zero point: errors have both signs, two of half a step are 16."""
 
 
+SPLITS = (SplitOp, SplitV11Op, SplitV13Op)
+
+JOINED_READERS = (AddOp, ConcatOp, ConvOp, *SPLITS)
+"""
+Readers of sums and of parts that have a second tensor. A product would need a zero point of 0, which values
+with the scale of wide ones do not have.
+"""
+
+
 @dataclass(frozen=True)
 class WidenActivations(ModulePass):
     """
@@ -67,8 +80,8 @@ class WidenActivations(ModulePass):
     name = "widen-activations-onnx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for each in [each for each in op.walk() if isinstance(each, DequantizeLinearOp)]:
-            widen(each, DisposablePool.of(ctx))
+        for function in [each for each in op.walk() if isinstance(each, FuncOp)]:
+            widen(function.body.block, DisposablePool.of(ctx))
 
 
 @dataclass(frozen=True)
@@ -86,10 +99,56 @@ def wide_layers(block: Block) -> Iterator[WideLayer]:
     """Yield the convolutions of a float network whose results can be wide, in order."""
     for op in block.ops:
         if isinstance(op, ConvOp) and (result := _function_of(op.Y)) is not None:
-            joined = joined_channels(result)
-            readers = (*_convolutions(result), *(() if joined is None else _convolutions(joined)))
+            readers = dict.fromkeys(reader for value in _reached(result) for reader in _convolutions(value))
             if readers:
-                yield WideLayer(op.Y, result, joined, readers)
+                yield WideLayer(op.Y, result, joined_channels(result), tuple(readers))
+
+
+def _reached(value: SSAValue) -> Iterator[SSAValue]:
+    """Yield a value and what Split, Add and Concat make of it that convolutions can read as two tensors."""
+    found, pending = {value}, [value]
+    while pending:
+        yield (one := pending.pop())
+        for made in _made_of(one):
+            if made not in found:
+                found.add(made)
+                pending.append(made)
+
+
+def _made_of(value: SSAValue) -> Iterator[SSAValue]:
+    """Yield the parts, sums and concatenations of a float value whose integers have its scale."""
+    if (joined := joined_channels(value)) is not None:
+        yield joined
+    for op in [use.operation for use in value.uses]:
+        if isinstance(op, SPLITS) and op.axis.value.data == 1 and all(map(_is_joined, op.results)):
+            yield from op.results
+        elif isinstance(op, AddOp) and _adds_alike(op) and _is_joined(op.C):
+            yield op.C
+
+
+def _is_joined(value: SSAValue) -> bool:
+    return all(isinstance(use.operation, JOINED_READERS) for use in value.uses)
+
+
+def _adds_alike(op: AddOp) -> bool:
+    """Whether a sum is that of two computed tensors of its own shape."""
+    shapes = {static_shape(each.type) for each in (*op.operands, op.C)}
+    return len(shapes) == 1 and None not in shapes and all(elements(each) is None for each in op.operands)
+
+
+def common_scales(block: Block) -> dict[SSAValue, frozenset[SSAValue]]:
+    """
+    Return the float values that have one scale if one of them is wide, by each of them: what Split, Add and
+    Concat make of the results of convolutions, and what they add.
+    """
+    found: dict[SSAValue, frozenset[SSAValue]] = {}
+    for layer in wide_layers(block):
+        own: set[SSAValue] = set()
+        for value in _reached(layer.result):
+            own |= {value, *(value.owner.operands if isinstance(value.owner, AddOp) else ())}
+        merged = frozenset(own).union(*(found.get(value, ()) for value in own))
+        found |= dict.fromkeys(merged, merged)
+    return found
 
 
 def joined_channels(value: SSAValue) -> SSAValue | None:
@@ -102,58 +161,158 @@ def joined_channels(value: SSAValue) -> SSAValue | None:
     return joined if len(_convolutions(joined)) == len(readers) > 0 else None
 
 
-def wide_qparams(found: Range) -> QuantizationParameters:
-    """Return the parameters of a wide value: all that samples show and more, with integers of both signs."""
-    least = MARGIN * min(found.least, *found.lows, 0.0)
-    largest = MARGIN * max(found.largest, *found.highs, 0.0)
+def wide_qparams(found: Sequence[Range]) -> QuantizationParameters:
+    """Return the parameters of wide values: all that samples show and more, with integers of both signs."""
+    least = MARGIN * min(0.0, *(number for each in found for number in (each.least, *each.lows)))
+    largest = MARGIN * max(0.0, *(number for each in found for number in (each.largest, *each.highs)))
     step = (largest - least) / (INT8_MAX - INT8_MIN - MIN_DISTANCE)
     zero = INT8_MIN + min(max(round(-least / step), MIN_DISTANCE), INT8_MAX - INT8_MIN - MIN_DISTANCE)
     return QuantizationParameters(step, zero)
 
 
-def widen(op: DequantizeLinearOp, pool: DisposablePool) -> bool:
-    """Give a marked pair of a convolution's result, and that of its activation, a second tensor."""
-    if op.parent is None:
-        # A concatenation's, which was made anew with one part more.
-        return False
-    store = op.x.owner
-    if WIDE not in op.attributes or not isinstance(store, QuantizeLinearOp):
-        return False
-    result, sums_pair = _function_of(op.y), pair_of(op)
-    stores = [] if result is None else [use.operation for use in result.uses]
-    if result is None or sums_pair is None or len(stores) != 1 or not isinstance(stores[0], QuantizeLinearOp):
-        return False
+def widen(block: Block, pool: DisposablePool) -> None:
+    """
+    Give marked pairs of convolutions' results, and of their activations, second tensors, and what Split, Add
+    and Concat make of these; let convolutions read both.
+    """
+    found = _SecondTensors(pool)
+    for op in [each for each in block.ops if isinstance(each, OnnxOp)]:
+        if isinstance(op, DequantizeLinearOp):
+            found.add_functions(op)
+        elif isinstance(op, SPLITS):
+            found.add_parts(op)
+        elif isinstance(op, AddOp):
+            found.add_sum(op)
+        elif isinstance(op, ConcatOp):
+            found.join(op)
+        elif isinstance(op, ConvOp):
+            found.read(op)
+    erase_unread(found.seconds.values())
+
+
+class _SecondTensors:
+    """The second tensors of a block, by the first ones as others read them."""
+
+    def __init__(self, pool: DisposablePool):
+        self.seconds: dict[SSAValue, SSAValue] = {}
+        self._both: dict[SSAValue, SSAValue] = {}
+        """Concatenations of both tensors that convolutions read."""
+        self._pool = pool
+
+    def add_functions(self, op: DequantizeLinearOp) -> None:
+        """Give the function of a convolution's marked pair, which is marked too, a second tensor."""
+        store = op.x.owner
+        result, sums_pair = _function_of(op.y) if WIDE in op.attributes else None, pair_of(op)
+        load = None if result is None else _load_of(result)
+        if result is None or sums_pair is None or load is None or not isinstance(store, QuantizeLinearOp):
+            return
+        result_pair = pair_of(load)
+        if WIDE in load.attributes and result_pair is not None and load.y.first_use is not None:
+            widening = _Widening(store.x, op.y, sums_pair, result, load, result_pair, self._pool)
+            self.seconds[load.y] = widening.run()
+
+    def add_parts(self, op: SplitOp | SplitV11Op | SplitV13Op) -> None:
+        """Split a second tensor as the first one."""
+        second = self.seconds.get(op.operands[0])
+        if second is None or op.axis.value.data != 1:
+            return
+        made = type(op).create(
+            operands=[second, *op.operands[1:]],
+            result_types=op.result_types,
+            properties=op.properties,
+            location=derived(op.location),
+        )
+        Builder(InsertPoint.after(op)).insert(made)
+        for first, part in zip(op.results, made.results, strict=True):
+            self._note(first, part, _pair_of_value(second), made)
+
+    def add_sum(self, op: AddOp) -> None:
+        """Add second tensors, of which there are one or two, as the first ones are added."""
+        seconds = [self.seconds[value] for value in op.operands if value in self.seconds]
+        if not seconds or not _adds_alike(op):
+            return
+        pairs = {_pair_of_value(each) for each in seconds}
+        shape = static_shape(op.C.type)
+        if len(pairs) != 1 or shape is None:
+            return
+        if len(seconds) == 1:
+            self._note(op.C, seconds[0], None, op)
+        else:
+            total = OpInserter(op, self._pool).op(AddOp, seconds, shape)
+            self._note(op.C, total, pairs.pop(), op)
+
+    def _note(self, first: SSAValue, second: SSAValue, pair: QdqPair | None, after: Operation) -> None:
+        """
+        Note the second tensor of what others read of a value: after its pair, or itself if only a
+        concatenation rounds it. Integers of another scale have none. `pair` rounds the second tensor.
+        """
+        load = _load_of(first)
+        if load is not None and pair_of(load) != (pair or _pair_of_value(second)):
+            return
+        if pair is not None:
+            second = pair_at(InsertPoint.after(after), second, pair, self._pool)
+        self.seconds[first if load is None else load.y] = second
+
+    def join(self, op: ConcatOp) -> None:
+        """Let convolutions that read a concatenation of channels read the second tensors of its parts too."""
+        load = _load_of(op.results[0])
+        pair = None if load is None else pair_of(load)
+        if load is None or pair is None or op.axis.value.data != 1:
+            return
+        readers = _convolutions(load.y)
+        parts, seconds, channels, begin = list(op.operands), list[SSAValue](), list[slice](), 0
+        for part in parts:
+            end = begin + _channels(part)
+            if part in self.seconds and _pair_of_value(self.seconds[part]) == pair:
+                seconds.append(self.seconds[part])
+                channels.append(slice(begin, end))
+            begin = end
+        if not seconds or not 0 < len(readers) == len(list(load.y.uses)):
+            return
+        joined = self._joined([*parts, *seconds], op, pair)
+        for reader in readers:
+            self._widen_weights(reader, joined, channels)
+        erase_unread([load.y])
+
+    def read(self, op: ConvOp) -> None:
+        """Let a convolution that can read both tensors of its input."""
+        value = op.X
+        second = self.seconds.get(value)
+        pair = None if second is None else _pair_of_value(second)
+        if second is None or pair is None or op not in _convolutions(value):
+            return
+        if value not in self._both:
+            self._both[value] = self._joined([value, second], op, pair)
+        self._widen_weights(op, self._both[value], [slice(0, _channels(value))])
+
+    def _joined(self, parts: Sequence[SSAValue], before: OnnxOp, pair: QdqPair) -> SSAValue:
+        """Return the concatenation of the channels of parts, rounded."""
+        shape = static_shape(parts[0].type)
+        assert shape is not None, "engines take static shapes"
+        joined_shape = (shape[0], sum(map(_channels, parts)), *shape[2:])
+        joined = OpInserter(before, self._pool).op(ConcatOp, parts, joined_shape, axis=int_attr(1))
+        return pair_at(InsertPoint.before(before), joined, pair, self._pool)
+
+    def _widen_weights(self, reader: ConvOp, joined: SSAValue, channels: Sequence[slice]) -> None:
+        """Let a convolution read parts that end with the second tensors of these of its channels."""
+        weights = elements(reader.W)
+        assert weights is not None, "weights are constant"
+        fine = [weights[:, each] / FINER for each in channels]
+        widened = np.concatenate([weights, *fine], axis=1).astype(weights.dtype)
+        reader.operands[0], reader.operands[1] = joined, OpInserter(reader, self._pool).constant(widened)
+
+
+def _load_of(value: SSAValue) -> DequantizeLinearOp | None:
+    """Return the end of the pair that alone reads a value."""
+    stores = [use.operation for use in value.uses]
+    if len(stores) != 1 or not isinstance(stores[0], QuantizeLinearOp):
+        return None
     loads = [use.operation for use in stores[0].y.uses]
-    if len(loads) != 1 or not isinstance(loads[0], DequantizeLinearOp) or WIDE not in loads[0].attributes:
-        return False
-    result_pair, readers = pair_of(loads[0]), _convolutions(loads[0].y)
-    join = None if result_pair is None else _quantized_join(loads[0].y, result_pair)
-    if result_pair is None or not (readers or join):
-        return False
-    _Widening(store.x, op.y, sums_pair, result, loads[0], result_pair, pool).run(readers, join)
-    return True
+    return loads[0] if len(loads) == 1 and isinstance(loads[0], DequantizeLinearOp) else None
 
 
-@dataclass(frozen=True)
-class _Join:
-    """A concatenation, its value after the pair, and the convolutions that read it."""
-
-    op: ConcatOp
-    rounded: SSAValue
-    readers: tuple[ConvOp, ...]
-
-
-def _quantized_join(value: SSAValue, pair: QdqPair) -> _Join | None:
-    """Return the concatenation of the channels of a value, if its integers have the same scale."""
-    for op in [use.operation for use in value.uses if isinstance(use.operation, ConcatOp)]:
-        stores = [use.operation for use in op.results[0].uses]
-        loads = [use.operation for store in stores for made in store.results for use in made.uses]
-        if len(loads) != 1 or not isinstance(loads[0], DequantizeLinearOp) or WIDE not in loads[0].attributes:
-            continue
-        readers, found = _convolutions(loads[0].y), pair_of(loads[0])
-        if found is not None and found.qparams == pair.qparams and len(readers) == len(list(loads[0].y.uses)):
-            return _Join(op, loads[0].y, readers)
-    return None
+def _pair_of_value(value: SSAValue) -> QdqPair | None:
+    return pair_of(value.owner) if isinstance(value.owner, DequantizeLinearOp) else None
 
 
 def _function_of(root: SSAValue) -> SSAValue | None:
@@ -193,14 +352,14 @@ class _Widening:
     result_pair: QdqPair
     pool: DisposablePool
 
-    def run(self, readers: Sequence[ConvOp], join: _Join | None) -> None:
-        """Insert the second tensors before the first reader."""
+    def run(self) -> SSAValue:
+        """Insert the second tensors before the first reader; return that of the function."""
         known = functions_of(self.rounded, np.zeros(1))
         # The first is what dequantizes the sums.
         steps = [
             op for op in self._block.ops if isinstance(op, OnnxOp) and op.results and op.results[0] in known
         ][1:]
-        taking = [*readers, *([] if join is None else [join.op])]
+        taking = {use.operation for use in self.load.y.uses}
         first = next(op for op in self._block.ops if op in taking)
         insert, shape = OpInserter(first, self.pool), static_shape(self.result.type)
         assert shape is not None, "engines take static shapes"
@@ -212,32 +371,7 @@ class _Widening:
         rest = self._pair(self._finer(insert, self.result, self.load.y), first, coarse)
         slope, slopes = self._slopes(insert, steps)
         product = insert.op(MulOp, [self._pair(slope, first, slopes), errors], shape)
-        fine = self._pair(insert.op(AddOp, [product, rest], shape), first, self.result_pair)
-        if readers:
-            self._join([self.load.y, fine], first, readers, slice(0, shape[1]))
-        if join is not None:
-            parts = list(join.op.operands)
-            before = sum(_channels(part) for part in parts[: parts.index(self.load.y)])
-            self._join([*parts, fine], join.op, join.readers, slice(before, before + shape[1]))
-            erase_unread([join.rounded])
-
-    def _join(
-        self, parts: Sequence[SSAValue], first: Operation, readers: Sequence[ConvOp], channels: slice
-    ) -> None:
-        """Give `readers` parts whose last is the second tensor of these of their `channels`."""
-        shape = static_shape(self.result.type)
-        assert shape is not None, "engines take static shapes"
-        joined_shape = (shape[0], sum(map(_channels, parts)), *shape[2:])
-        joined = OpInserter(first, self.pool).op(ConcatOp, parts, joined_shape, axis=int_attr(1))
-        both = self._pair(joined, first, self.result_pair)
-        # Other parts of a concatenation may have second tensors that follow.
-        mark(both)
-        for reader in readers:
-            weights = elements(reader.W)
-            assert weights is not None, "weights are constant"
-            widened = np.concatenate([weights, weights[:, channels] / FINER], axis=1).astype(weights.dtype)
-            at_reader = OpInserter(reader, self.pool)
-            reader.operands[0], reader.operands[1] = both, at_reader.constant(widened)
+        return self._pair(insert.op(AddOp, [product, rest], shape), first, self.result_pair)
 
     @property
     def _block(self) -> Block:

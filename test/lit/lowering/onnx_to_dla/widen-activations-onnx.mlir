@@ -55,3 +55,28 @@ func.func @half(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
   %r = "onnx.Conv"(%y1, %w, %none) <{kernel_shape = [1, 1]}> : (tensor<1x1x2x2xf32>, tensor<1x1x1x1xf32>, none) -> tensor<1x1x2x2xf32>
   onnx.Return %r : tensor<1x1x2x2xf32>
 }
+
+// The integers of the concatenation have another scale.
+// CHECK-LABEL: @scales
+// CHECK-NOT:     "onnx.Add"
+// CHECK:         "onnx.Concat"(%{{.*}}, %arg0)
+// CHECK-NOT:     "onnx.Concat"
+func.func @scales(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<1x1x1x1xf32>
+  %v = onnx.Constant dense<1.0> : tensor<1x2x1x1xf32>
+  %none = "onnx.NoValue"() {value} : () -> none
+  %s = onnx.Constant dense<0.0625> : tensor<f32>
+  %t = onnx.Constant dense<0.125> : tensor<f32>
+  %z = onnx.Constant dense<64> : tensor<ui8>
+  %p = "onnx.Conv"(%x, %w, %none) <{kernel_shape = [1, 1]}> : (tensor<1x1x2x2xf32>, tensor<1x1x1x1xf32>, none) -> tensor<1x1x2x2xf32>
+  %pq = "onnx.QuantizeLinear"(%p, %s, %z) {dla.inserted, dla.wide} : (tensor<1x1x2x2xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x1x2x2xui8>
+  %p1 = "onnx.DequantizeLinear"(%pq, %s, %z) {dla.inserted, dla.wide} : (tensor<1x1x2x2xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x1x2x2xf32>
+  %y = "onnx.Sigmoid"(%p1) : (tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
+  %yq = "onnx.QuantizeLinear"(%y, %s, %z) {dla.inserted, dla.wide} : (tensor<1x1x2x2xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x1x2x2xui8>
+  %y1 = "onnx.DequantizeLinear"(%yq, %s, %z) {dla.inserted, dla.wide} : (tensor<1x1x2x2xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x1x2x2xf32>
+  %j = "onnx.Concat"(%y1, %x) <{axis = 1 : si64}> : (tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x2x2x2xf32>
+  %jq = "onnx.QuantizeLinear"(%j, %t, %z) {dla.inserted} : (tensor<1x2x2x2xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x2x2x2xui8>
+  %j1 = "onnx.DequantizeLinear"(%jq, %t, %z) {dla.inserted} : (tensor<1x2x2x2xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x2x2x2xf32>
+  %r = "onnx.Conv"(%j1, %v, %none) <{kernel_shape = [1, 1]}> : (tensor<1x2x2x2xf32>, tensor<1x2x1x1xf32>, none) -> tensor<1x1x2x2xf32>
+  onnx.Return %r : tensor<1x1x2x2xf32>
+}

@@ -42,6 +42,12 @@ OTHERS = {
     "two functions": [("Neg", ["p"], "n"), ("Sigmoid", ["p"], "y")],
     "a weight that is computed": [("Sigmoid", ["p"], "y"), ("Neg", ["x1"], "v0")],
     "groups of channels": [("Sigmoid", ["p"], "y")],
+    "a sum of two shapes": [
+        ("GlobalMaxPool", ["x1"], "u"),
+        ("Sigmoid", ["p"], "s"),
+        ("Add", ["s", "u"], "y"),
+    ],
+    "a product": [("Sigmoid", ["p"], "s"), ("Add", ["s", "x1"], "y"), ("Mul", ["y", "x1"], "n")],
 }
 """What follows a convolution that cannot be wide."""
 
@@ -150,7 +156,7 @@ def test_second_tensors_are_parts_of_concatenations(tmp_path: Path):
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in inspected)
     (tmp_path / "rounded.onnx").write_bytes(model.SerializeToString())
     found = ReferenceModel(tmp_path / "rounded.onnx").run(SAMPLES[0])
-    of_y, of_g, g, y, fine_y, fine_g = (each.astype(np.float64) for each in found[2:])
+    of_y, of_g, g, y, fine_g, fine_y = (each.astype(np.float64) for each in found[2:])
     for convolved, first, second in ((of_y, y, fine_y), (of_g, g, fine_g)):
         exact = convolved * np.clip(convolved / 6 + 0.5, 0, 1)
         coarse, fine = (np.sqrt(np.square(each - exact).mean()) for each in (first, first + second / 16))
@@ -161,6 +167,90 @@ def test_second_tensors_are_parts_of_concatenations(tmp_path: Path):
         assert output.grid is not None
         steps = np.abs(output.numbers.reshape(-1) - expected.reshape(-1)) / output.grid.scale
         assert steps.max() <= 1.01
+
+
+def parting_network(path: Path, axis: int = 1, last: str = "Conv") -> Path:
+    """A result in two parts; a convolution of one and its sum with that are joined with the other."""
+    generator = np.random.default_rng(7)
+    sizes = {"w": (16, 3, 3, 3), "u": (8, 8, 1, 1), "v": (8, 16, 1, 1), "t": (8, 8, 1, 1)}
+    constants = {
+        name: (generator.standard_normal(size) / 2).astype(np.float32) for name, size in sizes.items()
+    }
+    if axis == 2:
+        constants |= {name: np.ones((8, count, 1, 1), np.float32) for name, count in (("u", 16), ("v", 32))}
+    nodes = [helper.make_node("Conv", ["x", "w"], ["p"], pads=[1] * 4)]
+    nodes += [helper.make_node("HardSwish", ["p"], ["y"])]
+    nodes += [helper.make_node("Split", ["y"], ["a", "b"], axis=axis)]
+    nodes += [helper.make_node("Conv", ["b", "u"], ["q"]), helper.make_node("HardSwish", ["q"], ["g"])]
+    nodes += [helper.make_node("Add", ["b", "g"], ["m"])] if axis == 1 else []
+    nodes += [helper.make_node("Concat", ["a", "m" if axis == 1 else "b"], ["j"], axis=1)]
+    nodes += [helper.make_node("Conv", ["j", "v"], ["r"])]
+    nodes += [helper.make_node("Conv", ["m" if axis == 1 else "g", "t"], ["s"])]
+    nodes += [helper.make_node("Mul", ["m", "g"], ["n"])] if last == "Mul" else []
+    results = ("r", "s", "n") if last == "Mul" else ("r", "s")
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (1, 3, 6, 5))],
+        [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in results],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("wide", [1, 2])
+def test_second_tensors_are_split_and_added(wide: int, tmp_path: Path):
+    path, target = parting_network(tmp_path / "model.onnx"), load_target("nv_small")
+    samples = [{"x": SAMPLES[seed]["x"][:, :, :6]} for seed in range(8)]
+
+    def wide_ranges(module: ModuleOp) -> Ranges:
+        name_values(module)
+        return calibrate_module(module, samples, target="nv_small", wide=wide)
+
+    model = with_quantized_weights(
+        export_proto(run_frontend(path, calibrate=wide_ranges, nvdla=target).module)
+    )
+    long = next(node for node in model.graph.node if node.op_type == "Concat" and len(node.input) == 4)
+    assert sorted(len(node.input) for node in model.graph.node if node.op_type == "Concat") == [2, 2, 4]
+    convolved = [node.output[0] for node in model.graph.node if node.op_type == "Conv"][:2]
+    split = next(node for node in model.graph.node if node.op_type == "Split")
+    inspected = [*(output.name for output in model.graph.output), *convolved, *long.input, split.output[1]]
+    del model.graph.output[:]
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in inspected)
+    (tmp_path / "rounded.onnx").write_bytes(model.SerializeToString())
+    found = ReferenceModel(tmp_path / "rounded.onnx").run(samples[0])
+    of_y, of_g, a, m, fine_a, fine_m, b = (each.astype(np.float64) for each in found[2:])
+    exact_y, exact_g = (each * np.clip(each / 6 + 0.5, 0, 1) for each in (of_y, of_g))
+    # Without a second tensor of its own, one part of the sum is as it was rounded.
+    exact_m = exact_y[:, 8:] + (exact_g if wide == 2 else m - b)
+    for exact, first, second in ((exact_y[:, :8], a, fine_a), (exact_m, m, fine_m)):
+        coarse, fine = (np.sqrt(np.square(each - exact).mean()) for each in (first, first + second / 16))
+        assert fine < coarse / 6
+    simulator = Simulator(compile_model(path, "nv_small", calibrate=wide_ranges).loadable, target)
+    outputs = simulator.run([samples[0]["x"].reshape(simulator.inputs[0].shape)])
+    for output, expected in zip(outputs, found[:2], strict=True):
+        assert output.grid is not None
+        steps = np.abs(output.numbers.reshape(-1) - expected.reshape(-1)) / output.grid.scale
+        assert steps.max() <= 1.01
+
+
+@pytest.mark.parametrize(("axis", "last", "count"), [(2, "Conv", 1), (1, "Mul", 2)])
+def test_parts_and_sums_without_second_tensors(axis: int, last: str, count: int, tmp_path: Path):
+    path = parting_network(tmp_path / "model.onnx", axis, last)
+
+    def wide_ranges(module: ModuleOp) -> Ranges:
+        name_values(module)
+        samples = [{"x": sample["x"][:, :, :6]} for sample in SAMPLES[:2]]
+        return calibrate_module(module, samples, target="nv_small", wide=1)
+
+    module = run_frontend(path).module
+    (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
+    assert len(list(wide_layers(function.body.block))) == count - (axis == 1)
+    module = run_frontend(path, calibrate=wide_ranges, nvdla=load_target("nv_small")).module
+    joins = [node for node in export_proto(module).graph.node if node.op_type == "Concat"]
+    assert [len(node.input) for node in joins] == [2, 3] if axis == 1 else [2, 2]
 
 
 @pytest.mark.parametrize(
