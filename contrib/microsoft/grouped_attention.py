@@ -53,6 +53,14 @@ def rotated(x: Array, positions: Array, cosines: Array, sines: Array, interleave
     return np.concatenate([rotary, rest], -1)
 
 
+def require_keys_and_tables(op: Any) -> None:
+    """Raise `XonncError` for keys without values, and for a rotary embedding without tables."""
+    if (op.k is None) != (op.v is None):
+        raise op.fail("keys and values are needed both, or neither where the queries have them beside them")
+    if op.do_rotary and (op.cosines is None or op.sines is None):
+        raise op.fail("do_rotary needs cos_cache and sin_cache")
+
+
 @contrib("GroupQueryAttention")
 class GroupQueryAttention:
     """
@@ -110,12 +118,7 @@ class GroupQueryAttention:
         """Raise `XonncError` for operands of which one needs another."""
         if (op.past_key is None) != (op.past_value is None):
             raise op.fail("past_key and past_value are needed both, or neither without a cache")
-        if (op.k is None) != (op.v is None):
-            raise op.fail(
-                "keys and values are needed both, or neither where the queries have them beside them"
-            )
-        if op.do_rotary and (op.cosines is None or op.sines is None):
-            raise op.fail("do_rotary needs cos_cache and sin_cache")
+        require_keys_and_tables(op)
         if (op.q_norm_weight is None) != (op.k_norm_weight is None):
             raise op.fail("q_norm_weight and k_norm_weight are needed both, or neither")
         GroupQueryAttention.require_supported_cache(op)
