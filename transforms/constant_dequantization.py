@@ -39,5 +39,7 @@ def dequantized_constant(value: SSAValue) -> Array | None:
     numbers = integers.astype(np.float32)
     if zero is not None:
         numbers -= zero.astype(np.float32).reshape(shape if zero.size > 1 else [1] * integers.ndim)
-    numbers *= scale.reshape(shape)
+    # The least number of float32, which masks have, is -127.5 times its scale: -128 gives -inf.
+    with np.errstate(over="ignore", invalid="ignore"):
+        numbers *= scale.reshape(shape)
     return numbers

@@ -343,7 +343,8 @@ def _bias(value: SSAValue, count: int) -> npt.NDArray[np.float32] | None:
         if op.block_size.value.data or scale.dtype != np.float32 or numbers.ndim > 1:
             return None
         centred = numbers.astype(np.int64) - (0 if zero is None else zero.astype(np.int64))
-        found = centred.astype(np.float32) * scale
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = centred.astype(np.float32) * scale
     if found is None or found.dtype != np.float32 or found.size not in (1, count):
         return None
     return np.broadcast_to(found.reshape(-1), count).astype(np.float32)
@@ -368,7 +369,8 @@ def _scaled(
         added = _bias(bias, len(scales))
         if added is None:
             return None
-    factors = (np.float32(step) * scales).astype(np.float32)
+    with np.errstate(over="ignore"):
+        factors = (np.float32(step) * scales).astype(np.float32)
     return replace(product, scales=factors, bias=added, quantization=quantization)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
@@ -166,3 +168,29 @@ def test_conversions_beside_elementwise_operators_are_of_their_kernel():
     np.testing.assert_array_equal(z, expected.astype(np.int8))
     assert session.host_calls() == []
     assert sum(len(line.what.split()) for line in session.report()) == 2
+
+
+def test_constants_beyond_float32_are_infinite_without_a_warning():
+    """Quantized, the least number of float32 has a scale of which -128 times is -inf, and -127 times not."""
+    text = """
+        <ir_version: 10, opset_import: ["": 21]> g (float[2, 4] x) => (float[2, 4] y, float[2, 3] z)
+        <float large = {2.6689e36}, float step = {0.5}, int8 zero = {0}, int8[1, 4] mask = {-128, 0, 0, -127},
+         int8[4, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, int32[3] bias = {-200, 0, 1}> {
+            hidden = DequantizeLinear(mask, large) sum = Add(x, hidden) y = Softmax(sum)
+            integers = QuantizeLinear(x, step, zero) rounded = DequantizeLinear(integers, step, zero)
+            weights = DequantizeLinear(w, large, zero) added = DequantizeLinear(bias, large)
+            z = Gemm(rounded, weights, added)
+        }
+    """
+    x = np.array([[1, -2, 0.5, 3], [0, 300, -1, 200]], np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        y, z = compile_native(onnx.parser.parse_model(text), cache=False).run(None, {"x": x})
+    hidden = np.array([-np.inf, 0, 0, np.float32(-127) * np.float32(2.6689e36)], np.float32)
+    shifted = np.exp(x + hidden - (x + hidden).max(-1, keepdims=True))
+    np.testing.assert_allclose(np.asarray(y), shifted / shifted.sum(-1, keepdims=True), rtol=1e-6)
+    rounded = np.clip(np.rint(x / np.float32(0.5)), -128, 127) * np.float32(0.5)
+    sums = rounded.astype(np.float64) @ np.arange(1, 13).reshape(4, 3) * float(np.float32(2.6689e36))
+    sums += np.array([-np.inf, 0, np.float32(2.6689e36)])
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(np.asarray(z), sums.astype(np.float32), rtol=1e-6)
