@@ -284,6 +284,11 @@ class ConvOp(IRDLOperation):
     Bytes of the next panel of weights that each step of a tile prefetches; `-9223372036854775808` where `out`
     is dynamic: they follow from the number of tiles.
     """
+    depth_piece = opt_prop_def(IntegerAttr)
+    """
+    Input channels that all tiles multiply by before the next ones, if their weights together do not fit the
+    cache; `y` holds the sums meanwhile.
+    """
     halo = opt_prop_def(DenseArrayBase.constr(i64))
     """
     Rows and columns of zeros around the images of `x` (top, left, bottom, right), if rows and columns of a
@@ -374,6 +379,8 @@ class ConvOp(IRDLOperation):
             )
         if self.next_panel_prefetch is not None:
             self._verify_next_panel(self.next_panel_prefetch.value.data)
+        if self.depth_piece is not None:
+            self._verify_piece(self.depth_piece.value.data)
         if self.halo is not None and (
             self.depthwise is not None
             or len(self.halo.get_values()) != 4
@@ -401,6 +408,15 @@ class ConvOp(IRDLOperation):
             raise VerifyException(
                 "krnl.conv: next_panel_prefetch is a number of bytes above 0, dynamic where out is, not of a "
                 "depthwise convolution"
+            )
+
+    def _verify_piece(self, size: int) -> None:
+        """Whole blocks of a channel-blocked `x`, fewer than all channels."""
+        is_blocked = len(shape_of(self.x)) == 5 and self.depthwise is None and not self.shares_blocks
+        if not is_blocked or not 0 < size < self.depth.value.data or size % shape_of(self.x)[4]:
+            raise VerifyException(
+                "krnl.conv: depth_piece is whole blocks of input channels, fewer than all, not of a "
+                "depthwise convolution or one whose blocks hold several groups"
             )
 
     def _verify_groups(self) -> None:

@@ -17,7 +17,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, I64, DenseArrayBase, FloatAttr, i32
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.dialects.krnl.tiles import ConvOp
 from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.lowering.krnl_to_llvm import llvm_ops
@@ -68,6 +68,17 @@ class _NextPanel(NamedTuple):
     """Bytes that each step of a tile prefetches."""
 
 
+class _Piece(NamedTuple):
+    """The input channels that all tiles multiply by before those of the next piece."""
+
+    depth: int
+    """Number of channels."""
+    first_block: int | SSAValue = 0
+    """The block of channels where they begin."""
+    is_first: bool = True
+    is_last: bool = True
+
+
 @dataclass(frozen=True)
 class _Conv:
     """The state that all tiles of a convolution share."""
@@ -84,6 +95,7 @@ class _Conv:
     next_panel: _NextPanel | None
     start: Sequence[int | SSAValue]
     """Row and column of the first window."""
+    piece: _Piece
 
     @property
     def lanes(self) -> int:
@@ -132,12 +144,41 @@ def emit_conv(
         epilogue,
         _next_panel(builder, op, grid),
         [next(given) if index == DYNAMIC_INDEX else index for index in _sizes(op.start)],
+        _Piece(op.depth.value.data),
     )
 
-    def tile(origin: TileOrigin, pixels: int, width: int) -> None:
-        _emit_tile(conv, origin, pixels, width)
+    def emit(piece: _Piece) -> None:
+        part = replace(conv, piece=piece)
+        emit_tiles(
+            builder, iterations, grid, lambda origin, pixels, width: _emit_tile(part, origin, pixels, width)
+        )
 
-    emit_tiles(builder, iterations, grid, tile)
+    _emit_pieces(builder, op, emit)
+
+
+def _emit_pieces(builder: LLVMBuilder, op: ConvOp, emit: Callable[[_Piece], None]) -> None:
+    """
+    Emit all pieces of the input channels, one after the other.
+
+    Sums wait in `y` for the next piece. The first one, which starts from the bias, and the last one, after
+    which the epilogue comes, have code of their own, and those between share some.
+    """
+    depth = op.depth.value.data
+    if op.depth_piece is None:
+        emit(_Piece(depth))
+        return
+    size, lanes = op.depth_piece.value.data, shape_of(op.x)[-1]
+    last = (depth - 1) // size * size
+    emit(_Piece(size, is_last=False))
+
+    def between(block: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        emit(_Piece(size, block, is_first=False, is_last=False))
+        return []
+
+    if last > size:
+        step = size // lanes
+        builder.loop(builder.constant(step), builder.constant(last // lanes), step, [], between)
+    emit(_Piece(depth - last, last // lanes, is_first=False))
 
 
 def _next_panel(builder: LLVMBuilder, op: ConvOp, grid: TileGrid) -> _NextPanel | None:
@@ -175,9 +216,27 @@ def _pixel_address(
 
 
 def _emit_tile(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> None:
-    """Emit one tile: initialise the accumulators with the bias, accumulate, apply the epilogue, store."""
-    builder, op = conv.builder, conv.op
-    _, block, *_ = origin
+    """
+    Emit one tile: initialise the accumulators with the bias or the sums until now, accumulate, apply the
+    epilogue, store.
+    """
+    op = conv.op
+    totals = (
+        _biases(conv, origin, pixels, width)
+        if conv.piece.is_first
+        else _sums_in_y(conv, origin, pixels, width)
+    )
+    sums = (
+        _accumulate_depthwise(conv, origin, totals)
+        if op.depthwise is not None
+        else _accumulate_dense(conv, origin, totals, width)
+    )
+    _store(conv, origin, sums, width)
+
+
+def _biases(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> list[SSAValue]:
+    """Return the bias for each accumulator of a tile."""
+    builder, (_, block, *_) = conv.builder, origin
     vector = vector_of(conv.element, conv.lanes)
     if conv.bias is None:
         starts = [builder.constant(0.0, vector)] * width
@@ -187,13 +246,32 @@ def _emit_tile(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> None
             builder.load(builder.address(first, each * conv.lanes, conv.element), conv.element, conv.lanes)
             for each in range(width)
         ]
-    totals = [start for _ in range(pixels) for start in starts]
-    sums = (
-        _accumulate_depthwise(conv, origin, totals)
-        if op.depthwise is not None
-        else _accumulate_dense(conv, origin, totals, width)
-    )
-    _store(conv, origin, sums, width)
+    return [start for _ in range(pixels) for start in starts]
+
+
+def _sums_in_y(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> list[SSAValue]:
+    """Load what the pieces before have stored."""
+    targets = _targets(conv, origin, width)
+    return [
+        conv.builder.load(_pixel_of(conv, targets[block], pixel), conv.element, conv.lanes)
+        for pixel in range(pixels)
+        for block in range(width)
+    ]
+
+
+def _targets(conv: _Conv, origin: TileOrigin, width: int) -> list[SSAValue]:
+    """Return where the first pixel of a tile is stored, for each block of channels."""
+    builder, op = conv.builder, conv.op
+    target = _pixel_address(conv, conv.y, origin, _sizes(op.out_start), _sizes(op.out_strides))
+    return [
+        builder.address(target, builder.mul_sizes(conv.y.block, each), conv.element) for each in range(width)
+    ]
+
+
+def _pixel_of(conv: _Conv, target: SSAValue, pixel: int) -> SSAValue:
+    """Return where a pixel of a tile is stored, from the first one."""
+    distance = pixel * _sizes(conv.op.out_strides)[1] * conv.lanes
+    return conv.builder.address(target, distance, conv.element)
 
 
 class _Level(NamedTuple):
@@ -215,9 +293,14 @@ def _accumulate_dense(
     kernel, dilations, strides = _sizes(op.kernel), _sizes(op.dilations), _sizes(op.strides)
     corner = _pixel_address(conv, x, (image, _first_block(conv, block), row, column), conv.start, strides)
     weights = builder.address(conv.w, builder.imul(block, conv.weights_per_channel * conv.lanes), x.element)
+    piece, terms = conv.piece, op.terms
+    if not piece.is_first:
+        corner = builder.address(corner, builder.mul_sizes(x.block, piece.first_block), x.element)
+        # In each panel, the weights of a piece follow those of the piece before.
+        weights_of_block = x.lanes * prod(kernel) * width * conv.lanes
+        weights = builder.address(weights, builder.mul_sizes(piece.first_block, weights_of_block), x.element)
     aheads = _share_of_next_panel(conv, weights, origin, width)
     panel = _Panel(weights, width, len(aheads))
-    terms, depth = op.terms, op.depth.value.data
 
     def nest(levels: Sequence[_Level], pointer: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """Emit nested loops."""
@@ -254,7 +337,7 @@ def _accumulate_dense(
     ]
     # The last input block may be partly filled; its unused channels have no weights, so that it has a
     # loop nest of its own.
-    full_vectors, rest = divmod(depth, x.lanes)
+    full_vectors, rest = divmod(piece.depth, x.lanes)
     carried: Sequence[SSAValue] = [builder.constant(0), *aheads, *totals]
     if op.shares_blocks:
         return nest(window, corner, carried)[1 + len(aheads) :]
@@ -416,7 +499,8 @@ def _share_of_next_panel(
         builder.imul(row, conv.next_panel.tiles_of_row),
         builder.add(llvm.UDivOp(column, builder.constant(pixels))),
     )
-    share = builder.mul_sizes(conv.next_panel.step_bytes, conv.weights_per_channel // op.terms)
+    steps = conv.piece.depth * prod(_sizes(op.kernel)) // op.terms
+    share = builder.mul_sizes(conv.next_panel.step_bytes, steps)
     size = conv.weights_per_channel * width * conv.lanes * size_of(element_of(conv.op.w))
     return [share_of_next_panel(builder, weights, size, tile, share)]
 
@@ -512,14 +596,12 @@ def _accumulate_depthwise(conv: _Conv, origin: TileOrigin, totals: Sequence[SSAV
 
 
 def _store(conv: _Conv, origin: TileOrigin, sums: Sequence[SSAValue], width: int) -> None:
+    """Add the residual to the sums of the first piece, apply the epilogue to those of the last, store."""
     builder, op, element = conv.builder, conv.op, conv.element
-    strides = _sizes(op.out_strides)
-    target = _pixel_address(conv, conv.y, origin, _sizes(op.out_start), strides)
-    targets = [
-        builder.address(target, builder.mul_sizes(conv.y.block, each), element) for each in range(width)
-    ]
+    targets = _targets(conv, origin, width)
     added: Sequence[SSAValue] = []
-    if conv.residual is not None and op.residual_start is not None:
+    # The first piece reads the residual, since `y` may have its memory.
+    if conv.residual is not None and op.residual_start is not None and conv.piece.is_first:
         first, block = (
             _pixel_address(conv, conv.residual, origin, _sizes(op.residual_start), (1, 1)),
             conv.residual.block,
@@ -530,11 +612,16 @@ def _store(conv: _Conv, origin: TileOrigin, sums: Sequence[SSAValue], width: int
         if added:
             read = builder.address(added[block], pixel * conv.lanes, element)
             total = builder.fadd(total, builder.load(read, element, conv.lanes))
-        for limit, predicate in ((op.low, "olt"), (op.high, "ogt")):
-            total = _clamp(builder, total, limit, predicate)
-        if conv.epilogue is not None:
-            total = conv.epilogue(total, conv.lanes)
-        builder.store(total, builder.address(targets[block], pixel * strides[1] * conv.lanes, element))
+        if conv.piece.is_last:
+            total = _finished(conv, total)
+        builder.store(total, _pixel_of(conv, targets[block], pixel))
+
+
+def _finished(conv: _Conv, total: SSAValue) -> SSAValue:
+    """Apply bounds and epilogue to a vector of results."""
+    for limit, predicate in ((conv.op.low, "olt"), (conv.op.high, "ogt")):
+        total = _clamp(conv.builder, total, limit, predicate)
+    return total if conv.epilogue is None else conv.epilogue(total, conv.lanes)
 
 
 def _clamp(builder: LLVMBuilder, total: SSAValue, limit: FloatAttr | None, predicate: str) -> SSAValue:

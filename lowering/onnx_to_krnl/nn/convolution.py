@@ -181,12 +181,20 @@ def lower_sub_convolution(
         if max(dilations) > 1 and any(halo):
             properties["halo"] = pair([halo[axis] for axis in (1, 0, 3, 2)] if is_transposed else halo)
         tiles = rows * -(-columns // tile[0]) if is_static(rows) and is_static(columns) else None
-        distances = {
+        piece = (
+            builder.tiles.depth_piece(steps, weights.shape[1], tile[1])
+            if source.step > 1 and tiles != 1
+            else 0
+        )
+        steps_of_piece = steps * (piece or weights.shape[1]) // weights.shape[1]
+        panel = builder.tiles.next_panel_prefetch(steps, blocks, tile[1], tiles, steps_of_piece)
+        numbers = {
+            "depth_piece": piece,
             "prefetch": builder.tiles.prefetched_line(kernel_shape, source.shape),
-            "next_panel_prefetch": builder.tiles.next_panel_prefetch(steps, blocks, tile[1], tiles),
+            "next_panel_prefetch": panel,
             "weight_prefetch": builder.tiles.weight_prefetch(4 * prod(taps.shape[1:]), tile),
         }
-        properties |= {name: IntegerAttr(distance, i64) for name, distance in distances.items() if distance}
+        properties |= {name: IntegerAttr(number, i64) for name, number in numbers.items() if number}
     for name, bound in (("low", fusion.low), ("high", fusion.high)):
         if bound is not None:
             properties[name] = FloatAttr(bound, f32)

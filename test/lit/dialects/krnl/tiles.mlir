@@ -66,6 +66,16 @@ func.func @volumes(%y: memref<2x1x6x6x16xf32>, %x: memref<4x1x8x8x16xf32>, %w: m
 
 // -----
 
+// Input channels that are multiplied in pieces.
+// CHECK-LABEL: @in_pieces
+// CHECK:         depth_piece = 16 : i64
+func.func @in_pieces(%y: memref<1x1x6x6x16xf32>, %x: memref<1x3x8x8x16xf32>, %w: memref<6912xf32>) {
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 48 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, depth_piece = 16 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x3x8x8x16xf32>, memref<6912xf32>) -> ()
+  return
+}
+
+// -----
+
 // Weights that are prefetched.
 // CHECK-LABEL: @prefetched
 // CHECK:         weight_prefetch = 2048 : i64

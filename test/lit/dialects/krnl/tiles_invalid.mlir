@@ -311,6 +311,30 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 // -----
 
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x3x8x8x16xf32>, %w: memref<6912xf32>) {
+  // expected-error @+1 {{krnl.conv: depth_piece is whole blocks of input channels, fewer than all, not of a depthwise convolution or one whose blocks hold several groups}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 48 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, depth_piece = 24 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x3x8x8x16xf32>, memref<6912xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x3x8x8x16xf32>, %w: memref<6912xf32>) {
+  // expected-error @+1 {{krnl.conv: depth_piece is whole blocks of input channels, fewer than all, not of a depthwise convolution or one whose blocks hold several groups}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 48 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, depth_piece = 48 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x3x8x8x16xf32>, memref<6912xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x3x8x8x16xf32>, %w: memref<6912xf32>) {
+  // expected-error @+1 {{krnl.conv: depth_piece is whole blocks of input channels, fewer than all, not of a depthwise convolution or one whose blocks hold several groups}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 48 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, depth_piece = 0 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x3x8x8x16xf32>, memref<6912xf32>) -> ()
+  return
+}
+
+// -----
+
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
   // expected-error @+1 {{krnl.conv: next_panel_prefetch is a number of bytes above 0, dynamic where out is, not of a depthwise convolution}}
   "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, next_panel_prefetch = 0 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()

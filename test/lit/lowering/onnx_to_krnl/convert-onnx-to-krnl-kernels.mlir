@@ -725,3 +725,17 @@ func.func @volumes(%x: tensor<1x16x2x5x6xf32>) -> tensor<1x16x2x5x6xf32> {
   %y = "onnx.Conv"(%x, %w, %none) <{pads = [1, 1, 1, 1, 1, 1]}> : (tensor<1x16x2x5x6xf32>, tensor<16x16x3x3x3xf32>, none) -> tensor<1x16x2x5x6xf32>
   onnx.Return %y : tensor<1x16x2x5x6xf32>
 }
+
+// -----
+
+// Weights of 1024 channels do not fit their part of L2: all pixels are multiplied by those of 208 channels, then
+// by the next ones.
+// CHECK-LABEL: func.func @deep
+// CHECK:         krnl.conv
+// CHECK-SAME:    depth = 1024 : i64, depth_piece = 208 : i64
+func.func @deep(%x: tensor<1x1024x8x8xf32>) -> tensor<1x64x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<64x1024x3x3xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{pads = [1, 1, 1, 1]}> : (tensor<1x1024x8x8xf32>, tensor<64x1024x3x3xf32>, none) -> tensor<1x64x8x8xf32>
+  onnx.Return %y : tensor<1x64x8x8xf32>
+}

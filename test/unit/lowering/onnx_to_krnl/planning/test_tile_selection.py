@@ -166,6 +166,26 @@ def test_tiles_of_a_panel_share_the_lines_of_the_next_one():
     assert Tiles(ZEN4).next_panel_prefetch(768, 192, 3, 16) == 0
 
 
+def test_weights_beyond_their_part_of_the_second_cache_are_multiplied_in_pieces():
+    tiles = Tiles(SAPPHIRE_RAPIDS)
+    # A quarter of 2 MiB is 2,048 steps of four vectors: 227 channels of 3x3 windows, in whole blocks of 16.
+    assert tiles.depth_piece(9 * 2048, 2048, 4) == 208
+    assert tiles.depth_piece(9 * 2048, 2048, 2) == 416
+    assert tiles.depth_piece(9 * 240, 240, 4) == 128
+    assert tiles.depth_piece(2048, 2048, 4) == 0
+    assert tiles.depth_piece(2049, 2049, 4) == 1040
+    # Pairs of bfloat16.
+    assert tiles.depth_piece(9 * 1024, 2048, 4) == 416
+    # A window of 33x33 has no block of channels that fits.
+    assert tiles.depth_piece(33 * 33 * 64, 64, 4) == 0
+    # Sums are stored and loaded after 512 steps at least.
+    small = replace(SAPPHIRE_RAPIDS, core=replace(SAPPHIRE_RAPIDS.core, l2_bytes=1 << 16))
+    assert Tiles(small).depth_piece(2048, 2048, 4) == 512
+    # Two panels of a piece fit the cache, where two whole ones do not.
+    assert tiles.next_panel_prefetch(9 * 2048, 32, 4, 16) == 0
+    assert tiles.next_panel_prefetch(9 * 2048, 32, 4, 16, 9 * 208) == 16
+
+
 def test_convolutions_have_panels_of_which_two_fit_the_second_cache():
     # 3x3 windows of 512 channels: 590 KB of weights for two vectors of channels.
     assert Tiles(SAPPHIRE_RAPIDS).conv("", 7, 32, 512 * 9) == (7, 2)
