@@ -17,7 +17,7 @@ measured on samples if the table has it, else the error of the weights times the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 
@@ -42,6 +42,7 @@ from xonnc.dialects.onnx.ops.math import (
     MatMulOp,
     MulOp,
     ReluOp,
+    SigmoidOp,
     SoftmaxOp,
     SoftmaxV11Op,
     SumOp,
@@ -50,7 +51,7 @@ from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.calibration import ROUNDED_RESULTS, Ranges, read_calibration
+from xonnc.formats.nvdla.calibration import ROUNDED_RESULTS, Range, Ranges, read_calibration
 from xonnc.formats.nvdla.quantization import INT8_MAX, covering
 from xonnc.lowering.onnx_to_dla.builders.dla_builder import FLOATS, Array
 from xonnc.lowering.onnx_to_dla.builders.kernels import quantize_kernels
@@ -90,6 +91,9 @@ from xonnc.targets import NvdlaTarget, load_target
 
 CLAMPS = (ClipOp, ReluOp)
 """Ops that are fused into the following quantization."""
+
+SCORE_REACH = 8.0
+"""Beyond this and its negative a sigmoid is 0 and 1 but for less than a tenth of a step of 8 bits."""
 
 MATRIX_RANK = 3
 """Dimensions of the factors of products with computed weights (`int8/computed_weights.py`)."""
@@ -366,6 +370,7 @@ class _PairInsertion:
             return QdqPair.of(wide_qparams([each for each in alike if each is not None]))
         if value in self._statistics:
             found = widened(value, found)
+        found = _of_any_score(value, found)
         covered = varying_range(value, found)
         return QdqPair.of(covering(covered.least, covered.largest, is_symmetric))
 
@@ -400,6 +405,37 @@ def _is_product_of_matrices(op: Operation) -> bool:
         and elements(op.B) is None
         and all((static_shape(factor.type) or ())[:1] == (1,) for factor in op.operands)
         and all(len(static_shape(factor.type) or ()) == MATRIX_RANK for factor in op.operands)
+    )
+
+
+def _of_any_score(value: SSAValue, found: Range) -> Range:
+    """
+    Return the range of a score of the network, or of what its sigmoid reads, with those that samples lack: a
+    detector's samples may show no object of a class or a size.
+    """
+    if _is_score(value):
+        return replace(found, least=min(found.least, 0.0), largest=max(found.largest, 1.0))
+    if value.first_use is not None and all(
+        isinstance(use.operation, SigmoidOp) and _is_score(use.operation.Y) for use in value.uses
+    ):
+        least, largest = min(found.least, -SCORE_REACH), max(found.largest, SCORE_REACH)
+        return replace(found, least=least, largest=largest)
+    return found
+
+
+def _is_score(value: SSAValue) -> bool:
+    """Whether a value is a sigmoid's that reaches outputs of the network alone."""
+    return isinstance(value.owner, SigmoidOp) and _reaches_outputs(value)
+
+
+def _reaches_outputs(value: SSAValue) -> bool:
+    return value.first_use is not None and all(
+        isinstance(use.operation, ReturnOp)
+        or (
+            isinstance(use.operation, (*PASS_THROUGH, ConcatOp))
+            and all(_reaches_outputs(result) for result in use.operation.results)
+        )
+        for use in value.uses
     )
 
 

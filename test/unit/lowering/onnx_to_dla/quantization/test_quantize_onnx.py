@@ -11,13 +11,16 @@ from xdsl.ir import OpResult, SSAValue
 from xdsl.parser import Parser
 
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
+from xonnc.dialects.onnx.locations import output_names
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.ops.math import AddOp, GemmOp, MulOp
+from xonnc.dialects.onnx.ops.math import AddOp, GemmOp, MulOp, SigmoidOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.ops.tensor import TransposeOp
 from xonnc.dialects.onnx.types import element_type
 from xonnc.formats.nvdla.calibration import Range
-from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import quantize
+from xonnc.lowering.onnx_to_dla.builders.qdq_pairs import pair_of
+from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values, quantize
 
 
 def parsed(context: Context, text: str) -> ModuleOp:
@@ -225,3 +228,34 @@ def test_integers_before_an_activation_cover_where_it_varies(context: Context):
         (pytest.approx(8 / 255, rel=0.01), pytest.approx(96, abs=1), "ui8"),
         (pytest.approx(5.375 / 255), 18, "ui8"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("last", "least", "largest", "score"),
+    [
+        ('%y = "onnx.Transpose"(%s) : ({0}) -> {0}', -6.1, 6.1, 1.0),
+        ('%y = "onnx.Mul"(%s, %c) : ({0}, {0}) -> {0}', -5.0, 1.0, 0.5),
+    ],
+    ids=["scores", "gates"],
+)
+def test_samples_may_lack_scores(last: str, least: float, largest: float, score: float, context: Context):
+    """The scores of the network are of objects that samples may not show; gates are as samples have them."""
+    shape = "tensor<2x2xf32>"
+    module = parsed(
+        context,
+        f"""func.func @f(%x: {shape} {{onnx.name = "x"}}, %c: {shape} {{onnx.name = "c"}})
+               -> ({shape} {{onnx.name = "y"}}) {{
+             %s = "onnx.Sigmoid"(%x) {{onnx.name = "s"}} : ({shape}) -> {shape} loc("s")
+             {last.format(shape)}
+             onnx.Return %y : {shape} }}""",
+    )
+    name_values(module)
+    (name,) = (output_names(op)[0] for op in module.walk() if isinstance(op, SigmoidOp))
+    ranges = {"x": Range(-5, 1), "c": Range(0, 2), "y": Range(0, 0.5), name: Range(0, 0.5)}
+    quantize(module, ranges, DisposablePool.of(context))
+    (logits, of_score) = (
+        op.operands[0].owner for op in module.walk() if isinstance(op, SigmoidOp | TransposeOp | MulOp)
+    )
+    loads = [op for op in (logits, of_score) if isinstance(op, DequantizeLinearOp)]
+    found = [pair.numbers for op in loads if (pair := pair_of(op)) is not None]
+    assert [found[0][0], found[0][-1], found[1][-1]] == pytest.approx([least, largest, score], abs=0.1)
