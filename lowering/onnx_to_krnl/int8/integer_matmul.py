@@ -28,8 +28,11 @@ from xonnc.lowering.onnx_to_krnl.math.matmul_accumulation import (
 from xonnc.lowering.onnx_to_krnl.nn.conv_and_pooling import columns_of, window_of
 from xonnc.lowering.onnx_to_krnl.planning.element_types import integer_range
 
-QuantizedMatrices: TypeAlias = tuple[SSAValue, Sequence[int], SSAValue, Sequence[int]]
-"""Matrices with their shape in the loops, and their zero point with the shape that is broadcast."""
+QuantizedMatrices: TypeAlias = tuple[SSAValue, Sequence[int], SSAValue | None, Sequence[int]]
+"""
+Matrices with their shape in the loops, and their zero point with the shape that is broadcast; `None` if it is
+subtracted already.
+"""
 
 MAX_EXACT = 1 << 24
 """The largest integer up to which float32 has all."""
@@ -144,7 +147,8 @@ def integer_matmul(op: MatMulIntegerOp | QLinearMatMulOp, builder: LoweringBuild
     zeros = [_zeros(op.a_zero_point, rank, True, builder), _zeros(op.b_zero_point, rank, False, builder)]
     sizes = [*batch, m, n]
     operands = (a, left, op.a_zero_point, zeros[0]), (b, right, op.b_zero_point, zeros[1])
-    parts = _float_sums(sizes, operands, builder)
+    bounds = _largest(a, op.a_zero_point, builder), _largest(b, op.b_zero_point, builder)
+    parts = _float_sums(sizes, operands, bounds, builder)
     if is_rescaled and len(parts) == 1:
         sums = parts[0]
     else:
@@ -152,7 +156,10 @@ def integer_matmul(op: MatMulIntegerOp | QLinearMatMulOp, builder: LoweringBuild
         if parts:
             _total(sums, parts, sizes, builder)
         else:
-            factors = _centred(*operands[0], builder), _centred(*operands[1], builder)
+            factors = (
+                _centred(a, left, op.a_zero_point, zeros[0], builder),
+                _centred(b, right, op.b_zero_point, zeros[1], builder),
+            )
             fill(sums, prod(sizes), 0, builder)
             accumulate_matmul(sums, batch, (m, n, k), factors, i32, builder)
     if is_rescaled:
@@ -169,16 +176,16 @@ def integer_matmul(op: MatMulIntegerOp | QLinearMatMulOp, builder: LoweringBuild
 def _float_sums(
     sizes: Sequence[int],
     operands: tuple[QuantizedMatrices, QuantizedMatrices],
+    bounds: tuple[int, int],
     builder: LoweringBuilder,
 ) -> list[SSAValue]:
     """
     Return buffers whose total is the sums, each of products in register tiles of float32; empty if none are.
 
     Products of 8-bit integers less their zero points are integers up to 2^16, of which float32 adds 2^8
-    exactly: as many terms are one part.
+    exactly: as many terms are one part. `bounds` are the largest absolute values of both factors.
     """
     k = operands[0][1][-1]
-    bounds = [_largest(value, zero, builder) for value, _, zero, _ in operands]
     most = MAX_EXACT // (bounds[0] * bounds[1])
     if sizes[-2] < MIN_ROWS or k > most * MAX_PARTS:
         return []
@@ -208,10 +215,10 @@ def _as_floats(
     """Return a part of a tensor along an axis, less its zero point, as floats, and its shape."""
     value, shape, zero, zeros = operand
     begin, count = terms
-    has_zero = zero.type != NONE and not _is_zero(zero, builder)
+    offset = None if zero is None or zero.type == NONE or _is_zero(zero, builder) else zero
     part = [*shape[:axis], count, *shape[axis + 1 :]]
     target = builder.allocate(part, f32)
-    inputs = [(value, shape), *([(zero, zeros)] if has_zero else [])]
+    inputs = [(value, shape), *([] if offset is None else [(offset, zeros)])]
     kernel = Kernel(builder, "subtract_zero_point", [target], inputs)
     out, source, *offsets = kernel.buffers
     with kernel.loops(part) as indices:
@@ -222,13 +229,20 @@ def _as_floats(
 
 
 def _total(
-    result: SSAValue, parts: Sequence[SSAValue], sizes: Sequence[int], builder: LoweringBuilder
+    result: SSAValue,
+    parts: Sequence[SSAValue],
+    sizes: Sequence[int],
+    builder: LoweringBuilder,
+    bias: SSAValue | None = None,
 ) -> None:
-    """Write the total of parts as integers."""
-    kernel = Kernel(builder, "sums", [(result, sizes)], parts)
+    """Write the total of parts as integers, with a bias for each group and row."""
+    inputs = [*parts, *([] if bias is None else [(bias, sizes[1:3])])]
+    kernel = Kernel(builder, "sums", [(result, sizes)], inputs)
     out, *sources = kernel.buffers
+    biases = sources[len(parts) :]
     with kernel.loops(sizes) as indices:
-        first, *others = (each[*indices].to(i32) for each in sources)
+        first, *others = (each[*indices].to(i32) for each in sources[: len(parts)])
+        others += [each[*indices[1:3]] for each in biases]
         for other in others:
             first = first + other
         out[*indices] = first
@@ -255,17 +269,23 @@ def integer_conv(op: ConvIntegerOp | QLinearConvOp, builder: LoweringBuilder) ->
     filters = out[1] // groups
     matrices = [1, groups, filters, depth]
     zeros = [1, groups, filters, 1] if _count(op.w_zero_point, builder) > 1 else [1] * 4
-    a = _centred(op.w, matrices, op.w_zero_point, zeros, builder)
-    b = MatrixOperand(columns, [shape[0], groups, depth, pixels])
+    inner = [shape[0], groups, depth, pixels]
     sum_shape = [shape[0], groups, filters, pixels]
-    if isinstance(op, ConvIntegerOp):
-        sums = builder.result(op.y)
-        fill(sums, prod(sum_shape), 0, builder)
+    operands = (op.w, matrices, op.w_zero_point, zeros), (columns, inner, None, ones)
+    bounds = _largest(op.w, op.w_zero_point, builder), _largest(op.x, op.x_zero_point, builder)
+    parts = _float_sums(sum_shape, operands, bounds, builder)
+    is_rescaled = isinstance(op, QLinearConvOp)
+    sums = builder.allocate(sum_shape, i32) if is_rescaled else builder.result(op.y)
+    bias = op.B if is_rescaled and op.B.type != NONE else None
+    if parts:
+        _total(sums, parts, sum_shape, builder, bias)
+    else:
+        a = _centred(op.w, matrices, op.w_zero_point, zeros, builder)
+        b = MatrixOperand(columns, inner)
+        _begin(sums, sum_shape, bias, builder)
         accumulate_matmul(sums, sum_shape[:2], (filters, pixels, depth), (a, b), i32, builder)
+    if not is_rescaled:
         return None
-    sums = builder.allocate(sum_shape, i32)
-    _begin(sums, sum_shape, op.B, builder)
-    accumulate_matmul(sums, sum_shape[:2], (filters, pixels, depth), (a, b), i32, builder)
     of_filter = [1, groups, filters, 1] if _count(op.w_scale, builder) > 1 else [1] * 4
     scales = _Rescaling((op.x_scale, op.w_scale, op.y_scale), ([1] * 4, of_filter, [1] * 4), op.y_zero_point)
     _rescale(op.y, sums, sum_shape, scales, builder)
@@ -276,9 +296,9 @@ def _count(value: SSAValue, builder: LoweringBuilder) -> int:
     return 0 if value.type == NONE else prod(builder.shape(value))
 
 
-def _begin(sums: SSAValue, sum_shape: Sequence[int], bias: SSAValue, builder: LoweringBuilder) -> None:
+def _begin(sums: SSAValue, sum_shape: Sequence[int], bias: SSAValue | None, builder: LoweringBuilder) -> None:
     """Initialize sums with their bias."""
-    if bias.type == NONE:
+    if bias is None:
         fill(sums, prod(sum_shape), 0, builder)
         return
     kernel = Kernel(builder, "bias", [sums], [(bias, sum_shape[1:3])])

@@ -143,6 +143,8 @@ CONVOLUTIONS: dict[str, tuple[Sequence[int], Sequence[int], Mapping[str, object]
     "grouped": ((1, 4, 5, 5), (6, 2, 2, 2), {"group": 2, "pads": [0, 1, 0, 1]}),
     "of each channel": ((1, 4, 5, 5), (4, 1, 3, 3), {"group": 4}),
     "of a row": ((1, 2, 9), (3, 2, 3), {"dilations": [2]}),
+    # More terms than float32 adds exactly.
+    "of many terms": ((2, 70, 4, 4), (3, 70, 3, 3), {}),
     "same": ((1, 2, 7, 7), (3, 2, 3, 3), {"auto_pad": "SAME_UPPER", "strides": [2, 2]}),
 }
 
