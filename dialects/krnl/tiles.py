@@ -105,6 +105,11 @@ class GemmOp(IRDLOperation):
     Bytes of the next panel of a packed B that each step of a tile prefetches; `-9223372036854775808` if they
     depend on a dynamic m.
     """
+    depth_piece = opt_prop_def(IntegerAttr)
+    """
+    Rows of a packed B that all tiles of rows of A multiply by before the next ones, if the cache holds no
+    whole panel; C holds the sums meanwhile.
+    """
     write_prefetch = opt_prop_def(UnitAttr)
     """Whether a tile prefetches the cache lines of C before its loop over k; N is static."""
     rows_first = opt_prop_def(UnitAttr)
@@ -170,10 +175,7 @@ class GemmOp(IRDLOperation):
             raise VerifyException(f"krnl.gemm: tile holds two sizes above 0, found {list(tile)}")
         if self.activation is not None and self.activation.data not in ACTIVATIONS:
             raise VerifyException(f"krnl.gemm: activation is one of {', '.join(ACTIVATIONS)}")
-        if self.prefetch is not None and (self.packed is None or self.prefetch.value.data < 1):
-            raise VerifyException("krnl.gemm: prefetch is a number of bytes above 0, of a packed B")
-        if self.next_panel_prefetch is not None:
-            self._verify_next_panel(self.next_panel_prefetch.value.data)
+        self._verify_panels()
         if self.write_prefetch is not None and self.n.value.data == DYNAMIC_INDEX:
             raise VerifyException("krnl.gemm: write_prefetch takes a static n")
         if self.products is not None:
@@ -192,6 +194,15 @@ class GemmOp(IRDLOperation):
         if starts[0] != starts[1]:
             raise VerifyException(f"krnl.gemm: {starts[0]} matrices of A, {starts[1]} of B")
 
+    def _verify_panels(self) -> None:
+        """What is said of the panels of a packed B."""
+        if self.prefetch is not None and (self.packed is None or self.prefetch.value.data < 1):
+            raise VerifyException("krnl.gemm: prefetch is a number of bytes above 0, of a packed B")
+        if self.next_panel_prefetch is not None:
+            self._verify_next_panel(self.next_panel_prefetch.value.data)
+        if self.depth_piece is not None:
+            self._verify_piece(self.depth_piece.value.data)
+
     def _verify_next_panel(self, size: int) -> None:
         """A packed B of static size, and bytes above 0, or unknown ones of a dynamic m."""
         m, n, k = self.sizes
@@ -199,6 +210,16 @@ class GemmOp(IRDLOperation):
         if self.packed is None or DYNAMIC_INDEX in (n, k) or (size != m if is_dynamic else size < 1):
             raise VerifyException(
                 "krnl.gemm: next_panel_prefetch takes a number above 0, a packed B, and static n and k"
+            )
+
+    def _verify_piece(self, size: int) -> None:
+        """Fewer rows than all of a packed B of floats, whose panels are the outer loop."""
+        k = self.k.value.data
+        is_plain = self.products is None and self.transposed_a is None and self.unpack is None
+        if self.packed is None or not is_plain or self.rows_first is not None or not 0 < size < k:
+            raise VerifyException(
+                "krnl.gemm: depth_piece is fewer rows than all of a packed B, with a row-major A, panels as "
+                "the outer loop, and no unpack or products"
             )
 
     def _verify_narrow(self) -> None:

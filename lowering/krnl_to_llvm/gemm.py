@@ -239,7 +239,14 @@ def _emit_panels(
         return
 
     def emit_panel(column: SSAValue, width: int) -> None:
-        for_rows(lambda row, height: emit_tile(gemm, row, column, height, width))
+        def of_piece(piece: Piece | None) -> None:
+            for_rows(lambda row, height: emit_tile(gemm, row, column, height, width, piece))
+
+        if gemm.op.depth_piece is None:
+            of_piece(None)
+            return
+        panel = builder.address(gemm.b, packed_panel_offset(gemm, column), element_of(gemm.op.b))
+        _emit_pieces(gemm, panel, gemm.op.depth_piece.value.data, of_piece)
 
     if isinstance(gemm.n, int):
         for_panels(emit_panel)
@@ -252,6 +259,22 @@ def _emit_panels(
             builder, rest, narrower[1:], lambda column, width: emit_tile(gemm, row, column, height, width)
         )
     )
+
+
+def _emit_pieces(gemm: GemmLowering, panel: SSAValue, depth: int, body: Callable[[Piece], None]) -> None:
+    """Emit a loop over the pieces of a packed panel, of `depth` rows each but the last."""
+    builder, columns = gemm.builder, gemm.tile[1]
+    assert isinstance(gemm.k, int)
+    k = builder.constant(gemm.k)
+
+    def of_piece(first: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        end = builder.intrinsic("smin", builder.iadd(first, builder.constant(depth)), k)
+        pointer = builder.address(panel, builder.imul(first, columns), element_of(gemm.op.b))
+        ends = builder.icmp("eq", first, builder.constant(0)), builder.icmp("eq", end, k)
+        body(Piece(pointer, None, first, builder.add(llvm.SubOp(end, first)), *ends))
+        return []
+
+    builder.loop(builder.constant(0), k, depth, [], of_piece)
 
 
 def _emit_widened_panels(gemm: GemmLowering, m: int | SSAValue, panels: IterationRange) -> None:

@@ -58,17 +58,21 @@ def _columns_of_tile(
     builder, op = gemm.builder, gemm.op
     packed = op.packed is not None
     stride = builder.mul_sizes(gemm.tile[1] if packed else gemm.n, op.terms)
+    stored = element_of(op.b)
     if piece is None:
-        stored = element_of(op.b)
         pointer = builder.address(gemm.b, packed_panel_offset(gemm, column) if packed else column, stored)
     else:
-        pointer, stored = piece.pointer, gemm.element
+        pointer = piece.pointer
     ahead = None
-    if width == gemm.tile[1]:
-        ahead = _share_of_next_panel(gemm, pointer if piece is None else piece.panel, row)
-    if piece is not None and ahead is not None:
-        start, step_bytes = ahead
-        ahead = ahead_of(builder, start, builder.mul_sizes(piece.first, step_bytes)), step_bytes
+    if width == gemm.tile[1] and isinstance(gemm.k, int):
+        # A piece that is part of B is followed by the next one.
+        rows = gemm.k if op.depth_piece is None else op.depth_piece.value.data
+        ahead = _share_of_next_panel(gemm, (piece and piece.panel) or pointer, rows, row)
+    if piece is not None and piece.panel is not None:
+        stored = gemm.element
+        if ahead is not None:
+            start, step_bytes = ahead
+            ahead = ahead_of(builder, start, builder.mul_sizes(piece.first, step_bytes)), step_bytes
     return _Columns(pointer, stored, stride, ahead)
 
 
@@ -140,7 +144,8 @@ def emit_tile(
     starts = [widened(builder, *each) for each in zip(starts, loaded * height, strict=True)]
 
     def step(index: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        columns = _load_columns(gemm, b_columns, index, loaded, is_far=piece is None)
+        is_far = piece is None or piece.panel is None
+        columns = _load_columns(gemm, b_columns, index, loaded, is_far)
         a_offset = builder.mul_sizes(gemm.m, index) if is_transposed else builder.imul(index, terms)
         a_address = builder.address(a_row, a_offset, stored)
         results: list[SSAValue] = []
@@ -233,19 +238,22 @@ def _lane_sums(builder: LLVMBuilder, vectors: Sequence[SSAValue]) -> SSAValue:
 
 
 def _share_of_next_panel(
-    gemm: GemmLowering, panel: SSAValue, row: SSAValue
+    gemm: GemmLowering, panel: SSAValue, depth: int, row: SSAValue
 ) -> tuple[SSAValue, int | SSAValue] | None:
-    """Return where a tile that begins at a row prefetches the next panel of B, and how many bytes a step."""
-    builder, op, (rows, columns), k = gemm.builder, gemm.op, gemm.tile, gemm.k
-    if op.next_panel_prefetch is None or not isinstance(k, int):
+    """
+    Return where a tile that begins at a row of A prefetches what follows `depth` rows of B, and how many
+    bytes a step.
+    """
+    builder, op, (rows, columns) = gemm.builder, gemm.op, gemm.tile
+    if op.next_panel_prefetch is None:
         return None
     row_bytes = columns * size_of(element_of(op.b))
     step_bytes: int | SSAValue = op.next_panel_prefetch.value.data
     if step_bytes == DYNAMIC_INDEX:
         step_bytes = dynamic_step(builder, row_bytes * op.terms, builder.ceil_div(gemm.m, rows))
     tile = builder.add(llvm.UDivOp(row, builder.constant(rows)))
-    share = builder.mul_sizes(step_bytes, k // op.terms)
-    return share_of_next_panel(builder, panel, k * row_bytes, tile, share), step_bytes
+    share = builder.mul_sizes(step_bytes, depth // op.terms)
+    return share_of_next_panel(builder, panel, depth * row_bytes, tile, share), step_bytes
 
 
 def steps_of(size: int | SSAValue, terms: int) -> int | SSAValue:

@@ -24,11 +24,11 @@ BFLOAT16_SHIFT = 16
 
 @dataclass(frozen=True)
 class Piece:
-    """A widened part of a panel of B, by the rows of B that it holds."""
+    """A part of a panel of B, by the rows of B that it holds."""
 
     pointer: SSAValue
-    panel: SSAValue
-    """The address of the panel in 16 bits."""
+    panel: SSAValue | None
+    """The address of the panel in 16 bits, if the piece is widened from it; else the piece is part of B."""
     first: SSAValue
     count: SSAValue
     is_first: SSAValue

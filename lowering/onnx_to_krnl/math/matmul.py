@@ -350,9 +350,11 @@ def call_gemm(
     attributes = {"packed": UnitAttr()} if properties is None else properties
     if "packed" in attributes:
         terms = BF16_TERMS if "products" in attributes else 1
-        attributes = {**attributes, **prefetched(builder, element_of(output), sizes, tile, terms)}
         if builder.tiles.rows_first(size_of(element_of(output)), sizes):
-            attributes["rows_first"] = UnitAttr()
+            attributes = {**attributes, "rows_first": UnitAttr()}
+        is_plain = not {"products", "rows_first", "transposed_a", "unpack"}.intersection(attributes)
+        piece = _depth_piece(element_of(output), sizes, tile, builder) if is_plain else 0
+        attributes = {**attributes, **prefetched(builder, element_of(output), sizes, tile, terms, piece)}
     dynamic_sizes = [kernel.size(size) for size in sizes if not is_static(size)]
     if "dynamic_batch" in attributes:
         dynamic_sizes.append(kernel.size(count))
@@ -374,7 +376,7 @@ def call_gemm(
     )
 
 
-OF_PACKED = ("packed", "prefetch", "next_panel_prefetch", "rows_first")
+OF_PACKED = ("packed", "prefetch", "next_panel_prefetch", "rows_first", "depth_piece")
 """Attributes of products with a packed B."""
 
 
@@ -515,26 +517,41 @@ def gemm_tile(
     return builder.tiles.gemm(gemm_key(sizes, element), size_of(element), sizes)
 
 
+def _depth_piece(
+    element: Attribute, sizes: tuple[Size, Size, Size], tile: tuple[int, int], builder: LoweringBuilder
+) -> int:
+    """Return how many rows of a packed B a product takes at a time, or 0 for all."""
+    m, n, k = sizes
+    if not (is_static(n) and is_static(k)) or (is_static(m) and m <= tile[0]):
+        return 0
+    width = -(-tile[1] * size_of(element) // builder.target.vector_bytes)
+    return builder.tiles.depth_piece(k, k, width)
+
+
 def prefetched(
     builder: LoweringBuilder,
     element: Attribute,
     sizes: tuple[Size, Size, Size],
     tile: tuple[int, int],
     terms: int = 1,
+    piece: int = 0,
 ) -> dict[str, Attribute]:
     """
-    Return properties that say whether a packed B and the result are prefetched.
+    Return properties that say whether a packed B is multiplied in pieces, and whether it and the result are
+    prefetched.
 
-    A step of a tile multiplies `terms` rows of B.
+    A step of a tile multiplies `terms` rows of B. A piece is of that number of rows, or of all if it is 0.
     """
-    properties: dict[str, Attribute] = {}
+    properties: dict[str, Attribute] = {"depth_piece": IntegerAttr(piece, i64)} if piece else {}
     if distance := builder.tiles.prefetch(size_of(element), sizes, tile):
         properties["prefetch"] = IntegerAttr(distance, i64)
     m, n, k = sizes
     if is_static(n) and is_static(k):
         lanes = builder.target.vector_bytes // size_of(element)
         tiles = -(-m // tile[0]) if is_static(m) else None
-        found = builder.tiles.next_panel_prefetch(k // terms, -(-n // lanes), -(-tile[1] // lanes), tiles)
+        found = builder.tiles.next_panel_prefetch(
+            k // terms, -(-n // lanes), -(-tile[1] // lanes), tiles, piece
+        )
         if found:
             properties["next_panel_prefetch"] = IntegerAttr(found, i64)
     if builder.tiles.write_prefetch(size_of(element), sizes):

@@ -66,6 +66,16 @@ func.func @volumes(%y: memref<2x1x6x6x16xf32>, %x: memref<4x1x8x8x16xf32>, %w: m
 
 // -----
 
+// Rows of B that are multiplied in pieces.
+// CHECK-LABEL: @rows_in_pieces
+// CHECK:         depth_piece = 16 : i64
+func.func @rows_in_pieces(%c: memref<8x64xf32>, %a: memref<8x40xf32>, %b: memref<2x40x32xf32>) {
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, m = 8 : i64, n = 64 : i64, k = 40 : i64, tile = array<i64: 4, 32>, depth_piece = 16 : i64}> : (memref<8x64xf32>, memref<8x40xf32>, memref<2x40x32xf32>) -> ()
+  return
+}
+
+// -----
+
 // Input channels that are multiplied in pieces.
 // CHECK-LABEL: @in_pieces
 // CHECK:         depth_piece = 16 : i64

@@ -311,6 +311,38 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 // -----
 
+func.func @f(%c: memref<8x64xf32>, %a: memref<8x40xf32>, %b: memref<2x40x32xf32>) {
+  // expected-error @+1 {{krnl.gemm: depth_piece is fewer rows than all of a packed B, with a row-major A, panels as the outer loop, and no unpack or products}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, m = 8 : i64, n = 64 : i64, k = 40 : i64, tile = array<i64: 4, 32>, depth_piece = 40 : i64}> : (memref<8x64xf32>, memref<8x40xf32>, memref<2x40x32xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<8x64xf32>, %a: memref<8x40xf32>, %b: memref<2x40x32xf32>) {
+  // expected-error @+1 {{krnl.gemm: depth_piece is fewer rows than all of a packed B, with a row-major A, panels as the outer loop, and no unpack or products}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, m = 8 : i64, n = 64 : i64, k = 40 : i64, tile = array<i64: 4, 32>, depth_piece = 0 : i64}> : (memref<8x64xf32>, memref<8x40xf32>, memref<2x40x32xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<8x64xf32>, %a: memref<8x40xf32>, %b: memref<2x40x32xf32>) {
+  // expected-error @+1 {{krnl.gemm: depth_piece is fewer rows than all of a packed B, with a row-major A, panels as the outer loop, and no unpack or products}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, rows_first, m = 8 : i64, n = 64 : i64, k = 40 : i64, tile = array<i64: 4, 32>, depth_piece = 16 : i64}> : (memref<8x64xf32>, memref<8x40xf32>, memref<2x40x32xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%c: memref<8x64xf32>, %a: memref<8x40xf32>, %b: memref<2x40x32xf32>) {
+  // expected-error @+1 {{krnl.gemm: depth_piece is fewer rows than all of a packed B, with a row-major A, panels as the outer loop, and no unpack or products}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, transposed_a, m = 8 : i64, n = 64 : i64, k = 40 : i64, tile = array<i64: 4, 32>, depth_piece = 16 : i64}> : (memref<8x64xf32>, memref<8x40xf32>, memref<2x40x32xf32>) -> ()
+  return
+}
+
+// -----
+
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x3x8x8x16xf32>, %w: memref<6912xf32>) {
   // expected-error @+1 {{krnl.conv: depth_piece is whole blocks of input channels, fewer than all, not of a depthwise convolution or one whose blocks hold several groups}}
   "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 48 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, depth_piece = 24 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x3x8x8x16xf32>, memref<6912xf32>) -> ()

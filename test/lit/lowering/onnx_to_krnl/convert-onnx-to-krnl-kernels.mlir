@@ -739,3 +739,18 @@ func.func @deep(%x: tensor<1x1024x8x8xf32>) -> tensor<1x64x8x8xf32> {
   %y = "onnx.Conv"(%x, %w, %n) <{pads = [1, 1, 1, 1]}> : (tensor<1x1024x8x8xf32>, tensor<64x1024x3x3xf32>, none) -> tensor<1x64x8x8xf32>
   onnx.Return %y : tensor<1x64x8x8xf32>
 }
+
+// -----
+
+// A panel of 8192 rows of weights does not fit its part of L2 either, where several tiles of rows read it.
+// CHECK-LABEL: func.func @deep_product
+// CHECK:         krnl.gemm
+// CHECK-SAME:    depth_piece = {{[1-9][0-9]*}} : i64, k = 8192 : i64
+// CHECK:         krnl.gemm
+// CHECK-NOT:     depth_piece
+func.func @deep_product(%x: tensor<64x8192xf32>, %r: tensor<1x8192xf32>) -> (tensor<64x96xf32>, tensor<1x96xf32>) {
+  %w = onnx.Constant dense<0.5> : tensor<8192x96xf32>
+  %y = "onnx.MatMul"(%x, %w) : (tensor<64x8192xf32>, tensor<8192x96xf32>) -> tensor<64x96xf32>
+  %z = "onnx.MatMul"(%r, %w) : (tensor<1x8192xf32>, tensor<8192x96xf32>) -> tensor<1x96xf32>
+  onnx.Return %y, %z : tensor<64x96xf32>, tensor<1x96xf32>
+}

@@ -1,8 +1,9 @@
-"""Convolutions of many channels, whose weights are multiplied in pieces that fit the cache."""
+"""Convolutions of many channels and products of many terms multiply weights in pieces that fit the cache."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from unittest.mock import Mock
 
 import numpy as np
 import onnx
@@ -33,6 +34,8 @@ def pieces(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return chosen[-1]
 
     monkeypatch.setattr(tile_selection.Tiles, "depth_piece", recorded)
+    # Small products would have all panels in L2.
+    monkeypatch.setattr(tile_selection.Tiles, "rows_first", Mock(return_value=False))
     return chosen
 
 
@@ -95,3 +98,38 @@ def test_weights_that_are_read_once_stay_whole(pieces: list[int]):
     model.graph.initializer.append(numpy_helper.from_array(floats(16, 640, 1, 1), "k"))
     compile_native(model, cache=False)
     assert not pieces
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("rows", "terms", "columns", "kind"),
+    [
+        # Rows and columns that are no multiples of tiles; one column; few columns, of many rows; float64.
+        ("19", 75 * LANES + 5, 7 * LANES + 3, "float"),
+        ("m", 75 * LANES, 7 * LANES + 3, "float"),
+        ("m", 54 * LANES + 1, 1, "float"),
+        ("83", 90 * LANES, LANES, "float"),
+        ("9", 90 * LANES, 2 * LANES + 1, "double"),
+    ],
+)
+def test_pieces_of_products_are_added_up(
+    rows: str, terms: int, columns: int, kind: str, threads: int, pieces: list[int]
+):
+    """With a bias and an activation of the whole sums, of few rows and of many, with infinity and NaN."""
+    model = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 17]> g ({kind}[{rows},{terms}] x) => ({kind}[a,b] y) '
+        "{ s = MatMul(x, w) t = Add(s, b) y = Relu(t) }"
+    )
+    weights = {"w": floats(terms, columns), "b": floats(columns)}
+    dtype = np.float32 if kind == "float" else np.float64
+    model.graph.initializer.extend(
+        numpy_helper.from_array(array.astype(dtype), name) for name, array in weights.items()
+    )
+    session = compile_native(model, cache=False, threads=threads)
+    assert 0 < max(pieces) < terms
+    for count in (2, 3, 45) if rows == "m" else (int(rows),):
+        x = floats(count, terms).astype(dtype)
+        x[0, 0], x[-1, -1] = np.inf, np.nan
+        expected = np.maximum(x.astype(np.float64) @ weights["w"] + weights["b"], 0)
+        found = np.asarray(session.run(None, {"x": x})[0])
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
