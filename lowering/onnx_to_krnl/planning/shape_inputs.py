@@ -8,8 +8,9 @@ their values, as it is for the shapes of its inputs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -74,7 +75,7 @@ def shape_determining_inputs(module: ModuleOp) -> list[str]:
     seen: set[SSAValue] = set()
     while waiting:
         value = waiting.pop()
-        if value in seen or not _is_small(value):
+        if value in seen or not (_is_small(value) or _is_small_table(value)):
             continue
         seen.add(value)
         if isinstance(value.owner, Operation):
@@ -121,6 +122,17 @@ def shape_determining_operands(op: OnnxOp) -> Sequence[SSAValue]:
     return [op.operands[index] for index in operand_indices if index < len(op.operands)]
 
 
+def _is_small_table(value: SSAValue) -> bool:
+    """
+    Whether a value is a small matrix of integers, as sizes of several images are: one row for each.
+
+    Matrices of floats are data, and so are those of unknown size.
+    """
+    shape = static_shape(value.type)
+    is_integer = isinstance(element_type(value.type), IntegerType)
+    return is_integer and shape is not None and len(shape) == 2 and prod(shape) <= MAX_ELEMENTS
+
+
 def _is_small(value: SSAValue) -> bool:
     """Whether a value is a scalar or a short vector; of intermediates the length may be unknown."""
     if element_type(value.type) is None:
@@ -128,7 +140,4 @@ def _is_small(value: SSAValue) -> bool:
     shape = static_shape(value.type)
     if shape is None:
         return isinstance(value.owner, Operation) and is_ranked(value.type) and len(value.type.shape) <= 1
-    count = 1
-    for size in shape:
-        count *= size
-    return len(shape) <= 1 and count <= MAX_ELEMENTS
+    return len(shape) <= 1 and prod(shape) <= MAX_ELEMENTS

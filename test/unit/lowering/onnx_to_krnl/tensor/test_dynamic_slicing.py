@@ -173,6 +173,29 @@ def test_a_slice_by_small_inputs_is_compiled_for_their_values():
     assert session.compiled == 2
 
 
+def test_ranges_by_a_small_matrix_of_sizes_are_compiled_for_its_values():
+    """As vision towers of Qwen-VL read sizes of images, `grid_thw`. Floats and larger matrices are data."""
+    body = (
+        "z = Constant<value_ints = [0, 1]>() s = Gather(grid, z) m = ReduceMax<keepdims = 0>(s) "
+        "n = Cast<to = 7>(m) a = Constant<value_int = 0>() d = Constant<value_int = 1>() "
+        "r = Range(a, n, d) f = Cast<to = 1>(r) y = Mul(f, f)"
+    )
+    sessions = [
+        xonnc.compile(
+            parser.parse_model(
+                f'<ir_version: 10, opset_import: ["": 21]> g ({grid} grid) => (float[N] y) {{ {body} }}'
+            ),
+            cache=False,
+        )
+        for grid in ("int64[2, 3]", "float[2, 3]", "int64[2, 33]")
+    ]
+    assert [list(session.shape_determining) for session in sessions] == [["grid"], [], []]
+    for numbers in ([[1, 4, 0], [2, 0, 3]], [[1, 1, 1], [0, -2, 0]], [[0, 0, 0], [0, 0, -1]]):
+        (found,) = sessions[0].run(None, {"grid": np.array(numbers)})
+        np.testing.assert_array_equal(np.asarray(found), np.arange(np.max(numbers), dtype=np.float32) ** 2)
+        assert sessions[0].host_calls() == []
+
+
 def test_a_slice_to_the_size_of_an_input_has_a_dynamic_kernel():
     proto = parser.parse_model(
         '<ir_version: 10, opset_import: ["": 21]> g (float[N, 4] x) => (float[N, 4] y) '
