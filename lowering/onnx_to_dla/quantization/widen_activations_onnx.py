@@ -231,15 +231,15 @@ class _SecondTensors:
         seconds = [self.seconds[value] for value in op.operands if value in self.seconds]
         if not seconds or not _adds_alike(op):
             return
-        pairs = {_pair_of_value(each) for each in seconds}
-        shape = static_shape(op.C.type)
-        if len(pairs) != 1 or shape is None:
-            return
         if len(seconds) == 1:
             self._note(op.C, seconds[0], None, op)
-        else:
-            total = OpInserter(op, self._pool).op(AddOp, seconds, shape)
-            self._note(op.C, total, pairs.pop(), op)
+            return
+        pair, other = map(_pair_of_value, seconds)
+        shape = static_shape(op.C.type)
+        assert shape is not None, "engines take static shapes"
+        # Summands of a sum that others than `JOINED_READERS` read have scales of their own.
+        if pair == other:
+            self._note(op.C, OpInserter(op, self._pool).op(AddOp, seconds, shape), pair, op)
 
     def _note(self, first: SSAValue, second: SSAValue, pair: QdqPair | None, after: Operation) -> None:
         """

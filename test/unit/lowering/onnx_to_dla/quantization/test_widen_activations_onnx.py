@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,15 @@ import numpy.typing as npt
 import onnx
 import pytest
 from onnx import helper, numpy_helper
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i8
 from xdsl.dialects.func import FuncOp
+from xdsl.parser import Parser
 from xdsl.utils.test_value import create_ssa_value
 
 from xonnc.calibration import Auto, calibrate_module
 from xonnc.compiler import compile_model, run_frontend
+from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration, write_calibration
@@ -24,7 +28,7 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.int8.dequantized import QuantizedCube
 from xonnc.lowering.onnx_to_dla.int8.quantized_products import ElementwiseProduct
 from xonnc.lowering.onnx_to_dla.quantization.quantize_onnx import name_values
-from xonnc.lowering.onnx_to_dla.quantization.widen_activations_onnx import wide_layers
+from xonnc.lowering.onnx_to_dla.quantization.widen_activations_onnx import WidenActivations, wide_layers
 from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.reference import ReferenceModel
@@ -251,6 +255,56 @@ def test_parts_and_sums_without_second_tensors(axis: int, last: str, count: int,
     module = run_frontend(path, calibrate=wide_ranges, nvdla=load_target("nv_small")).module
     joins = [node for node in export_proto(module).graph.node if node.op_type == "Concat"]
     assert [len(node.input) for node in joins] == [2, 3] if axis == 1 else [2, 2]
+
+
+def wide_layer(name: str, read: str, shape: str, scale: str) -> str:
+    """A convolution with a sigmoid, both marked as wide."""
+    stored = shape.replace("f32", "ui8")
+    lines = [f'%p = "onnx.Conv"(%{read}, %w, %n) : ({shape}, tensor<1x1x1x1xf32>, none) -> {shape}']
+    for made, of in (("p", "p"), ("y", "f")):
+        lines += [f'%f = "onnx.Sigmoid"(%p1) : ({shape}) -> {shape}'] if of == "f" else []
+        lines += [
+            f'%{made}q = "onnx.QuantizeLinear"(%{of}, %{scale}, %z) {{dla.inserted, dla.wide}}'
+            f" : ({shape}, tensor<f32>, tensor<ui8>) -> {stored}",
+            f'%{made}1 = "onnx.DequantizeLinear"(%{made}q, %{scale}, %z) {{dla.inserted, dla.wide}}'
+            f" : ({stored}, tensor<f32>, tensor<ui8>) -> {shape}",
+        ]
+    return re.sub(r"%(p|y|f)(q|1|)\b", rf"%{name}_\1\2", "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("first", "scale", "added", "count"),
+    [
+        ("2x2", "s", "b_y1", 1),
+        ("2x2", "t", "b_y1", 0),
+        ("2x2", "s", "x", 1),
+        ("1x1", "s", "x", 0),
+    ],
+    ids=["one scale", "two scales", "one second tensor", "one second tensor of another shape"],
+)
+def test_sums_that_have_second_tensors(first: str, scale: str, added: str, count: int, context: Context):
+    """The result, whose scale is that of the first summand, is read by a convolution."""
+    shape, of_first = "tensor<1x1x2x2xf32>", f"tensor<1x1x{first}xf32>"
+    other = wide_layer("b", "x", shape, scale) if added == "b_y1" else ""
+    text = f"""func.func @f(%x: {shape}, %u: {of_first}) -> {shape} {{
+      %w = onnx.Constant dense<1.0> : tensor<1x1x1x1xf32>
+      %n = "onnx.NoValue"() {{value}} : () -> none
+      %s = onnx.Constant dense<0.0625> : tensor<f32>
+      %t = onnx.Constant dense<0.125> : tensor<f32>
+      %z = onnx.Constant dense<64> : tensor<ui8>
+      {wide_layer("a", "u", of_first, "s")}
+      {other}
+      %m = "onnx.Add"(%a_y1, %{added}) : ({of_first}, {shape}) -> {shape}
+      %mq = "onnx.QuantizeLinear"(%m, %s, %z) {{dla.inserted}}
+        : ({shape}, tensor<f32>, tensor<ui8>) -> {shape.replace("f32", "ui8")}
+      %m1 = "onnx.DequantizeLinear"(%mq, %s, %z) {{dla.inserted}}
+        : ({shape.replace("f32", "ui8")}, tensor<f32>, tensor<ui8>) -> {shape}
+      %r = "onnx.Conv"(%m1, %w, %n) : ({shape}, tensor<1x1x1x1xf32>, none) -> {shape}
+      onnx.Return %r : {shape} }}"""
+    module = Parser(context, text).parse_module()
+    WidenActivations().apply(context, module)
+    module.verify()
+    assert sum(isinstance(op, ConcatOp) for op in module.walk()) == count
 
 
 @pytest.mark.parametrize(
