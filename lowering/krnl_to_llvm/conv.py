@@ -71,12 +71,13 @@ class _NextPanel(NamedTuple):
 class _Piece(NamedTuple):
     """The input channels that all tiles multiply by before those of the next piece."""
 
-    depth: int
-    """Number of channels."""
-    first_block: int | SSAValue = 0
+    first_block: SSAValue
     """The block of channels where they begin."""
-    is_first: bool = True
-    is_last: bool = True
+    blocks: SSAValue
+    """Number of full blocks."""
+    is_first: SSAValue
+    """Whether it begins the sums, which else continue those in `y`."""
+    is_last: SSAValue
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ class _Conv:
     next_panel: _NextPanel | None
     start: Sequence[int | SSAValue]
     """Row and column of the first window."""
-    piece: _Piece
+    piece: _Piece | None = None
+    """`None`: all channels."""
 
     @property
     def lanes(self) -> int:
@@ -144,41 +146,32 @@ def emit_conv(
         epilogue,
         _next_panel(builder, op, grid),
         [next(given) if index == DYNAMIC_INDEX else index for index in _sizes(op.start)],
-        _Piece(op.depth.value.data),
     )
 
-    def emit(piece: _Piece) -> None:
+    def emit(piece: _Piece | None) -> None:
         part = replace(conv, piece=piece)
         emit_tiles(
             builder, iterations, grid, lambda origin, pixels, width: _emit_tile(part, origin, pixels, width)
         )
 
-    _emit_pieces(builder, op, emit)
-
-
-def _emit_pieces(builder: LLVMBuilder, op: ConvOp, emit: Callable[[_Piece], None]) -> None:
-    """
-    Emit all pieces of the input channels, one after the other.
-
-    Sums wait in `y` for the next piece. The first one, which starts from the bias, and the last one, after
-    which the epilogue comes, have code of their own, and those between share some.
-    """
-    depth = op.depth.value.data
     if op.depth_piece is None:
-        emit(_Piece(depth))
-        return
-    size, lanes = op.depth_piece.value.data, shape_of(op.x)[-1]
-    last = (depth - 1) // size * size
-    emit(_Piece(size, is_last=False))
+        emit(None)
+    else:
+        _emit_pieces(builder, op, op.depth_piece.value.data, emit)
 
-    def between(block: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        emit(_Piece(size, block, is_first=False, is_last=False))
+
+def _emit_pieces(builder: LLVMBuilder, op: ConvOp, size: int, emit: Callable[[_Piece], None]) -> None:
+    """Emit a loop over the pieces of the input channels; sums wait in `y` for the next piece."""
+    full, step = (channels // shape_of(op.x)[-1] for channels in (op.depth.value.data, size))
+    last = (op.depth.value.data - 1) // size * step
+
+    def of_piece(first: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        end = builder.intrinsic("smin", builder.iadd(first, builder.constant(step)), builder.constant(full))
+        ends = [builder.icmp("eq", first, builder.constant(block)) for block in (0, last)]
+        emit(_Piece(first, builder.add(llvm.SubOp(end, first)), *ends))
         return []
 
-    if last > size:
-        step = size // lanes
-        builder.loop(builder.constant(step), builder.constant(last // lanes), step, [], between)
-    emit(_Piece(depth - last, last // lanes, is_first=False))
+    builder.loop(builder.constant(0), builder.constant(last + 1), step, [], of_piece)
 
 
 def _next_panel(builder: LLVMBuilder, op: ConvOp, grid: TileGrid) -> _NextPanel | None:
@@ -221,11 +214,9 @@ def _emit_tile(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> None
     epilogue, store.
     """
     op = conv.op
-    totals = (
-        _biases(conv, origin, pixels, width)
-        if conv.piece.is_first
-        else _sums_in_y(conv, origin, pixels, width)
-    )
+    totals = _biases(conv, origin, pixels, width)
+    if conv.piece is not None:
+        totals = _select_all(conv, conv.piece.is_first, totals, _sums_in_y(conv, origin, pixels, width))
     sums = (
         _accumulate_depthwise(conv, origin, totals)
         if op.depthwise is not None
@@ -259,6 +250,12 @@ def _sums_in_y(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> list
     ]
 
 
+def _select_all(
+    conv: _Conv, condition: SSAValue, values: Sequence[SSAValue], others: Sequence[SSAValue]
+) -> list[SSAValue]:
+    return [conv.builder.select(condition, *pair) for pair in zip(values, others, strict=True)]
+
+
 def _targets(conv: _Conv, origin: TileOrigin, width: int) -> list[SSAValue]:
     """Return where the first pixel of a tile is stored, for each block of channels."""
     builder, op = conv.builder, conv.op
@@ -282,6 +279,8 @@ class _Level(NamedTuple):
     """Elements of the input from one iteration to the next."""
     computed: tuple[SSAValue, SSAValue] | None = None
     """The range of iterations that are computed; `None` for all."""
+    end: SSAValue | None = None
+    """The number of iterations where it is found at run time, in the outermost loop."""
 
 
 def _accumulate_dense(
@@ -294,11 +293,8 @@ def _accumulate_dense(
     corner = _pixel_address(conv, x, (image, _first_block(conv, block), row, column), conv.start, strides)
     weights = builder.address(conv.w, builder.imul(block, conv.weights_per_channel * conv.lanes), x.element)
     piece, terms = conv.piece, op.terms
-    if not piece.is_first:
-        corner = builder.address(corner, builder.mul_sizes(x.block, piece.first_block), x.element)
-        # In each panel, the weights of a piece follow those of the piece before.
-        weights_of_block = x.lanes * prod(kernel) * width * conv.lanes
-        weights = builder.address(weights, builder.mul_sizes(piece.first_block, weights_of_block), x.element)
+    if piece is not None:
+        corner, weights = _begin(conv, piece, corner, weights, width)
     aheads = _share_of_next_panel(conv, weights, origin, width)
     panel = _Panel(weights, width, len(aheads))
 
@@ -307,8 +303,8 @@ def _accumulate_dense(
         if not levels:
             accumulate = _accumulate_block if op.shares_blocks else _accumulate_terms
             return accumulate(conv, panel, pointer, carried)
-        (count, distance, computed), *inner = levels
-        if count == 1:
+        (count, distance, computed, end), *inner = levels
+        if count == 1 and end is None:
             return nest(inner, pointer, carried)
 
         def body(index: SSAValue, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -320,7 +316,7 @@ def _accumulate_dense(
             return nest(inner, next_pointer, values)
 
         if computed is None:
-            return builder.loop(builder.constant(0), builder.constant(count), 1, carried, body)
+            return builder.loop(builder.constant(0), end or builder.constant(count), 1, carried, body)
         # The weights of positions before and after the range are skipped too.
         first, end = computed
         weights_of_step = prod(level.iterations for level in inner) * width * conv.lanes * terms
@@ -337,18 +333,47 @@ def _accumulate_dense(
     ]
     # The last input block may be partly filled; its unused channels have no weights, so that it has a
     # loop nest of its own.
-    full_vectors, rest = divmod(piece.depth, x.lanes)
+    blocks, rest = divmod(op.depth.value.data, x.lanes)
     carried: Sequence[SSAValue] = [builder.constant(0), *aheads, *totals]
     if op.shares_blocks:
         return nest(window, corner, carried)[1 + len(aheads) :]
-    if full_vectors:
-        carried = nest(
-            [_Level(full_vectors, x.block), *window, _Level(x.lanes // terms, terms)], corner, carried
-        )
+    if blocks:
+        end = None if piece is None else piece.blocks
+        outermost = _Level(blocks, x.block, None, end)
+        carried = nest([outermost, *window, _Level(x.lanes // terms, terms)], corner, carried)
     if rest:
-        remainder = builder.address(corner, builder.mul_sizes(x.block, full_vectors), x.element)
-        carried = nest([*window, _Level(rest // terms, terms)], remainder, carried)
+        after = blocks if piece is None else piece.blocks
+        remainder = builder.address(corner, builder.mul_sizes(x.block, after), x.element)
+
+        def of_rest(_: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return nest([*window, _Level(rest // terms, terms)], remainder, carried)
+
+        zero = builder.constant(0)
+        carried = of_rest(zero, carried) if piece is None else _once(builder, piece.is_last, carried, of_rest)
     return carried[1 + len(aheads) :]
+
+
+def _begin(
+    conv: _Conv, piece: _Piece, corner: SSAValue, weights: SSAValue, width: int
+) -> tuple[SSAValue, SSAValue]:
+    """Return where the input channels of a piece begin, and in a panel their weights."""
+    builder, x = conv.builder, conv.x
+    step = x.lanes * prod(_sizes(conv.op.kernel)) * width * conv.lanes
+    return (
+        builder.address(corner, builder.mul_sizes(x.block, piece.first_block), x.element),
+        builder.address(weights, builder.imul(piece.first_block, step), x.element),
+    )
+
+
+def _once(
+    builder: LLVMBuilder,
+    condition: SSAValue,
+    carried: Sequence[SSAValue],
+    body: Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]],
+) -> Sequence[SSAValue]:
+    """Emit a loop of one iteration under a condition, else of none."""
+    count = builder.select(condition, builder.constant(1), builder.constant(0))
+    return builder.loop(builder.constant(0), count, 1, carried, body)
 
 
 def _nonzero_ranges(
@@ -499,7 +524,8 @@ def _share_of_next_panel(
         builder.imul(row, conv.next_panel.tiles_of_row),
         builder.add(llvm.UDivOp(column, builder.constant(pixels))),
     )
-    steps = conv.piece.depth * prod(_sizes(op.kernel)) // op.terms
+    depth = op.depth if op.depth_piece is None else op.depth_piece
+    steps = depth.value.data * prod(_sizes(op.kernel)) // op.terms
     share = builder.mul_sizes(conv.next_panel.step_bytes, steps)
     size = conv.weights_per_channel * width * conv.lanes * size_of(element_of(conv.op.w))
     return [share_of_next_panel(builder, weights, size, tile, share)]
@@ -597,11 +623,10 @@ def _accumulate_depthwise(conv: _Conv, origin: TileOrigin, totals: Sequence[SSAV
 
 def _store(conv: _Conv, origin: TileOrigin, sums: Sequence[SSAValue], width: int) -> None:
     """Add the residual to the sums of the first piece, apply the epilogue to those of the last, store."""
-    builder, op, element = conv.builder, conv.op, conv.element
+    builder, op, element, piece = conv.builder, conv.op, conv.element, conv.piece
     targets = _targets(conv, origin, width)
     added: Sequence[SSAValue] = []
-    # The first piece reads the residual, since `y` may have its memory.
-    if conv.residual is not None and op.residual_start is not None and conv.piece.is_first:
+    if conv.residual is not None and op.residual_start is not None:
         first, block = (
             _pixel_address(conv, conv.residual, origin, _sizes(op.residual_start), (1, 1)),
             conv.residual.block,
@@ -611,9 +636,11 @@ def _store(conv: _Conv, origin: TileOrigin, sums: Sequence[SSAValue], width: int
         pixel, block = divmod(number, width)
         if added:
             read = builder.address(added[block], pixel * conv.lanes, element)
-            total = builder.fadd(total, builder.load(read, element, conv.lanes))
-        if conv.piece.is_last:
-            total = _finished(conv, total)
+            whole = builder.fadd(total, builder.load(read, element, conv.lanes))
+            # Only the first piece adds it: `y` may have the memory of the residual.
+            total = whole if piece is None else builder.select(piece.is_first, whole, total)
+        finished = _finished(conv, total)
+        total = finished if piece is None else builder.select(piece.is_last, finished, total)
         builder.store(total, _pixel_of(conv, targets[block], pixel))
 
 

@@ -109,8 +109,11 @@ Pieces of a panel of weights that L2 holds: one, beside the rows of the image an
 whole panels, of images of dynamic size 0.41; pieces of 512 took 0.72.
 """
 
-MIN_STEPS_OF_PIECE = 512
-"""Steps of a piece at least, so that loading and storing sums between pieces takes little time."""
+MIN_PIECE_BYTES = 1 << 18
+"""
+Bytes of weights of a piece at least: code that continues sums takes longer to compile, and gained nothing
+with AVX2 where L2 has 256 KB.
+"""
 
 MAX_WIDTH = 8
 """Vectors of a tile at most: each is a stream of weights."""
@@ -273,7 +276,7 @@ class Tiles:
         """
         core, bytes_of_step = self.target.core, width * self.target.vector_bytes
         lanes = self.target.vector_bytes // 4
-        most = max(core.l2_bytes // PIECES_IN_L2 // bytes_of_step, MIN_STEPS_OF_PIECE)
+        most = max(core.l2_bytes // PIECES_IN_L2, MIN_PIECE_BYTES) // bytes_of_step
         blocks = most * depth // steps // lanes
         if steps <= most or not blocks:
             return 0

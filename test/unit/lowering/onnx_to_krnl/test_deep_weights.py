@@ -25,11 +25,11 @@ LANES = resolve_processor("cpu").vector_bytes // 4
 def pieces(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The pieces that are chosen, of 18 blocks of channels times positions of the window at most."""
     monkeypatch.setattr(tile_selection, "PIECES_IN_L2", 1 << 20)
-    monkeypatch.setattr(tile_selection, "MIN_STEPS_OF_PIECE", 18 * LANES)
     chosen: list[int] = []
     choose = tile_selection.Tiles.depth_piece
 
     def recorded(self: tile_selection.Tiles, steps: int, depth: int, width: int) -> int:
+        monkeypatch.setattr(tile_selection, "MIN_PIECE_BYTES", 18 * LANES * width * 4 * LANES)
         chosen.append(choose(self, steps, depth, width))
         return chosen[-1]
 

@@ -178,9 +178,9 @@ def test_weights_beyond_their_part_of_the_second_cache_are_multiplied_in_pieces(
     assert tiles.depth_piece(9 * 1024, 2048, 4) == 416
     # A window of 33x33 has no block of channels that fits.
     assert tiles.depth_piece(33 * 33 * 64, 64, 4) == 0
-    # Sums are stored and loaded after 512 steps at least.
+    # A piece has 256 KB at least: 1,024 steps.
     small = replace(SAPPHIRE_RAPIDS, core=replace(SAPPHIRE_RAPIDS.core, l2_bytes=1 << 16))
-    assert Tiles(small).depth_piece(2048, 2048, 4) == 512
+    assert Tiles(small).depth_piece(8192, 8192, 4) == 1024
     # Two panels of a piece fit the cache, where two whole ones do not.
     assert tiles.next_panel_prefetch(9 * 2048, 32, 4, 16) == 0
     assert tiles.next_panel_prefetch(9 * 2048, 32, 4, 16, 9 * 208) == 16
