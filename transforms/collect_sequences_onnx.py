@@ -22,7 +22,8 @@ carried tensor that nothing reads but the Concat that makes it longer, which wou
 }) : …
 ```
 
-becomes a Loop with the scan output `%row`, and a Concat of `%x` and its rows.
+becomes a Loop with the scan output `%row`, and a Concat of `%x` and its rows. A ConcatFromSequence of tensors
+whose sizes differ stays, but gets the rank and the sizes that they have in common.
 """
 
 from __future__ import annotations
@@ -34,11 +35,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.onnx.ops.controlflow import LoopOp
 from xonnc.dialects.onnx.ops.sequence import ConcatFromSequenceOp, SequenceEmptyOp, SequenceInsertOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
-from xonnc.dialects.onnx.types import NONE, element_type, static_shape, tensor_type
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape, tensor_type
 from xonnc.rewriting.editing import erase
 from xonnc.rewriting.onnx import Concat, Reshape, Transpose
 from xonnc.transforms.rules.op_builder import OpBuilder
@@ -76,6 +78,8 @@ def _rewritten(concat: ConcatFromSequenceOp) -> bool:
     shape = None if insert is None else static_shape(insert.tensor.type)
     axis = concat.axis.value.data
     is_new = bool(concat.new_axis.value.data)
+    if insert is not None and shape is None:
+        return _is_ranked(concat, insert.tensor, axis, is_new)
     if insert is None or shape is None or not (is_new or (shape and 0 not in shape)):
         return False
     rank = len(shape) + is_new
@@ -89,6 +93,25 @@ def _rewritten(concat: ConcatFromSequenceOp) -> bool:
     erase(loop)
     if isinstance(empty, SequenceEmptyOp) and not empty.output.uses.get_length():
         erase(empty)
+    return True
+
+
+def _is_ranked(concat: ConcatFromSequenceOp, tensor: SSAValue, axis: int, is_new: bool) -> bool:
+    """
+    Give the result the rank and the sizes that all tensors of the sequence have, if it has no rank yet.
+
+    The sequence starts without elements, so that its type says nothing of their shapes.
+    """
+    if is_ranked(concat.concat_result.type) or not is_ranked(tensor.type):
+        return False
+    shape = list(tensor.type.get_shape())
+    rank = len(shape) + is_new
+    if not -rank <= axis < rank:
+        return False
+    shape[axis % rank : axis % rank + (not is_new)] = [DYNAMIC_INDEX]
+    Rewriter.replace_value_with_new_type(
+        concat.concat_result, tensor_type(tuple(shape), tensor.type.element_type)
+    )
     return True
 
 

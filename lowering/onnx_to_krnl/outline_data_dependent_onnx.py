@@ -7,12 +7,12 @@
 ```
 
 The Cast moves to a function `@found_0` with the attribute `krnl.deferred`, which a `krnl.deferred_call` op
-calls once the shape is known; its kernels are dynamic. Operators without dynamic kernels stay, and so do all
-that depend on them. Operators after a loop that reads results of `@found_0`, and those that read a size that
-`@found_0` finds, move to a second function, and so on. Equal dimensions of arguments and results have one
-name in `onnx.dim_params`; a computation of sizes is repeated where its result is read. A Slice of one axis
-whose start and end are computed from data gets the attribute `krnl.cut`: its result has a data-dependent size
-too.
+calls once the shape is known; its kernels are dynamic. So do operators that read a tensor whose size values
+say, such as the result of Range. Operators without dynamic kernels stay. What follows one of them, or a
+loop, that reads results of `@found_0`, and what reads a size that `@found_0` finds, moves to a second
+function, and so on. Equal dimensions of arguments and results have one name in `onnx.dim_params`; a
+computation of sizes is repeated where its result is read. A Slice of one axis whose start and end are
+computed from data gets the attribute `krnl.cut`: its result has a data-dependent size too.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class _Trial:
         the same ops after others moved."""
 
     def outlined(self, block: Block, given: AbstractSet[SSAValue], facts: DimAnalysis) -> Outlined | None:
-        """Return what moves from a block: ops without a kernel stay, and so do all that depend on them."""
+        """Return what moves from a block: ops without a kernel stay."""
         left: set[Operation] = set()
         while (followers := followers_of(block, given, left)).later:
             tried = *followers.copied, *followers.later

@@ -22,10 +22,13 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.tensor import SliceOp
-from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
+from xonnc.dialects.onnx.types import NONE, SeqType, element_type, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl.builders.lowering_builder import may_be_cut
 from xonnc.lowering.onnx_to_krnl.planning.session_ops import CONTROL, is_session_op
-from xonnc.lowering.onnx_to_krnl.planning.shape_inputs import depends_on_known_sizes
+from xonnc.lowering.onnx_to_krnl.planning.shape_inputs import (
+    depends_on_known_sizes,
+    shape_determining_operands,
+)
 from xonnc.lowering.onnx_to_krnl.planning.size_computations import (
     clone_sizes,
     is_operator_beside,
@@ -171,13 +174,13 @@ def followers_of(block: Block, given: AbstractSet[SSAValue], left: AbstractSet[O
     """
     Collect the ops of a block that depend on values `given`, or on data-dependent results in it.
 
-    Ops in `left` stay, with all that depends on them. Control flow itself stays. If it depends on ops that
-    move, it is called after their function, and what depends on it stays for now: once they are moved, only
-    ops after the call of their function are collected.
+    Ops in `left` stay, and so does control flow. If they depend on ops that move, they run after their
+    function, and what depends on them stays for now: once they are moved, only ops after the call of their
+    function are collected. Else the function takes their results.
     """
     calls = [op for op in block.ops if isinstance(op, DeferredCallOp)]
     results = {value for call in calls for value in filter(_is_dynamic, call.outputs)}
-    collector = _Collector(given | results, left)
+    collector = _Collector(block, given | results, left)
     for op in _after_calls(block):
         collector.visit(op)
     return collector.followers
@@ -186,7 +189,8 @@ def followers_of(block: Block, given: AbstractSet[SSAValue], left: AbstractSet[O
 class _Collector:
     """Visits the ops of a block in order, and collects those that depend on data-dependent shapes."""
 
-    def __init__(self, found: AbstractSet[SSAValue], left: AbstractSet[Operation]) -> None:
+    def __init__(self, block: Block, found: AbstractSet[SSAValue], left: AbstractSet[Operation]) -> None:
+        self._block = block
         self.followers = Followers([], [], [])
         self._left = left
         self._found = set(found)
@@ -197,6 +201,8 @@ class _Collector:
         reads them."""
         self._sizes: dict[SSAValue, Operation] = {}
         """Sizes that may stay where they are: functions copy the ops that compute them."""
+        self._pinned: set[Operation] = set()
+        """Of the ops that compute those, the ones that stay: what runs before the function reads them."""
 
     def visit(self, op: Operation) -> None:
         """Collect an op if it depends on data-dependent shapes."""
@@ -205,18 +211,35 @@ class _Collector:
             self._move_sizes(op)
         if isinstance(op, ReturnOp | YieldOp):
             return
-        if self._must_wait(op, read) or read & self._stuck:
+        if self._must_wait(op, read) and not read & (self._moved | self._stuck):
+            # It runs before the function, which takes its results. So do the sizes that it reads.
+            self._found.update(filter(_is_dynamic, op.results))
+            self._pinned.update(producers_of(read, self._sizes))
+        elif self._must_wait(op, read) or read & self._stuck:
             self.followers.left.append(op)
             self._stuck.update(op.results)
         elif isinstance(op, CONTROL):
             self._found.update(filter(_is_dynamic, op.results))
         elif not read & (self._found | self._sizes.keys()):
-            if may_be_cut(op) and all(map(_is_known, op.operands)):
+            if (may_be_cut(op) and all(map(_is_known, op.operands))) or self._is_sized_by_values(op):
                 self._found.update(filter(_is_dynamic, op.results))
         elif not read & self._moved and is_size(op, self._sizes):
             self._sizes.update((result, op) for result in op.results)
         else:
             self._move(op)
+
+    def _is_sized_by_values(self, op: Operation) -> bool:
+        """Whether sizes of results are known once the op ran: by values of operands, or from a sequence."""
+        if not isinstance(op, OnnxOp) or op.regions:
+            return False
+        if any(isinstance(value.type, SeqType) for value in op.operands):
+            return not any(map(_is_dynamic, op.operands))
+        sized = shape_determining_operands(op)
+        return bool(sized) and all(map(_is_known, op.operands)) and not self._depends_on_inputs(sized)
+
+    def _depends_on_inputs(self, values: Sequence[SSAValue]) -> bool:
+        """Whether values are computed from sizes of inputs, or of small inputs, which a program is for."""
+        return _are_constant(values) or depends_on_known_sizes(values, self._block)
 
     def _must_wait(self, op: Operation, read: AbstractSet[SSAValue]) -> bool:
         if isinstance(op, CONTROL):
@@ -239,11 +262,13 @@ class _Collector:
 
         Ops that compute other sizes from those move too, as the function is called after them.
         """
-        moved = {value for op in producers_of(_read(reader), self._sizes) for value in op.results}
-        for op in dict.fromkeys(self._sizes.values()):
+        free = [op for op in dict.fromkeys(self._sizes.values()) if op not in self._pinned]
+        wanted = set(producers_of(_read(reader), self._sizes))
+        moved = {value for op in free if op in wanted for value in op.results}
+        for op in free:
             if moved.intersection(op.operands):
                 moved.update(op.results)
-        producers = [op for op in dict.fromkeys(self._sizes.values()) if op.results[0] in moved]
+        producers = [op for op in free if op.results[0] in moved]
         self.followers.later[:0] = producers
         self.followers.copied[:] = [op for op in self.followers.copied if op not in producers]
         self._sizes = {value: op for value, op in self._sizes.items() if value not in moved}

@@ -109,3 +109,22 @@ func.func @read_while_growing(%m: tensor<i64>, %x: tensor<1x3xf32>, %z: tensor<?
   }) : (tensor<i64>, none, tensor<1x3xf32>, tensor<1x3xf32>, tensor<1x3xf32>) -> (tensor<?x3xf32>, tensor<?x3xf32>, tensor<?x3xf32>)
   onnx.Return %0, %1, %2 : tensor<?x3xf32>, tensor<?x3xf32>, tensor<?x3xf32>
 }
+
+// -----
+
+// Tensors of a size that differs: no scan output, but the joined tensor has their rank and their other sizes.
+// CHECK-LABEL: @ranked
+// CHECK:         "onnx.SequenceInsert"
+// CHECK:         "onnx.ConcatFromSequence"(%{{.*}}) <{axis = -1 : si64, new_axis = 0 : si64}> : (!onnx.Seq<tensor<*xf32>>) -> tensor<4x?xf32>
+func.func @ranked(%x: tensor<4x?xf32>) -> tensor<*xf32> {
+  %m = onnx.Constant dense<4> : tensor<i64>
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0 = "onnx.SequenceEmpty"() : () -> !onnx.Seq<tensor<*xf32>>
+  %1 = "onnx.Loop"(%m, %none, %0) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %list: !onnx.Seq<tensor<*xf32>>):
+    %2 = "onnx.SequenceInsert"(%list, %x, %none) : (!onnx.Seq<tensor<*xf32>>, tensor<4x?xf32>, none) -> !onnx.Seq<tensor<*xf32>>
+    onnx.Yield %go, %2 : tensor<i1>, !onnx.Seq<tensor<*xf32>>
+  }) : (tensor<i64>, none, !onnx.Seq<tensor<*xf32>>) -> !onnx.Seq<tensor<*xf32>>
+  %3 = "onnx.ConcatFromSequence"(%1) {axis = -1 : si64, new_axis = 0 : si64} : (!onnx.Seq<tensor<*xf32>>) -> tensor<*xf32>
+  onnx.Return %3 : tensor<*xf32>
+}

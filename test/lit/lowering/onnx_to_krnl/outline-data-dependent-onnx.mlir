@@ -21,15 +21,17 @@ func.func @places(%x: tensor<2x3xf32>) -> tensor<2x?xf32> {
 
 // -----
 
-// An operator without a kernel for dynamic shapes is not outlined, nor are its users.
+// An operator without a kernel for dynamic shapes is not outlined; its users move to a function that takes its result.
 // CHECK-LABEL: func.func @hardmax
 // CHECK:         "onnx.NonZero"
-// CHECK:         "krnl.deferred_call"
-// CHECK:         "onnx.Hardmax"
-// CHECK:         "onnx.Relu"
+// CHECK-NEXT:    %[[Y:.*]] = "krnl.deferred_call"({{.*}}) <{callee = @found_0}>
+// CHECK-NEXT:    %[[Z:.*]] = "onnx.Hardmax"(%[[Y]])
+// CHECK-NEXT:    "krnl.deferred_call"(%[[Z]]) <{callee = @found_1}>
+// CHECK-NEXT:    onnx.Return
 // CHECK:       func.func private @found_0
 // CHECK:         "onnx.Cast"
-// CHECK-NOT:     "onnx.Relu"
+// CHECK:       func.func private @found_1
+// CHECK:         "onnx.Relu"
 // KRNL-LABEL:  func.func @hardmax
 // KRNL:          "onnx.Hardmax"({{.*}}krnl.no_kernel = 
 func.func @hardmax(%x: tensor<2x3xf32>) -> tensor<2x?xf32> {
@@ -208,4 +210,35 @@ func.func @refused(%x: tensor<1x9xf32>, %rows: tensor<?x4xf32>, %bound: tensor<2
   }) : (tensor<i64>, tensor<i1>, tensor<?x4xf32>, tensor<2xi64>) -> (tensor<?x4xf32>, tensor<2xi64>)
   %6 = "onnx.Relu"(%2#0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
   onnx.Return %6 : tensor<?x4xf32>
+}
+
+// -----
+
+// A size that is computed from data: what follows the operator that has it, which the host runs.
+// CHECK-LABEL: func.func @sized_by_values
+// CHECK:         %[[R:.*]] = "onnx.Range"
+// CHECK-NEXT:    "krnl.deferred_call"(%[[R]])
+// CHECK-NEXT:    onnx.Return
+// KRNL-LABEL:  func.func @sized_by_values
+func.func @sized_by_values(%x: tensor<3x7xi64>) -> tensor<?xi64> {
+  %one = onnx.Constant dense<1> : tensor<i64>
+  %most = "onnx.ReduceMaxV13"(%x) <{axes = [0, 1], keepdims = 0 : si64}> : (tensor<3x7xi64>) -> tensor<i64>
+  %0 = "onnx.Range"(%one, %most, %one) : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+  %1 = "onnx.Neg"(%0) : (tensor<?xi64>) -> tensor<?xi64>
+  onnx.Return %1 : tensor<?xi64>
+}
+
+// -----
+
+// A size that an operator reads before the function is called stays, though it is a result too.
+// CHECK-LABEL: func.func @size_before
+// CHECK:         %[[N:.*]] = "onnx.Shape"
+// CHECK-NEXT:    "onnx.SequenceConstruct"(%[[N]])
+// CHECK-NEXT:    "krnl.deferred_call"
+func.func @size_before(%x: tensor<9xf32>) -> (!onnx.Seq<tensor<1xi64>>, tensor<1xi64>, tensor<1x?xi64>) {
+  %0 = "onnx.NonZero"(%x) : (tensor<9xf32>) -> tensor<1x?xi64>
+  %1 = "onnx.Shape"(%0) <{start = 1 : si64}> : (tensor<1x?xi64>) -> tensor<1xi64>
+  %2 = "onnx.SequenceConstruct"(%1) : (tensor<1xi64>) -> !onnx.Seq<tensor<1xi64>>
+  %3 = "onnx.Neg"(%0) : (tensor<1x?xi64>) -> tensor<1x?xi64>
+  onnx.Return %2, %1, %3 : !onnx.Seq<tensor<1xi64>>, tensor<1xi64>, tensor<1x?xi64>
 }
