@@ -81,7 +81,9 @@ class WidenActivations(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [each for each in op.walk() if isinstance(each, FuncOp)]:
-            widen(function.body.block, DisposablePool.of(ctx))
+            # Functions that are declared alone have no block.
+            for block in function.body.blocks:
+                widen(block, DisposablePool.of(ctx))
 
 
 @dataclass(frozen=True)
