@@ -79,7 +79,7 @@ def _rewritten(concat: ConcatFromSequenceOp) -> bool:
     axis = concat.axis.value.data
     is_new = bool(concat.new_axis.value.data)
     if insert is not None and shape is None:
-        return _is_ranked(concat, insert.tensor, axis, is_new)
+        return _gets_rank(concat, insert.tensor, axis, is_new)
     if insert is None or shape is None or not (is_new or (shape and 0 not in shape)):
         return False
     rank = len(shape) + is_new
@@ -96,7 +96,7 @@ def _rewritten(concat: ConcatFromSequenceOp) -> bool:
     return True
 
 
-def _is_ranked(concat: ConcatFromSequenceOp, tensor: SSAValue, axis: int, is_new: bool) -> bool:
+def _gets_rank(concat: ConcatFromSequenceOp, tensor: SSAValue, axis: int, is_new: bool) -> bool:
     """
     Give the result the rank and the sizes that all tensors of the sequence have, if it has no rank yet.
 
