@@ -130,10 +130,10 @@ class Timeline:
         self._end = max(self._end, span.end)
         return span
 
-    def least_end(self, compute: float, traffic: float) -> float:
+    def earliest_end(self, compute: float, traffic: float) -> float:
         """
-        Return a cycle before which convolutions do not end that are added, multiply for `compute` cycles and
-        move as many bytes as `traffic` of DRAM: the core and the memory take up layers one after another.
+        Return a lower bound of the cycle in which further convolutions end, which multiply for `compute`
+        cycles and move `traffic` bytes of DRAM: the core and the memory take up layers one after another.
         """
         queue = self._queues.get("CONV")
         computed = self.spans[queue[-1]].computed if queue else 0.0

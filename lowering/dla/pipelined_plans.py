@@ -319,7 +319,7 @@ def _chosen(
         mark, writers = sequence.timeline.mark(), dict[RowTile, frozenset[int]]()
         plans = convolution.plans(sequence) if known is None else known
         # Plans that may end early come first: others then need not be followed.
-        ends = [convolution.least_end(sequence, plan) for plan in plans]
+        ends = [convolution.earliest_end(sequence, plan) for plan in plans]
         for number in sorted(range(len(plans)), key=ends.__getitem__):
             plan = plans[number]
             split = plan.data_banks, plan.weight_banks

@@ -228,12 +228,12 @@ class PlannedConvolution:
             done = [RowsDone(0, cube_of(self._layer.result.type).height, done[-1].step)]
         return tuple(done)
 
-    def least_end(self, sequence: PlanSequence, plan: ConvolutionPlan) -> float:
-        """Return a cycle before which a sequence does not end that goes on with a plan."""
+    def earliest_end(self, sequence: PlanSequence, plan: ConvolutionPlan) -> float:
+        """Return a lower bound of the cycle in which a sequence ends that goes on with a plan."""
         compute, traffic, first_weights = self._plans.work(plan)
         if self._reuses(sequence, plan):
             traffic -= first_weights
-        return sequence.timeline.least_end(compute, traffic)
+        return sequence.timeline.earliest_end(compute, traffic)
 
     def _reuses(self, sequence: PlanSequence, plan: ConvolutionPlan) -> bool:
         """Whether the convolution before left the weights in the buffer."""

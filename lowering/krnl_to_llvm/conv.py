@@ -215,8 +215,9 @@ def _emit_tile(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> None
     """
     op = conv.op
     totals = _biases(conv, origin, pixels, width)
-    if conv.piece is not None:
-        totals = _select_all(conv, conv.piece.is_first, totals, _sums_in_y(conv, origin, pixels, width))
+    if (piece := conv.piece) is not None:
+        sums = _sums_in_y(conv, origin, pixels, width)
+        totals = [conv.builder.select(piece.is_first, *each) for each in zip(totals, sums, strict=True)]
     sums = (
         _accumulate_depthwise(conv, origin, totals)
         if op.depthwise is not None
@@ -248,12 +249,6 @@ def _sums_in_y(conv: _Conv, origin: TileOrigin, pixels: int, width: int) -> list
         for pixel in range(pixels)
         for block in range(width)
     ]
-
-
-def _select_all(
-    conv: _Conv, condition: SSAValue, values: Sequence[SSAValue], others: Sequence[SSAValue]
-) -> list[SSAValue]:
-    return [conv.builder.select(condition, *pair) for pair in zip(values, others, strict=True)]
 
 
 def _targets(conv: _Conv, origin: TileOrigin, width: int) -> list[SSAValue]:

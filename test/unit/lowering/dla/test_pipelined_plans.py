@@ -390,13 +390,13 @@ def test_what_follows_a_change_is_planned_anew(
     )
     found = plans_of(module)
     searched = Counter[str]()
-    add = PlannedConvolution.least_end
+    add = PlannedConvolution.earliest_end
 
     def counted(self: PlannedConvolution, sequence: PlanSequence, plan: ConvolutionPlan) -> float:
         searched[run] += 1
         return add(self, sequence, plan)
 
-    monkeypatch.setattr(PlannedConvolution, "least_end", counted)
+    monkeypatch.setattr(PlannedConvolution, "earliest_end", counted)
     run = "again"
     assert plans_of(module) == found
     assert not searched

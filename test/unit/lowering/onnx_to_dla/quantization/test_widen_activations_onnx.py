@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,15 @@ OTHERS = {
     "a product": [("Sigmoid", ["p"], "s"), ("Add", ["s", "x1"], "y"), ("Mul", ["y", "x1"], "n")],
 }
 """What follows a convolution that cannot be wide."""
+
+
+def require_simulated(simulator: Simulator, sample: Array, expected: Sequence[Array]) -> None:
+    """Require that the outputs for a sample are those expected, to one step."""
+    outputs = simulator.run([sample.reshape(simulator.inputs[0].shape)])
+    for output, numbers in zip(outputs, expected, strict=True):
+        assert output.grid is not None
+        steps = np.abs(output.numbers.reshape(-1) - numbers.reshape(-1)) / output.grid.scale
+        assert steps.max() <= 1.01
 
 
 def network(path: Path, function: str, readers: int = 2) -> Path:
@@ -110,11 +120,8 @@ def test_second_tensors_hold_four_more_bits(function: str, tmp_path: Path):
     coarse, fine = (np.sqrt(np.square(found - exact).mean()) for found in (first, first + second / 16))
     assert fine < coarse / 8
     # Engines round what onnxruntime does not: half a step at most, and as much in what they read.
-    simulator = Simulator(compile_model(path, "nv_small", calibrate=ranges).loadable, target)
-    (found,) = simulator.run([feeds["x"].reshape(simulator.inputs[0].shape)])
-    assert found.grid is not None
-    steps = np.abs(found.numbers.reshape(-1) - outputs[result].reshape(-1)) / found.grid.scale
-    assert steps.max() <= 1.01
+    loadable = compile_model(path, "nv_small", calibrate=ranges).loadable
+    require_simulated(Simulator(loadable, target), feeds["x"], [outputs[result]])
 
 
 def joining_network(path: Path, axis: int = 1, last: str = "Conv") -> Path:
@@ -165,12 +172,8 @@ def test_second_tensors_are_parts_of_concatenations(tmp_path: Path):
         exact = convolved * np.clip(convolved / 6 + 0.5, 0, 1)
         coarse, fine = (np.sqrt(np.square(each - exact).mean()) for each in (first, first + second / 16))
         assert fine < coarse / 6
-    simulator = Simulator(compile_model(path, "nv_small", calibrate=both_ranges).loadable, target)
-    outputs = simulator.run([SAMPLES[0]["x"].reshape(simulator.inputs[0].shape)])
-    for output, expected in zip(outputs, found[:2], strict=True):
-        assert output.grid is not None
-        steps = np.abs(output.numbers.reshape(-1) - expected.reshape(-1)) / output.grid.scale
-        assert steps.max() <= 1.01
+    loadable = compile_model(path, "nv_small", calibrate=both_ranges).loadable
+    require_simulated(Simulator(loadable, target), SAMPLES[0]["x"], found[:2])
 
 
 def parting_network(path: Path, axis: int = 1, last: str = "Conv") -> Path:
@@ -232,12 +235,8 @@ def test_second_tensors_are_split_and_added(wide: int, tmp_path: Path):
     for exact, first, second in ((exact_y[:, :8], a, fine_a), (exact_m, m, fine_m)):
         coarse, fine = (np.sqrt(np.square(each - exact).mean()) for each in (first, first + second / 16))
         assert fine < coarse / 6
-    simulator = Simulator(compile_model(path, "nv_small", calibrate=wide_ranges).loadable, target)
-    outputs = simulator.run([samples[0]["x"].reshape(simulator.inputs[0].shape)])
-    for output, expected in zip(outputs, found[:2], strict=True):
-        assert output.grid is not None
-        steps = np.abs(output.numbers.reshape(-1) - expected.reshape(-1)) / output.grid.scale
-        assert steps.max() <= 1.01
+    loadable = compile_model(path, "nv_small", calibrate=wide_ranges).loadable
+    require_simulated(Simulator(loadable, target), samples[0]["x"], found[:2])
 
 
 @pytest.mark.parametrize(("axis", "last", "count"), [(2, "Conv", 1), (1, "Mul", 2)])
